@@ -16,9 +16,9 @@ async function openDatabase(): Promise<TestDatabase> {
   return db;
 }
 
-test.concurrent('doctor names a user who shares an address with an older user, and the operator can set another address', async () => {
+test.concurrent('doctor reports a user who shares an e-mail address with an older user, and the operator can set another address', async () => {
   const db = await openDatabase();
-  // The previous version of the server creates such users.
+  // A server of the previous version creates such users.
   await db.sql(`insert into users (email, name) values ('ada@BÜCHER。example', 'Younger'), ('zoë@example.com', 'Zoë')`);
   const users = await db.sql<{ id: number }>('select id from users order by id');
   const [older, younger, waiting] = users.map(({ id }) => id);
@@ -53,7 +53,7 @@ test.concurrent('doctor names a user who shares an address with an older user, a
   ]);
 });
 
-test.concurrent('a command finds a user by every spelling of the address, and nobody by a similar address', async () => {
+test.concurrent('a command finds a user by every spelling of the e-mail address, and finds nobody by an address that only looks similar', async () => {
   const db = await openDatabase();
   const cli = cliOn(db.url, key);
   for (const spelling of ['ADA@xn--bcher-kva.example', 'ａda@BÜCHER.example.']) {
@@ -86,13 +86,13 @@ test('user password-link and member invite print links to the running server, fo
     expect(new URL(invitation.url).origin).toBe(new URL(link.url).origin);
     return link.url;
   };
-  // No server has started yet.
+  // At this point no server has started.
   expect(await printed()).toMatch(/^http:\/\/localhost:3000\/admin\/password\?token=/);
   const first = await start();
   const url = await printed();
   expect(url.startsWith(`${first.baseUrl}/admin/password?token=`)).toBe(true);
   expect((await fetch(url)).status).toBe(200);
-  // The server does not listen on the port of the command.
+  // No server listens on port 4711, which the command gets as PORT.
   expect((await printed({ PORT: '4711' })).startsWith(first.baseUrl)).toBe(true);
   expect(await printed({ BASE_URL: 'https://ideas.example.com' })).toMatch(/^https:\/\/ideas\.example\.com\//);
   const second = await start({ HOST: '0.0.0.0' });

@@ -4,7 +4,7 @@ import { createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { cliOn } from './run-cli.ts';
 
-/** Each test has its own migrated database with a command line on it. */
+/** Each test has its own migrated database and runs commands on it. */
 const test = base.extend<{ db: TestDatabase; cli: ReturnType<typeof cliOn> }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's dependencies from the pattern.
   db: async ({}, use) => {
@@ -25,7 +25,10 @@ async function createInstallation(db: TestDatabase): Promise<World> {
 
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 
-test.concurrent('three commands set up an installation on an empty database', async ({ db, cli }) => {
+test.concurrent('three commands create an account, a board and an API token in an empty database', async ({
+  db,
+  cli,
+}) => {
   const owner = ['--owner-email', 'ada@example.com', '--owner-name', 'Ada'];
   expect(await cli.refusal('board', 'list')).toBe('There is no account yet: make one with account create');
   expect(await cli.json('account', 'create', '--name', 'Acme', '--slug', 'acme', ...owner)).toEqual({
@@ -61,7 +64,10 @@ test.concurrent('three commands set up an installation on an empty database', as
   ).toEqual([{ name: 'Bot', email: 'ada@example.com', level: 'read', is_for_30_days: true }]);
 });
 
-test.concurrent('a refused command prints one line, exits with 1 and writes nothing', async ({ db, cli }) => {
+test.concurrent('a command that refuses its task prints one line, exits with 1 and writes nothing', async ({
+  db,
+  cli,
+}) => {
   await createInstallation(db);
   await db.sql(`update accounts set plan = 'free'`);
   const before = await snapshot(db);
@@ -84,7 +90,7 @@ test.concurrent('a refused command prints one line, exits with 1 and writes noth
   expect(await snapshot(db)).toEqual(before);
 });
 
-test.concurrent('invalid arguments exit with 2 before a connection to the database', async () => {
+test.concurrent('a command with invalid arguments exits with 2 before it connects to the database', async () => {
   const away = cliOn('postgresql://127.0.0.1:1/nowhere');
   const commands = [
     ['nonsense'],
@@ -132,7 +138,7 @@ test.concurrent('the user and member commands create, change, block, unblock and
   expect(await db.sql('select * from user_blocks')).toEqual([]);
 });
 
-test.concurrent('member remove revokes the API tokens that the user issued, and --keep-tokens keeps them', async ({
+test.concurrent('member remove revokes the API tokens that the user issued, and with --keep-tokens it keeps them', async ({
   db,
   cli,
 }) => {
@@ -154,7 +160,7 @@ test.concurrent('member remove revokes the API tokens that the user issued, and 
   ]);
 });
 
-test.concurrent('member invite prints its link without SMTP and mails it with SMTP, and invitation revoke deletes it', async ({
+test.concurrent('member invite prints the link without SMTP and mails it with SMTP, and invitation revoke deletes the invitation', async ({
   db,
   cli,
 }) => {
@@ -190,7 +196,10 @@ test.concurrent('member invite prints its link without SMTP and mails it with SM
   );
 });
 
-test.concurrent('board update freezes and unfreezes a board, and sets and clears its windows', async ({ db, cli }) => {
+test.concurrent('board update freezes and unfreezes a board, and sets and clears the time when voting opens', async ({
+  db,
+  cli,
+}) => {
   await createInstallation(db);
   const closed = ['--freeze', '--pre-moderation', '--voting-open-at', '2026-03-01T01:00:00+01:00'];
   expect(await cli.json('board', 'update', ...closed)).toMatchObject({
@@ -205,7 +214,10 @@ test.concurrent('board update freezes and unfreezes a board, and sets and clears
   expect(listed).toMatchObject([{ slug: 'web-app', pending_count: 0 }]);
 });
 
-test.concurrent('board update makes a board public or private, and board show prints it', async ({ db, cli }) => {
+test.concurrent('board update makes a board public or private, and board show prints whether the board is public', async ({
+  db,
+  cli,
+}) => {
   await createInstallation(db);
   const { stdout: before } = await cli.run('board', 'list');
   expect(before.split('\n')[0]).toContain('PUBLIC');
@@ -224,7 +236,7 @@ test.concurrent('board update makes a board public or private, and board show pr
   ).toBe('Another public board has the slug mobile, and with it the page /b/mobile');
 });
 
-test.concurrent('every status command returns the whole registry of the board', async ({ db, cli }) => {
+test.concurrent('every status command returns all statuses of the board', async ({ db, cli }) => {
   await createInstallation(db);
   const add = ['status', 'add', '--key', 'in_review', '--category', 'active', '--label', 'In review'];
   const added = await cli.json<unknown[]>(...add, '--position', '3', '--hidden', 'true');
@@ -243,7 +255,7 @@ test.concurrent('every tag command returns all tags of the board', async ({ db, 
   expect(await cli.json('tag', 'remove', 'payments')).toEqual([]);
 });
 
-test.concurrent('a token is shown only when it is created', async ({ db, cli }) => {
+test.concurrent('the token commands show an API token only when they create it', async ({ db, cli }) => {
   await createInstallation(db);
   const boards = ['--board', 'web-app=moderate'];
   const made = await cli.json<{ id: number; token: string }>('token', 'create', '--name', 'Bot', ...boards);
@@ -256,7 +268,7 @@ test.concurrent('a token is shown only when it is created', async ({ db, cli }) 
   expect(stdout).not.toContain(made.token.slice(-43));
 });
 
-test.concurrent('pending ideas are listed without control characters in titles, approved and rejected', async ({
+test.concurrent('the idea commands list pending ideas without control characters in the titles, approve them and reject them', async ({
   db,
   cli,
 }) => {
@@ -281,7 +293,7 @@ test.concurrent('pending ideas are listed without control characters in titles, 
   ]);
 });
 
-test.concurrent('account and board can be omitted if there is only one, and are required if there are several', async ({
+test.concurrent('--account, --board and --issuer are optional if there is only one candidate, and required if there are several', async ({
   db,
   cli,
 }) => {

@@ -25,7 +25,7 @@ interface Diagnosis {
   findings: { level: string; what: string; remedy: string | null }[];
 }
 
-/** Runs doctor and returns its warnings and errors, as `<level>: <what>`. */
+/** Runs doctor. Returns its exit status, and its warnings and errors as `<level>: <what>`. */
 async function diagnose(settings: Record<string, string>): Promise<{ exitCode: number | null; problems: string[] }> {
   const { exitCode, stdout, stderr } = await runCli(settings, 'doctor', '--json');
   expect(stderr).toBe('');
@@ -54,7 +54,7 @@ async function createEmptyDatabase(
   return url.href;
 }
 
-test.concurrent('only migrate applies migrations: other commands ask for it and change nothing', async ({
+test.concurrent('only the command migrate applies migrations, and other commands ask for it and change nothing', async ({
   onTestFinished,
 }) => {
   const url = await createEmptyDatabase(onTestFinished, 'cli_not_migrated');
@@ -77,7 +77,7 @@ test.concurrent('only migrate applies migrations: other commands ask for it and 
   expect(await empty.json('account', 'list')).toEqual([]);
 });
 
-test.concurrent('without DATABASE_URL only migrate creates the database in DATA_DIR, and each command starts it', async ({
+test.concurrent('without DATABASE_URL only migrate creates the database in DATA_DIR, and later commands start that database', async ({
   onTestFinished,
 }) => {
   const directory = await makeScratchDirectory();
@@ -93,12 +93,12 @@ test.concurrent('without DATABASE_URL only migrate creates the database in DATA_
   expect(await diagnose(settings)).toEqual({ exitCode: 1, problems: [`error: There is no database in ${dataDir}`] });
   expect(await readdir(directory)).toEqual([]);
 
-  // The process can only end if it has stopped its PostgreSQL.
+  // A process can end only after it has stopped the PostgreSQL that it started.
   expect(await runCliProcess(settings, 'migrate')).toMatchObject({ exitCode: 0, stderr: '' });
   expect(await runCliProcess(settings, 'account', 'list')).toEqual({ exitCode: 0, stdout: 'None.\n', stderr: '' });
 });
 
-test.concurrent('commands refuse a database with newer or changed migrations', async ({ onTestFinished }) => {
+test.concurrent('commands refuse a database that has newer or changed migrations', async ({ onTestFinished }) => {
   const other = await createTestDatabase();
   onTestFinished(() => other.drop());
   const otherCli = cliOn(other.url);
@@ -115,7 +115,7 @@ test.concurrent('commands refuse a database with newer or changed migrations', a
   expect(await diagnose({ DATABASE_URL: other.url })).toEqual({ exitCode: 1, problems: [`error: ${changed}`] });
 });
 
-test.concurrent('the error for an unreachable database has the reason and no password', async () => {
+test.concurrent('the error for an unreachable database names the reason and does not show the password', async () => {
   const away = 'postgresql://ada:s3cret@127.0.0.1:1/ideas';
   const reason = 'Cannot reach the database ideas at 127.0.0.1:1: nothing accepts connections there';
   expect(await cliOn(away).refusal('account', 'list')).toBe(reason);
@@ -127,7 +127,9 @@ test.concurrent('the error for an unreachable database has the reason and no pas
   );
 });
 
-test.concurrent('a command gives up on a host that never answers', async ({ onTestFinished }) => {
+test.concurrent('a command fails after a time if the host of the database never answers', async ({
+  onTestFinished,
+}) => {
   const silent = createServer().listen(0, '127.0.0.1');
   onTestFinished(() => void silent.close());
   await once(silent, 'listening');
@@ -138,7 +140,7 @@ test.concurrent('a command gives up on a host that never answers', async ({ onTe
   expect(problems).toEqual([expect.stringMatching('the host does not answer$')]);
 });
 
-test.concurrent('doctor names all invalid settings and still checks the database', async ({ onTestFinished }) => {
+test.concurrent('doctor reports all invalid settings and still checks the database', async ({ onTestFinished }) => {
   const empty = await createTestDatabase();
   onTestFinished(() => empty.drop());
   const { exitCode, problems } = await diagnose({ DATABASE_URL: empty.url, PORT: 'high', LOG_LEVEL: 'loud' });
@@ -155,14 +157,14 @@ test.concurrent('doctor names all invalid settings and still checks the database
   });
 });
 
-test.concurrent('doctor reports a database in another encoding as an error', async ({ onTestFinished }) => {
+test.concurrent('doctor reports a database as an error if its encoding is not UTF-8', async ({ onTestFinished }) => {
   const options = `encoding 'SQL_ASCII' locale_provider libc locale 'C' template template0`;
   const url = await createEmptyDatabase(onTestFinished, 'cli_sql_ascii', options);
   const { problems } = await diagnose({ DATABASE_URL: url });
   expect(problems[0]).toBe('error: The database is encoded in SQL_ASCII, which cannot hold every character');
 });
 
-test.concurrent('doctor finds defects in the data and changes nothing', async () => {
+test.concurrent('doctor reports defects in the data and changes nothing', async () => {
   const world = await createWorld(db);
   await db.sql(`insert into heartbeats (name, recorded_at) values ('cron', now())
     on conflict (name) do update set recorded_at = now()`);
@@ -197,7 +199,7 @@ test.concurrent('doctor finds defects in the data and changes nothing', async ()
   expect(await snapshot(db)).toEqual(before);
 });
 
-test.concurrent('the SQL that doctor prints for a wrong tally corrects it', async ({ onTestFinished }) => {
+test.concurrent('the SQL that doctor prints for a wrong tally corrects the tally', async ({ onTestFinished }) => {
   const drifted = await createTestDatabase();
   onTestFinished(() => drifted.drop());
   const world = await createWorld(drifted);
@@ -209,7 +211,7 @@ test.concurrent('the SQL that doctor prints for a wrong tally corrects it', asyn
   expect(await diagnose({ DATABASE_URL: drifted.url })).toEqual({ exitCode: 0, problems: [] });
 });
 
-test.concurrent('doctor reports an APP_KEY that does not decrypt the secrets as an error, and a missing one as a warning', async ({
+test.concurrent('doctor reports an APP_KEY that cannot decrypt the secrets as an error, and a missing APP_KEY as a warning', async ({
   onTestFinished,
 }) => {
   const sealed = await createTestDatabase();

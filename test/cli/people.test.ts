@@ -7,7 +7,7 @@ import { testAppKey } from '../helpers/server.ts';
 import { testSecretBox } from '../helpers/webhooks.ts';
 import { cliOn } from './run-cli.ts';
 
-/** Each test has its own migrated database with one account and one board, and a command line on it. */
+/** Each test has its own migrated database with an account and a board, and runs commands on it. */
 const test = base.extend<{ db: TestDatabase; world: World; cli: ReturnType<typeof cliOn> }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's dependencies from the pattern.
   db: async ({}, use) => {
@@ -27,7 +27,7 @@ const test = base.extend<{ db: TestDatabase; world: World; cli: ReturnType<typeo
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const slackUrl = 'https://hooks.slack.com/services/T000/B000/secret';
 
-test.concurrent('a chat channel is created, listed, disabled, enabled and deleted, and its URL is never shown', async ({
+test.concurrent('the chat commands create, list, disable, enable and delete a chat channel and never show its URL', async ({
   db,
   world,
   cli,
@@ -60,7 +60,10 @@ test.concurrent('a chat channel is created, listed, disabled, enabled and delete
   expect(await cli.refusal('chat', 'enable', id)).toBe(`The account has no chat channel ${id}`);
 });
 
-test.concurrent('chat create refuses a URL of another chat without repeating the URL', async ({ world, cli }) => {
+test.concurrent('chat create refuses a URL of another chat product and does not repeat the URL', async ({
+  world,
+  cli,
+}) => {
   expect(world.boardSlug).toBe('web-app');
   const refusal = await cli.refusal('chat', 'create', '--kind', 'discord', '--url', slackUrl);
   expect(refusal).toBe('The URL must be the URL of an incoming webhook, such as https://discord.com/api/webhooks/…');
@@ -77,7 +80,11 @@ test.concurrent('chat create refuses a URL of another chat without repeating the
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining('idea.created')]);
 });
 
-test.concurrent('chat list marks a channel that is encrypted with another key', async ({ db, world, cli }) => {
+test.concurrent('chat list marks a chat channel whose URL is encrypted with another APP_KEY', async ({
+  db,
+  world,
+  cli,
+}) => {
   await db.sql(`insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'teams', $3)`, [
     world.accountId,
     world.boardId,
@@ -89,7 +96,7 @@ test.concurrent('chat list marks a channel that is encrypted with another key', 
   expect(await cli.refusal('chat', 'test', String(channel?.id))).toBe('The secret was encrypted with another APP_KEY');
 });
 
-test.concurrent('chat test posts a message and reports a failure', async ({ db, world, cli }) => {
+test.concurrent('chat test posts a message to the channel and reports a failure', async ({ db, world, cli }) => {
   const chat = await startReceiver(200);
   const [row] = await db.sql<{ id: number }>(
     `insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'mattermost', $3) returning id`,
@@ -105,7 +112,11 @@ test.concurrent('chat test posts a message and reports a failure', async ({ db, 
   await chat.close();
 });
 
-test.concurrent('follower add and remove make a member follow and unfollow an idea', async ({ db, world, cli }) => {
+test.concurrent('follower add makes a member follow an idea, and follower remove ends it', async ({
+  db,
+  world,
+  cli,
+}) => {
   const ideaId = String(await insertIdea(db, world));
   const grace = await createMember(db, world.accountId, 'member', 'Grace');
   await db.sql(`update users set email = 'grace@example.com' where id = $1`, [grace]);
@@ -137,7 +148,11 @@ test.concurrent('follower add and remove make a member follow and unfollow an id
   expect(await cli.refusal('follower', 'remove', '999999', ...user)).toBe('The account has no idea 999999');
 });
 
-test.concurrent('notification list and read show notifications and mark them as read', async ({ db, world, cli }) => {
+test.concurrent('notification list shows the notifications of a user, and notification read marks them as read', async ({
+  db,
+  world,
+  cli,
+}) => {
   const ideaId = await insertIdea(db, world, { title: 'Dark mode' });
   const { accountId, ownerId } = world;
   await db.sql(`select record_event($1, 'idea.status_changed', $2, null, null, null, '{}', now())`, [

@@ -16,13 +16,13 @@ beforeAll(async () => {
   db = await createTestDatabase();
   await createWorld(db, { slug: 'web-app', name: 'Web app ☾' });
   await db.sql(`update users set email = 'ada@example.com'`);
-  // This makes doctor report an error.
+  // With this change, doctor reports an error.
   await db.sql(`update statuses set category = 'planned'`);
   settings = { DATABASE_URL: db.url, APP_KEY: testAppKey.toString('base64') };
 });
 afterAll(() => db.drop());
 
-/** Commands from each test file of this folder: successful, refused and invalid ones. */
+/** Successful, refused and invalid commands from each test file of this folder. */
 const commands = {
   administration: [
     { line: 'board list --json', exitCode: 0, writes: 'stdout' },
@@ -45,20 +45,23 @@ const commands = {
 };
 
 describe.each(Object.entries(commands))('commands for %s', (_about, those) => {
-  test.each(those)('$line prints the same in its own process and in one that ran other commands', async one => {
-    const words = one.line.split(' ');
-    const [alone, afterOthers] = await Promise.all([runCliProcess(settings, ...words), runCli(settings, ...words)]);
-    expect(alone).toEqual(afterOthers);
-    const { exitCode, stdout, stderr } = alone;
-    expect({ exitCode, stdout: stdout !== '', stderr: stderr !== '' }).toEqual({
-      exitCode: one.exitCode,
-      stdout: one.writes === 'stdout',
-      stderr: one.writes === 'stderr',
-    });
-  });
+  test.each(those)(
+    '"$line" prints the same in its own process and in a process that ran other commands before',
+    async one => {
+      const words = one.line.split(' ');
+      const [alone, afterOthers] = await Promise.all([runCliProcess(settings, ...words), runCli(settings, ...words)]);
+      expect(alone).toEqual(afterOthers);
+      const { exitCode, stdout, stderr } = alone;
+      expect({ exitCode, stdout: stdout !== '', stderr: stderr !== '' }).toEqual({
+        exitCode: one.exitCode,
+        stdout: one.writes === 'stdout',
+        stderr: one.writes === 'stderr',
+      });
+    },
+  );
 });
 
-test('a command writes all output before its process ends', async () => {
+test('a command writes all its output before its process ends', async () => {
   const cli = cliOn(db.url, settings, runCliProcess);
   const { exitCode, stdout, stderr } = await cli.run('token', 'create', '--name', 'Bot');
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: 'This is the only time that the token is shown.\n' });
@@ -66,15 +69,18 @@ test('a command writes all output before its process ends', async () => {
   expect(await db.sql('select name from api_tokens where id = $1', [id])).toEqual([{ name: 'Bot' }]);
 });
 
-test.runIf(existsSync('/dev/full'))('a command fails with one line if it cannot write its output', async () => {
-  const full = await open('/dev/full', 'w');
-  const child = spawn(process.execPath, [main, 'board', '--help'], { stdio: ['ignore', full.fd, 'pipe'] });
-  const [stderr, [exitCode]] = await Promise.all([child.stderr && text(child.stderr), once(child, 'close')]);
-  await full.close();
-  expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/^The output .*ENOSPC.*\n$/) });
-});
+test.runIf(existsSync('/dev/full'))(
+  'a command exits with 1 and one line of error if its output cannot be written',
+  async () => {
+    const full = await open('/dev/full', 'w');
+    const child = spawn(process.execPath, [main, 'board', '--help'], { stdio: ['ignore', full.fd, 'pipe'] });
+    const [stderr, [exitCode]] = await Promise.all([child.stderr && text(child.stderr), once(child, 'close')]);
+    await full.close();
+    expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: expect.stringMatching(/^The output .*ENOSPC.*\n$/) });
+  },
+);
 
-test('a command succeeds although its reader closes the pipe early', async () => {
+test('a command succeeds even if the reader of its output closes the pipe early', async () => {
   const child = spawn(process.execPath, [main, 'board', 'show'], {
     env: { PATH: process.env.PATH, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

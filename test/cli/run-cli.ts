@@ -19,9 +19,9 @@ let resident: ChildProcess | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a command with only the given settings, in a process that all commands share: separate processes would make
- * these tests five times as long. process.test.ts compares both. Commands run one after the other. Modules that a
- * setting loads stay loaded: use runCliProcess if that matters.
+ * Runs a command with only the given settings, in a process that all commands share. Separate processes would make
+ * these tests five times as long, and process.test.ts compares the two. Commands run one after the other. Modules that
+ * a setting loads stay loaded, so use runCliProcess if that matters.
  */
 export function runCli(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
   const result = last.then(() => runResident({ settings: withPath(settings), parameters }));
@@ -29,7 +29,7 @@ export function runCli(settings: Record<string, string>, ...parameters: string[]
   return result;
 }
 
-/** Runs a command in its own process, as the operator does. */
+/** Runs a command in its own process, as the operator of the server does. */
 export async function runCliProcess(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
   const child = spawn(process.execPath, [main, ...parameters], {
     env: withPath(settings),
@@ -40,18 +40,18 @@ export async function runCliProcess(settings: Record<string, string>, ...paramet
   return { exitCode, stdout, stderr };
 }
 
-/** Builds a command line on one database. */
+/** Returns functions that run commands on one database. */
 export function cliOn(url: string, settings: Record<string, string> = {}, runOne = runCli) {
   const run = (...parameters: string[]) => runOne({ DATABASE_URL: url, ...settings }, ...parameters);
   return {
     run,
-    /** Returns the JSON value of a command. Expects exit status 0 and an empty standard error. */
+    /** Returns the JSON value that a command prints. Expects exit status 0 and no error output. */
     async json<T>(...parameters: string[]): Promise<T> {
       const { exitCode, stdout, stderr } = await run(...parameters, '--json');
       expect({ exitCode, stderr }, parameters.join(' ')).toEqual({ exitCode: 0, stderr: '' });
       return JSON.parse(stdout);
     },
-    /** Returns the error line of a command. Expects exit status 1 and an empty standard output. */
+    /** Returns the error line of a command. Expects exit status 1 and no standard output. */
     async refusal(...parameters: string[]): Promise<string> {
       const { exitCode, stdout, stderr } = await run(...parameters);
       expect({ exitCode, stdout, lines: stderr.split('\n').length }, `${parameters.join(' ')}: ${stderr}`).toEqual({
@@ -79,7 +79,7 @@ async function runResident(command: Command): Promise<CliResult> {
   return outcome;
 }
 
-/** Returns the shared process. It lives as long as this process and does not keep it alive. */
+/** Returns the process that runs the commands. It ends with this process and does not prevent that end. */
 function residentCli(): ChildProcess {
   if (resident?.connected) return resident;
   resident = fork(residentMain, {

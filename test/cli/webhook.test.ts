@@ -5,7 +5,7 @@ import { testAppKey } from '../helpers/server.ts';
 import { testSecretBox } from '../helpers/webhooks.ts';
 import { cliOn } from './run-cli.ts';
 
-/** Each test has its own migrated database with one account and one board, and a command line on it. */
+/** Each test has its own migrated database with an account and a board, and runs commands on it. */
 const test = base.extend<{ db: TestDatabase; world: World; cli: ReturnType<typeof cliOn> }>({
   // biome-ignore lint/correctness/noEmptyPattern: vitest reads a fixture's dependencies from the pattern.
   db: async ({}, use) => {
@@ -21,7 +21,7 @@ const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const url = 'https://hooks.example.com/ideas';
 const secretForm = /^whsec_[A-Za-z0-9+/]{43}=$/;
 
-test.concurrent('a webhook is created, changed, rotated, disabled, enabled and deleted, and each secret is shown once', async ({
+test.concurrent('the webhook commands create, change, rotate, disable, enable and delete a webhook and show each secret once', async ({
   db,
   world,
   cli,
@@ -86,7 +86,11 @@ test.concurrent('a webhook is created, changed, rotated, disabled, enabled and d
   expect(await cli.json('webhook', 'list')).toEqual([]);
 });
 
-test.concurrent('webhook test queues a delivery, and webhook redeliver sends it again', async ({ db, world, cli }) => {
+test.concurrent('webhook test queues a delivery of a test event, and webhook redeliver sends it again', async ({
+  db,
+  world,
+  cli,
+}) => {
   expect(world.boardSlug).toBe('web-app');
   const { id } = await cli.json<{ id: number }>('webhook', 'create', '--url', url);
   const sent = await cli.json<{ delivery_id: number }>('webhook', 'test', String(id));
@@ -126,7 +130,7 @@ test.concurrent('webhook test queues a delivery, and webhook redeliver sends it 
   expect((await cli.run('webhook', 'redeliver', String(id))).exitCode).toBe(2);
 });
 
-test.concurrent('the webhook commands refuse invalid URLs, unknown webhooks and a missing APP_KEY', async ({
+test.concurrent('the webhook commands fail for invalid URLs, unknown webhooks and a missing APP_KEY', async ({
   db,
   world,
   cli,
@@ -138,7 +142,7 @@ test.concurrent('the webhook commands refuse invalid URLs, unknown webhooks and 
   expect(await create('example.com')).toContain('is not a URL');
   expect((await cli.run('webhook', 'create', '--url', url, '--event', 'idea.eaten')).exitCode).toBe(2);
   expect(await cli.refusal('webhook', 'show', '4711')).toBe('The account has no webhook 4711');
-  // The command must not make a new key, because the server could not decrypt the secret.
+  // The command must not create a new APP_KEY, because the server could not decrypt the secret.
   const keyless = cliOn(db.url, { DATA_DIR: '/nonexistent' });
   expect(await keyless.refusal('webhook', 'create', '--url', url)).toContain('Set APP_KEY');
 });

@@ -42,23 +42,23 @@ const addUsers = ({ rows }: Pick<Opened, 'rows'>, ...emails: string[]) =>
   rows(`insert into users (email, name) select email, 'Somebody' from unnest($1::text[]) email`, [emails]);
 const forms = 'select email, canonical_email from users where not is_placeholder order by id';
 
-test('an upgrade gives every address its canonical form, and the older of two users with one address gets it', async () => {
+test('an upgrade stores the canonical form of every address, and of two users with one address the older gets it', async () => {
   const db = await openVersionBefore();
   await addUsers(
     db,
     'Ada@Example.com',
     'bob@BÜCHER.example',
-    'ｃleo@example.com', // This user is older than the next one, whose address is plain.
+    'ｃleo@example.com', // This user is older than the next one, whose address is in canonical form.
     'cleo@example.com',
     'İris@Example.com',
     'bob@xn--bcher-kva.example',
     'ada@example.com.',
     `${'ﷺ'.repeat(200)}@example.com`, // The canonical form is too long for an index.
-    'Zo\u200be@example.com', // The previous version accepted it.
+    'Zo\u200be@example.com', // The previous version accepted invisible characters.
   );
   await db.rows(`insert into users (name, is_placeholder) values ('Deleted user', true)`);
   await migrate(db.url);
-  // Ten servers start at once.
+  // Ten servers start at the same time and store canonical addresses.
   await Promise.all(Array.from({ length: 10 }, () => fillCanonicalAddresses(db.database)));
   const filled = [
     { email: 'Ada@Example.com', canonical_email: 'ada@example.com' },
@@ -76,7 +76,7 @@ test('an upgrade gives every address its canonical form, and the older of two us
   expect(await db.rows(forms)).toEqual(filled);
 });
 
-test('an upgrade fills addresses in batches and can continue after an interruption', async () => {
+test('an upgrade stores canonical addresses in batches and can continue after an interruption', async () => {
   const db = await openVersionBefore();
   await db.rows(
     `insert into users (email, name) select 'Ada-' || n || '@BÜCHER.example', 'Ada' from generate_series(1, 2500) n`,
@@ -94,7 +94,7 @@ test('an upgrade fills addresses in batches and can continue after an interrupti
   expect(await count()).toBe(2500);
 });
 
-test('an open invitation works after the upgrade, and the older of two to one address', async () => {
+test('an open invitation works after the upgrade, and if two were sent to one address, the older one works', async () => {
   const db = await openVersionBefore();
   const [account] = await db.rows<{ id: string }>(
     `insert into accounts (slug, name) values ('acme', 'Acme') returning id`,
@@ -114,7 +114,7 @@ test('an open invitation works after the upgrade, and the older of two to one ad
   ).toEqual(['ada@xn--bcher-kva.example', null, 'bob@example.com']);
 });
 
-test('a server of the previous version can add and change users on the new schema, which updates the canonical forms', async () => {
+test('a server of the previous version can add and change users on the new schema without wrong canonical addresses', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   const rows = db.sql;
@@ -130,7 +130,7 @@ test('a server of the previous version can add and change users on the new schem
   });
   await fillCanonicalAddresses(db.database);
   expect((await rows(forms))[1]).toEqual({ email: 'bob@bücher.example', canonical_email: 'bob@xn--bcher-kva.example' });
-  // The previous address must no longer find the user.
+  // After this change, nobody must find the user by the previous address.
   await update('bob@bücher.example', 'bob@müller.example');
   await update('ada@example.com', 'Ada.Lovelace@example.com');
   expect(await rows(forms)).toEqual([
@@ -160,7 +160,7 @@ test('a server of the previous version can repeat an invitation on the new schem
   expect(await db.sql('select from invitations')).toHaveLength(1);
 });
 
-test('a user who takes an address during the upgrade keeps it', async () => {
+test('a user who takes an address while the upgrade stores canonical addresses keeps the address', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   await addUsers({ rows: db.sql }, 'ada@bücher.example');

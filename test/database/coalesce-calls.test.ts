@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { coalesceCalls, coalesceCallsByAccount } from '../../server/database/coalesce-calls.ts';
 
-test('calls for several accounts run once for each account, and each gets its own result', async () => {
+test('coalesced calls for several accounts run once for each account, and each call gets its own result', async () => {
   const runs: [number, number[]][] = [];
   const double = coalesceCallsByAccount(async (accountId, items: { accountId: number; n: number }[]) => {
     runs.push([accountId, items.map(({ n }) => n)]);
@@ -17,7 +17,7 @@ test('calls for several accounts run once for each account, and each gets its ow
   ]);
 });
 
-test('an error of one account fails the calls of that account only', async () => {
+test('an error for one account fails only the coalesced calls for that account', async () => {
   const call = coalesceCallsByAccount(async (accountId, items: { accountId: number }[]) => {
     if (accountId === 8) throw new Error('8 failed');
     return items.map(() => accountId);
@@ -31,7 +31,7 @@ test('an error of one account fails the calls of that account only', async () =>
   ]);
 });
 
-test('calls that arrive during a batch wait for it, and then run in batches of the maximum size', async () => {
+test('calls that arrive during a batch wait for its end, and then run in batches of the maximum size', async () => {
   const runs: number[][] = [];
   const call = coalesceCalls(
     async (items: number[]) => {
@@ -47,7 +47,7 @@ test('calls that arrive during a batch wait for it, and then run in batches of t
   expect(runs).toEqual([[1], [2, 3], [4]]);
 });
 
-test('a call runs at once if several batches may run and none does, and later calls form a second batch', async () => {
+test('if two batches may run at once, the first call runs alone at once, and later calls form the second batch', async () => {
   const runs: number[][] = [];
   const call = coalesceCalls(
     async (items: number[]) => {
@@ -62,7 +62,7 @@ test('a call runs at once if several batches may run and none does, and later ca
   expect(runs).toEqual([[1], [2, 3]]);
 });
 
-test('a stuck batch delays later calls only by patienceMs', async () => {
+test('a batch that never ends delays later calls only by patienceMs', async () => {
   const stuck = Promise.withResolvers<number[]>();
   const call = coalesceCalls((items: number[]) => (items.includes(1) ? stuck.promise : Promise.resolve(items)), {
     patienceMs: 20,

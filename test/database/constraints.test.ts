@@ -14,7 +14,7 @@ import {
 
 let db: TestDatabase;
 let world: World;
-/** Creates a second board of the account, and a second account. */
+/** A second board of the account. `stranger` is another account with its own board. */
 let otherBoardId: number;
 let stranger: World;
 let memberId: number;
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Creates an endpoint, and an event with a delivery to another endpoint. */
+/** Creates a webhook, and an event with a delivery to another webhook. */
 async function insertDelivery(accountId: number) {
   const insertEndpoint = `insert into webhook_endpoints (account_id, url, secret)
     values ($1, 'https://example.com', '') returning id`;
@@ -60,7 +60,7 @@ async function insertDelivery(accountId: number) {
   return { endpointId: endpoint?.id ?? 0, eventId: event?.id ?? '', deliveryId: delivery?.id ?? 0 };
 }
 
-/** Runs a statement and rolls it back. Returns the constraint that refused it, or undefined. */
+/** Runs a statement and rolls it back. Returns the constraint that refused the statement, or undefined. */
 async function refusalOf(text: string, values: unknown[] = []): Promise<string | undefined> {
   const client = await db.database.pool.connect();
   try {
@@ -78,7 +78,7 @@ async function refusalOf(text: string, values: unknown[] = []): Promise<string |
 
 const long = (length: number) => '😀'.repeat(length);
 
-/** A statement with one value, with values that the constraint refuses, and values at its limits that it accepts. */
+/** A statement with one value: the constraint refuses some values, and accepts others that are at its limits. */
 interface Promised {
   constraint: string;
   promise: string;
@@ -87,7 +87,7 @@ interface Promised {
   accepted: unknown[];
 }
 
-// The :names in these statements are replaced with the ids of the rows above.
+// The names that start with a colon are replaced with the ids of the rows above.
 const promises: Promised[] = [
   {
     constraint: 'ideas_up_count_check',
@@ -617,7 +617,7 @@ test.each(promises)('$promise ($constraint)', async ({ constraint, statement, re
   }
 });
 
-test('every constraint of the schema is in the list of tested constraints', async () => {
+test('every check and unique constraint of the schema is tested here or is a known exception', async () => {
   const names = await db.sql<{ name: string }>(`
     select conname as name from pg_constraint
     where connamespace = 'public'::regnamespace and contype in ('c', 'u')
@@ -628,8 +628,7 @@ test('every constraint of the schema is in the list of tested constraints', asyn
   const tested = promises.map(({ constraint }) => constraint);
   const others = names.map(({ name }) => name).filter(name => !tested.includes(name));
   // api_tokens_id_key finds a token by its id, and statuses_board_id_id_key serves a foreign key with board and status.
-  // The previous version needs unique keys of idempotency keys and notifications without the account. The others are
-  // tested below.
+  // Two of the keys without account_id are for the previous version. Tests below check the others.
   expect(others).toEqual([
     'api_tokens_id_key',
     'idempotency_keys_token_id_path_key_key',
@@ -641,7 +640,7 @@ test('every constraint of the schema is in the list of tested constraints', asyn
   ]);
 });
 
-test('an event has one delivery for each endpoint and one notification for each user', async () => {
+test('an event has only one delivery for each webhook and one notification for each user', async () => {
   const tell = `insert into webhook_deliveries (account_id, endpoint_id, event_id, lane)
     values (:account, :endpoint, ':event', 1)`;
   expect(await refusalOf(await filled(`${tell}; ${tell}`))).toBe('webhook_deliveries_event_id_endpoint_id_key');
@@ -651,13 +650,13 @@ test('an event has one delivery for each endpoint and one notification for each 
 });
 
 describe('a vote', () => {
-  test('a voter has one vote on an idea', async () => {
+  test('a voter can have only one vote on an idea', async () => {
     const vote = 'insert into votes (idea_id, voter_id, account_id, value) values (:idea, :voter, :account, 1)';
     expect(await refusalOf(await filled(`${vote}; ${vote}`))).toBe('votes_pkey');
     expect(await refusalOf(await filled(`${vote}; ${vote.replace(':idea', ':other_idea')}`))).toBeUndefined();
   });
 
-  test('the score counts votes, and nobody can write it', async () => {
+  test('the score of an idea is computed from its votes, and a statement cannot write it', async () => {
     const write = await refusalOf('update ideas set score = 5 where id = $1', [ideaId]);
     expect(write).toMatch(/no constraint: column "score" can only be updated to DEFAULT/);
     const [idea] = await db.sql(`update ideas set up_count = 2, down_count = 5 where id = $1 returning score`, [
@@ -669,7 +668,7 @@ describe('a vote', () => {
 });
 
 describe('a merge', () => {
-  test('a source has one merge in force, and can be merged again after an unmerge', async () => {
+  test('an idea can be merged into only one idea at a time, and can be merged again after an unmerge', async () => {
     const merge = 'insert into merges (account_id, source_id, target_id) values (:account, :idea, :other_idea)';
     const undo = 'update merges set unmerged_at = now() where source_id = :idea';
     expect(await refusalOf(await filled(`${merge}; ${merge}`))).toBe('merges_source_id_key');
@@ -678,12 +677,12 @@ describe('a merge', () => {
 });
 
 describe('a status', () => {
-  test('two boards can have the same status key', async () => {
+  test('two boards can have statuses with the same key', async () => {
     const [count] = await db.sql(`select count(*)::int from statuses where key = 'open'`);
     expect(count).toEqual({ count: 3 });
   });
 
-  test('a status cannot be removed while an idea has it', async () => {
+  test('a status cannot be removed while ideas have it', async () => {
     const removal = `delete from statuses where board_id = :board and key = $1`;
     expect(await refusalOf(await filled(removal), ['open'])).toBe('ideas_status_of_board_fkey');
     expect(await refusalOf(await filled(removal), ['done'])).toBeUndefined();
@@ -691,12 +690,12 @@ describe('a status', () => {
 });
 
 describe('removing', () => {
-  test('a user who wrote something or issued a token cannot be removed', async () => {
+  test('a user who wrote ideas or issued API tokens cannot be removed', async () => {
     expect(await refusalOf('delete from users where id = $1', [world.ownerId])).toMatch(/_(author|issuer)_id_fkey$/);
     expect(await refusalOf('delete from users where id = $1', [await createUser(db)])).toBeUndefined();
   });
 
-  test('removing a user keeps the votes and unlinks them', async () => {
+  test('if a user is removed, their votes stay but no longer name the user', async () => {
     const userId = await createMember(db, world.accountId, 'member');
     const voterId = await db.database.transaction(async ({ em }) => {
       const voter = em.create(Voter, { accountId: world.accountId, userId });
@@ -709,7 +708,7 @@ describe('removing', () => {
     expect(await db.sql('select value from votes where voter_id = $1', [voterId])).toEqual([{ value: 1 }]);
   });
 
-  test('removing an account removes only its own rows', async () => {
+  test('if an account is removed, only its own rows are removed', async () => {
     const gone = await createWorld(db);
     const idea = await insertIdea(db, gone);
     const second = await insertIdea(db, gone);
@@ -770,7 +769,7 @@ describe('removing', () => {
       gone.boardId,
     ]);
 
-    // OAuth records have no foreign key to an account, so the server removes them.
+    // OAuth records have no foreign key to an account. The server removes them.
     const carrying = await db.sql<{ name: string }>(
       `select table_name as name from information_schema.columns
       where column_name = 'account_id' and table_schema = 'public' and table_name <> 'oauth_records' order by 1`,

@@ -11,12 +11,12 @@ import { type DatabaseProxy, startProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
 
-// Short limits for the tests. Their order of magnitude matters.
+// These limits are short, because the tests wait until they expire.
 const statementTimeoutMs = 400;
-/** The client waits a second longer for a silent PostgreSQL than PostgreSQL's statement timeout. */
+/** The client waits for a silent PostgreSQL for the statement timeout and one more second. */
 const readTimeoutMs = statementTimeoutMs + 1000;
 const connectTimeoutMs = 1000;
-/** The extra time on a machine that is busy with other tests. */
+/** Extra time for a machine that is busy with other tests. */
 const slackMs = 10_000;
 const patience = { timeout: 30_000, interval: 10 };
 
@@ -24,7 +24,7 @@ let db: TestDatabase;
 let world: World;
 let token: string;
 let ideaId: number;
-/** Connections outside the pools: one holds locks, the other watches and ends connections. */
+/** Two connections that are in no pool: one holds locks, and the other watches and ends connections. */
 let outside: pg.Client;
 let watcher: pg.Client;
 
@@ -44,7 +44,7 @@ afterAll(async () => {
 
 const poolSize = 4;
 
-/** Opens another pool, with the short limits. */
+/** Opens another pool with the short limits. */
 async function open(url = db.url, options: Partial<DatabaseOptions> = {}): Promise<Database> {
   const logger = pino({ level: 'silent' });
   const database = await openDatabase({ url, poolSize, connectTimeoutMs, statementTimeoutMs, logger, ...options });
@@ -78,18 +78,18 @@ const expectUnavailable = (answer: Answer) => {
   expect(Object.keys(answer.body.error).sort()).toEqual(['key', 'message']);
 };
 
-/** Returns the result and the duration of work. */
+/** Returns the result of the work and its duration. */
 async function timed<T>(work: Promise<T>): Promise<[T, number]> {
   const start = performance.now();
   return [await work, performance.now() - start];
 }
 
 describe('connections that PostgreSQL ends', () => {
-  test('the end of idle connections does not end the process, and the next query works', async () => {
+  test('the server continues when PostgreSQL ends idle connections, and the next query works', async () => {
     const server = await serve();
     const { pool } = server.database;
     await Promise.all([...Array(8)].map(() => read(server)));
-    // A connection can still be on its way after the last answer.
+    // A connection may not be back in the pool yet, although its request was answered.
     await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
     const idle = pool.idleCount;
     expect(idle).toBeGreaterThan(1);
@@ -101,7 +101,7 @@ describe('connections that PostgreSQL ends', () => {
     expect(await read(server)).toMatchObject({ status: 200, body: { id: ideaId } });
   });
 
-  test('requests get 503 and write nothing if PostgreSQL ends their connections, and the pool recovers', async () => {
+  test('requests get 503 and write nothing if PostgreSQL ends their connections, and later requests work', async () => {
     const server = await serve(db.url, { statementTimeoutMs: 10_000 });
     await outside.query('begin');
     await outside.query('lock table followers in exclusive mode');
@@ -118,7 +118,7 @@ describe('connections that PostgreSQL ends', () => {
     await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
   });
 
-  test('a vote does not change the tally if PostgreSQL ends its connection', async () => {
+  test('a vote does not change the tally if PostgreSQL ends its connection during the transaction', async () => {
     const server = await serve(db.url, { statementTimeoutMs: 10_000 });
     await outside.query('begin');
     await outside.query('select from ideas where id = $1 for update', [ideaId]);
@@ -133,7 +133,7 @@ describe('connections that PostgreSQL ends', () => {
   });
 });
 
-/** Resolves when this number of statements waits for a lock. */
+/** Resolves when exactly this number of statements waits for a lock. */
 async function waiting(count: number) {
   await vi.waitFor(async () => {
     const { rows } = await watcher.query(
@@ -144,11 +144,11 @@ async function waiting(count: number) {
 }
 
 describe('a statement that runs too long', () => {
-  test('a slow statement is cancelled, gets 503 with Retry-After, and leaves the pool usable', async () => {
+  test('a statement that runs too long is canceled, its request gets 503 with Retry-After, and the pool stays usable', async () => {
     const server = await serve();
     await outside.query('begin');
     await outside.query('select from ideas where id = $1 for update', [ideaId]);
-    // These are more than the pool has connections, so each must be given back.
+    // There are more requests than connections in the pool, so each connection must be returned.
     const answers = await Promise.all([...Array(6)].map((_, n) => (n % 2 ? vote(server, 'up') : vote(server, 'down'))));
     for (const answer of answers) expectUnavailable(answer);
     await outside.query('rollback');
@@ -161,7 +161,7 @@ describe('a statement that runs too long', () => {
     expect(server.database.pool.waitingCount).toBe(0);
   });
 
-  test('a slow statement in a transaction gets 503 and rolls the transaction back', async () => {
+  test('a statement that runs too long in a transaction gets 503, and the transaction is rolled back', async () => {
     const server = await serve();
     await outside.query('begin');
     await outside.query('lock table followers in exclusive mode');
@@ -180,7 +180,7 @@ describe('an unavailable database', () => {
     return [proxy, server];
   }
 
-  test('reads and writes get 503 in time from a silent database, and work again when it answers', async () => {
+  test('requests get 503 in time while the database does not answer, and work again when it answers', async () => {
     const [proxy, server] = await proxied();
     await Promise.all([...Array(4)].map(() => read(server)));
     proxy.silence();
@@ -191,7 +191,7 @@ describe('an unavailable database', () => {
       expectUnavailable(answer);
       expect(ms).toBeLessThan(connectTimeoutMs + readTimeoutMs + slackMs);
     }
-    // Connections that timed out are closed, so these requests have to open new ones during the silence.
+    // Connections that timed out are closed, so these requests must open new connections to the silent database.
     for (const [answer, ms] of await Promise.all([read(server), vote(server, 'up')].map(timed))) {
       expectUnavailable(answer);
       expect(ms).toBeLessThan(connectTimeoutMs + slackMs);
@@ -203,11 +203,11 @@ describe('an unavailable database', () => {
     expect(await db.sql(`select from ideas where title = 'Into the silence'`)).toEqual([]);
   });
 
-  test('a request gets 503 and writes nothing if the database goes silent during its transaction', async () => {
+  test('a request gets 503 and writes nothing if the database stops answering during its transaction', async () => {
     const [proxy, server] = await proxied({ statementTimeoutMs: 2500 });
     const { pool } = server.database;
     await read(server);
-    // Once a minute a request also records the use of its token, on another connection.
+    // Once a minute, a request also records the use of its token on another connection. Wait for its end.
     await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
     const opened = pool.totalCount;
     await outside.query('begin');
@@ -216,7 +216,7 @@ describe('an unavailable database', () => {
     await waiting(1);
     proxy.silence();
     expectUnavailable(await creating);
-    // PostgreSQL may still answer on that connection, so no other request may get it.
+    // PostgreSQL may still send an answer on that connection, so no other request may use the connection.
     expect(pool.totalCount).toBe(opened - 1);
     await outside.query('rollback');
     proxy.resume();
@@ -224,8 +224,8 @@ describe('an unavailable database', () => {
     expect(await db.sql(`select from ideas where title = 'Half written'`)).toEqual([]);
   });
 
-  test('requests get 503 at once while the database refuses connections, and work again afterwards', async () => {
-    // The connect timeout is much longer.
+  test('requests get 503 at once while the database refuses connections, and work again when it accepts them', async () => {
+    // The connect timeout is so long that only a refusal can explain a fast response.
     const [proxy, server] = await proxied({ connectTimeoutMs: 60_000 });
     await read(server);
     proxy.sever();
@@ -240,7 +240,7 @@ describe('an unavailable database', () => {
 });
 
 describe('a transaction', () => {
-  test('a transaction that cannot begin gives its connection back', async () => {
+  test('a transaction that fails to begin returns its connection to the pool', async () => {
     const proxy = await startProxy(db.url);
     onTestFinished(() => proxy.close());
     const database = await open(proxy.url, { poolSize: 2 });
@@ -258,7 +258,7 @@ describe('a transaction', () => {
     db.updateTable('tags').set({ name: $.name }).where('id', '=', $.tagId),
   );
 
-  test('a transaction that PostgreSQL cancels to break a deadlock runs again, and both succeed', async () => {
+  test('if PostgreSQL cancels one of two transactions to break a deadlock, that transaction runs again and both succeed', async () => {
     const database = await open();
     const tags = [
       await createTag(db, world.accountId, world.boardId),
@@ -271,23 +271,23 @@ describe('a transaction', () => {
       database.transaction(async transaction => {
         runs++;
         await transaction.query(renameTag, { tagId: tags[first] ?? 0, name: `${name} ${first}` });
-        // At the first try, each waits until the other has its first lock, which makes a deadlock.
+        // In its first run, each transaction waits until the other has its first lock. This causes a deadlock.
         if (++reached === 2) both.resolve();
         await both.promise;
         await transaction.query(renameTag, { tagId: tags[second] ?? 0, name: `${name} ${second}` });
       });
     await Promise.all([rename(0, 1, 'A'), rename(1, 0, 'B')]);
-    // There are more tries if one takes its first lock again before the other has it.
+    // The canceled transaction may run more than twice, if it takes its first lock before the other has it.
     expect(runs).toBeGreaterThanOrEqual(3);
     const rows = await db.sql<{ name: string }>('select name from tags where id = any($1) order by id', [tags]);
-    // The cancelled transaction comes last.
+    // The transaction that was canceled commits last, so both tags have its name.
     expect([
       ['A 0', 'A 1'],
       ['B 0', 'B 1'],
     ]).toContainEqual(rows.map(({ name }) => name));
   });
 
-  test('a transaction that deadlocks every time fails with the error', async () => {
+  test('a transaction that ends in a deadlock ten times fails with the error of PostgreSQL', async () => {
     const database = await open();
     let runs = 0;
     const failing = database.transaction(async transaction => {
@@ -298,7 +298,7 @@ describe('a transaction', () => {
     expect(runs).toBe(10);
   });
 
-  test('a failed transaction rolls back entities and statements, and gives its connection back', async () => {
+  test('a failed transaction rolls back its entities and statements, and returns its connection to the pool', async () => {
     const database = await open(db.url, { poolSize: 2 });
     const tagId = await createTag(db, world.accountId, world.boardId, 'Before');
     for (let n = 0; n < 5; n++) {
@@ -322,7 +322,7 @@ describe('a transaction', () => {
     await expect.poll(() => database.pool.totalCount - database.pool.idleCount).toBe(0);
   });
 
-  test('every kind of query sees the changes of the entity manager', async () => {
+  test('all kinds of queries in a transaction see the changes of the entity manager', async () => {
     const database = await open();
     const select = query('test_select_tags', (db, $: Arguments<{ name: string }>) =>
       db.selectFrom('tags').select('name').where('name', '=', $.name),
@@ -343,7 +343,7 @@ describe('a transaction', () => {
     expect(shown).toEqual({ prepared: [{ name: 'Once' }], built: [{ name: 'Renamed' }] });
   });
 
-  test('a transaction can change and remove entities that it has created', async () => {
+  test('a transaction can change and remove entities that it has created itself', async () => {
     const database = await open();
     const names = await database.transaction(async ({ em, db }) => {
       const tags = ['One', 'Another'].map(name =>
@@ -365,7 +365,7 @@ describe('a transaction', () => {
   });
 });
 
-test('closing the database waits for running work and ends all connections', async () => {
+test('database.close() waits for running work and then ends all connections', async () => {
   const logger = pino({ level: 'silent' });
   const database = await openDatabase({ url: db.url, poolSize: 2, connectTimeoutMs, statementTimeoutMs, logger });
   const slow = database.query(queryOfText<{ done: string }>(`select 'yes' as done from pg_sleep(0.1)`, 0), []);

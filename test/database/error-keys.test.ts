@@ -5,7 +5,7 @@ import { loadServerQueries } from '../helpers/server-queries.ts';
 
 const hasErrorKey = (text: string) => Object.keys(errors).some(key => text.includes(`'${key}'`));
 
-test('cast_vote is the only database function with error keys of the API', async () => {
+test('cast_vote is the only database function that contains error keys of the API', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   const functions = await db.sql<{ name: string; source: string }>(`

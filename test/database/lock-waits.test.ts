@@ -16,7 +16,7 @@ let db: TestDatabase;
 let world: World;
 let token: string;
 let ideaIds: number[];
-/** A reader of another board, which a lock on an idea does not affect. */
+/** The token of a client that reads another board. A lock on an idea does not affect these reads. */
 let reader: string;
 /** One connection holds locks, and the other watches the waiting statements. */
 let holder: pg.Client;
@@ -42,7 +42,7 @@ afterAll(async () => {
   await db.drop();
 });
 
-/** Starts a server with a lock timeout. */
+/** Starts a server with this lock timeout. */
 async function serve(lockTimeoutMs: number): Promise<TestServer> {
   const database = await openDatabase({
     url: db.url,
@@ -75,7 +75,7 @@ const post = (server: TestServer, path: string, json?: unknown) =>
   request(server, `POST /api/v1/ideas/${path}`, { token, json });
 const vote = (server: TestServer, id: number | undefined) => post(server, `${id}/vote`, { value: 'up' });
 
-/** Expects that other requests succeed, and that only this number of connections waits for a lock. */
+/** Expects that requests for another board succeed while exactly this number of connections waits for a lock. */
 async function expectOthersServed(server: TestServer, waiting: number) {
   await expect.poll(countWaiting).toBe(waiting);
   for (let round = 0; round < 3; round++) {
@@ -92,7 +92,7 @@ function expectUnavailable(answer: Answer) {
   expect([answer.status, answer.key, answer.headers.get('retry-after')]).toEqual([503, 'service_unavailable', '1']);
 }
 
-test('at most a quarter of the pool waits for one idea, reads of other boards succeed, and every vote is counted', async () => {
+test('votes on a locked idea use at most a quarter of the pool, other boards can be read, and every vote is counted', async () => {
   const server = await patient();
   const tokens = await Promise.all(Array.from({ length: 20 }, () => issueToken(db, world, 'write')));
   const [ideaId = 0] = ideaIds;
@@ -106,7 +106,7 @@ test('at most a quarter of the pool waits for one idea, reads of other boards su
   expect(await db.sql('select up_count from ideas where id = $1', [ideaId])).toEqual([{ up_count: 20 }]);
 });
 
-test('at most half of the pool waits for locked ideas', async () => {
+test('requests for several locked ideas use at most half of the connection pool', async () => {
   const server = await patient();
   await lock(ideaIds);
   const writes = ideaIds.flatMap(id => [
@@ -119,7 +119,7 @@ test('at most half of the pool waits for locked ideas', async () => {
   expect((await Promise.all(writes)).every(({ status }) => status < 300)).toBe(true);
 });
 
-test('at most a quarter of the pool waits for unmerges of an account with a common target', async () => {
+test('unmerges from one locked target idea use at most a quarter of the connection pool', async () => {
   const server = await patient();
   const [target = 0, ...sources] = ideaIds;
   for (const id of sources) expect((await post(server, `${id}/merge`, { target_id: target })).status).toBe(200);
@@ -130,7 +130,7 @@ test('at most a quarter of the pool waits for unmerges of an account with a comm
   expect((await Promise.all(unmerges)).map(({ status }) => status)).toEqual(sources.map(() => 200));
 });
 
-test('a write that waits too long for an idea gets 503 with Retry-After, and writes nothing', async () => {
+test('a write that waits too long for the lock on an idea gets 503 with Retry-After and writes nothing', async () => {
   const server = await impatient();
   const [ideaId = 0, otherId = 0] = ideaIds;
   const writes = () => [
@@ -150,7 +150,7 @@ test('a write that waits too long for an idea gets 503 with Retry-After, and wri
   expect((await vote(server, ideaId)).status).toBe(200);
 });
 
-test('a tool call that waits too long for an idea gets 503', async () => {
+test('an MCP tool call that waits too long for the lock on an idea gets 503', async () => {
   const server = await impatient();
   const call = () =>
     request(server, 'POST /api/v1/mcp', {
@@ -169,7 +169,7 @@ test('a tool call that waits too long for an idea gets 503', async () => {
   expect((await call()).body.result.structuredContent).toMatchObject({ up_count: 1 });
 });
 
-test('the connections of a server wait one second for a lock', async () => {
+test('the database connections of a server wait at most one second for a lock', async () => {
   const config = loadConfig({ APP_KEY: Buffer.alloc(32, 7).toString('base64'), AUDIT_LOG: 'stdout' });
   const { server, close } = await openDependencies(db.url, config, pino({ level: 'silent' }));
   onTestFinished(close);

@@ -10,7 +10,7 @@ import { coreStream, MigrationError, type MigrationStream } from '../../server/d
 import { hasPendingMigrations, listPendingMigrations, migrate } from '../../server/database/migrator.ts';
 import { connect, createBareDatabase, createTestDatabase } from '../helpers/database.ts';
 
-/** A migration that adds a row each time it runs. */
+/** Returns a migration that adds a row each time it runs. */
 const trace = (name: string) => `create table if not exists traces (name text); insert into traces values ('${name}');`;
 
 const migratorUrl = new URL('../../server/database/migrator.ts', import.meta.url).href;
@@ -46,7 +46,7 @@ beforeAll(async () => {
   };
 });
 
-/** Empties the database of this file. Creating one for each test would take longer than the tests. */
+/** Empties the database of this file. Creating a database for each test would take longer than the tests. */
 async function freshDatabase(): Promise<FreshDatabase> {
   await client.query('drop schema public cascade; create schema public');
   return { url: bare.url, rows: async text => (await client.query(text)).rows };
@@ -58,7 +58,7 @@ const tables = `select table_name from information_schema.tables where table_sch
 const named = (...names: string[]) => names.map(name => ({ stream: 'core', name }));
 
 describe('migrating', () => {
-  test('every migration is applied once, in the order of the numbers', async () => {
+  test('every migration is applied once, in the order of its number', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
       '0002_second.sql': trace('second'),
@@ -84,10 +84,10 @@ describe('migrating', () => {
     expect(await db.rows(traces)).toHaveLength(11);
   });
 
-  test('one of ten concurrent processes applies every migration once', async () => {
+  test('if ten processes migrate at once, one of them applies all migrations', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
-      // This migration fails if it is applied twice.
+      // This migration would fail if it ran twice.
       '0001_first.sql': 'create table once (id int); select pg_sleep(0.05);',
       '0002_second.sql': trace('second'),
       '0003_third.sql': trace('third'),
@@ -100,7 +100,7 @@ describe('migrating', () => {
     expect(await db.rows(applied)).toHaveLength(3);
   });
 
-  test('ten concurrent processes create the schema of this server on an empty database', async () => {
+  test('ten processes that migrate an empty database at once create the schema of this server', async () => {
     const db = await freshDatabase();
     const results = await Promise.all([...Array(10)].map(() => migrate(db.url)));
     expect(results.flat()).toEqual(await db.rows(applied));
@@ -109,7 +109,7 @@ describe('migrating', () => {
     expect(await listPendingMigrations(db.url)).toEqual([]);
   });
 
-  test('each stream has its own numbers', async () => {
+  test('the core and each extension number their migrations independently', async () => {
     const db = await freshDatabase();
     const core = await makeStream({ '0001_first.sql': trace('core') });
     const extension = await makeStream({ '0001_first.sql': trace('extension') }, 'an-extension');
@@ -117,12 +117,12 @@ describe('migrating', () => {
       { stream: 'core', name: '0001_first.sql' },
       { stream: 'an-extension', name: '0001_first.sql' },
     ]);
-    // Migrations of an extension that is not loaded are ignored.
+    // Migrations of an extension that is no longer loaded are ignored.
     expect(await migrate(db.url, [core])).toEqual([]);
     expect(await db.rows(traces)).toEqual([{ name: 'core' }, { name: 'extension' }]);
   });
 
-  test('a file with the line "-- no transaction" can run create index concurrently', async () => {
+  test('a migration with the line "-- no transaction" can run create index concurrently', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_table.sql': 'create table things (id int);' });
     await migrate(db.url, [stream]);
@@ -137,7 +137,7 @@ describe('migrating', () => {
     expect(await db.rows(applied)).toHaveLength(2);
   });
 
-  test('the line "-- next statement" separates statements that run outside a transaction', async () => {
+  test('the line "-- next statement" separates the statements of a migration without a transaction', async () => {
     const db = await freshDatabase();
     const again = 'drop index concurrently if exists things_id_idx;';
     const index = 'create index concurrently things_id_idx on things (id);';
@@ -152,9 +152,9 @@ describe('migrating', () => {
     expect(await migrate(db.url, [stream])).toEqual(named('0002_index.sql'));
   });
 
-  test('each file starts with reset settings and may run longer than the timeouts of the role', async () => {
+  test("each migration starts with the default settings and may run longer than the role's statement timeout", async () => {
     const db = await freshDatabase();
-    // The limit also applies to the statements before the first file, which may be slow on a busy machine.
+    // This limit also applies to the statements before the first migration. They may be slow on a busy machine.
     await client.query(
       `do $$ begin execute format('alter database %I set statement_timeout = 1000', current_database()); end $$`,
     );
@@ -170,7 +170,7 @@ describe('migrating', () => {
 });
 
 describe('several processes', () => {
-  test('waiting processes do not block create index concurrently', async () => {
+  test('processes that wait for their turn to migrate do not block create index concurrently', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
       '0001_table.sql': 'create table things (id int);',
@@ -180,7 +180,7 @@ describe('several processes', () => {
     expect(results.flat()).toEqual(named('0001_table.sql', '0002_index.sql'));
   });
 
-  test('a waiting process reports the wait and then sees the result of the other one', async () => {
+  test('a process that waits for another migration reports the wait and then sees the result of that migration', async () => {
     const db = await freshDatabase();
     const older = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [older]);
@@ -190,13 +190,13 @@ describe('several processes', () => {
     await vi.waitFor(() => expect(onWait).toHaveBeenCalled(), { timeout: 10_000 });
     const [{ pid } = { pid: 0 }] = await db.rows<{ pid: number }>('select pg_backend_pid() as pid');
     expect(onWait.mock.calls).toEqual([[expect.stringContaining(`session ${pid} of `)]]);
-    // A newer version would add this row.
+    // A newer version of the server would add this row.
     await client.query(`insert into schema_migrations values ('core', '0002_newer.sql', 'x')`);
     await client.query('select pg_advisory_unlock(4216839001)');
     expect(await waiting).toMatch(/database is newer.*core\/0002_newer\.sql/);
   });
 
-  test('a waiting process gives up after a time and names the holder of the lock', async () => {
+  test('a process that waits too long for another migration fails and names the session that holds the lock', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await client.query('select pg_advisory_lock(4216839001)');
@@ -207,7 +207,7 @@ describe('several processes', () => {
     expect(await db.rows(tables)).toEqual([]);
   });
 
-  test('a process continues at once after another was killed during a file, which is then applied once', async () => {
+  test('after a process was killed during a migration, the next process continues at once and the migration is applied once', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': `${trace('killed')} select pg_sleep(120);` });
     const program = `import { migrate } from ${JSON.stringify(migratorUrl)};
@@ -228,7 +228,7 @@ describe('a locked table', () => {
   const quick = { lockTimeoutMs: 20, pauseMs: 1 };
   const add = 'alter table traces add column more int;';
 
-  test('a migration waits only briefly for a locked table and tries again, so readers do not queue behind it', async () => {
+  test('a migration waits only briefly for a locked table and tries again, so that readers do not queue behind it', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [stream]);
@@ -236,7 +236,7 @@ describe('a locked table', () => {
     await client.query('begin');
     await client.query('lock table traces in access share mode');
     const migrating = migrate(db.url, [stream], { ...quick, tries: 1_000 });
-    // Readers queue behind a waiting alter table. This one succeeds before or between two tries.
+    // Readers queue behind a waiting "alter table". This reader succeeds before the migration or between two tries.
     const reader = await connect(db.url);
     await reader.query(traces);
     await reader.end();
@@ -244,7 +244,7 @@ describe('a locked table', () => {
     expect(await migrating).toEqual(named('0002_more.sql'));
   });
 
-  test('a migration fails after some tries for a locked table and applies nothing', async () => {
+  test('a migration fails after several tries for a locked table and applies nothing', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [stream]);
@@ -260,14 +260,14 @@ describe('a locked table', () => {
 });
 
 describe('a dry run', () => {
-  test('a dry run on an empty database lists all migrations and creates nothing', async () => {
+  test('a dry run of the migrations on an empty database lists all migrations and creates nothing', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first'), '0002_second.sql': trace('second') });
     expect(await listPendingMigrations(db.url, [stream])).toEqual(named('0001_first.sql', '0002_second.sql'));
     expect(await db.rows(tables)).toEqual([]);
   });
 
-  test('a dry run lists only the pending migrations and applies none', async () => {
+  test('a dry run of the migrations lists only pending migrations and applies none', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [stream]);
@@ -277,11 +277,11 @@ describe('a dry run', () => {
     expect(await db.rows(applied)).toEqual(named('0001_first.sql'));
   });
 
-  test('the probe finds pending migrations by their names', async () => {
+  test('hasPendingMigrations() finds pending migrations by their names and ignores newer ones', async () => {
     const { database, sql, drop } = await createTestDatabase();
     onTestFinished(drop);
     expect(await hasPendingMigrations(database)).toBe(false);
-    // A server of the previous version stays ready during a rollout.
+    // A server of the previous version must stay ready during a rolling upgrade.
     await sql(`insert into schema_migrations values ('core', '9999_newer.sql', 'x')`);
     expect(await hasPendingMigrations(database)).toBe(false);
     const extension = await makeStream({ '0001_first.sql': trace('first') }, 'an-extension');
@@ -292,7 +292,7 @@ describe('a dry run', () => {
 });
 
 describe('a failing file', () => {
-  test('a failed file is rolled back, the earlier ones stay, and a corrected file can be applied', async () => {
+  test('a failed migration is rolled back, earlier ones stay applied, and a corrected one can be applied', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
       '0001_first.sql': trace('first'),
@@ -311,14 +311,14 @@ describe('a failing file', () => {
     expect(await db.rows(traces)).toEqual([{ name: 'first' }, { name: 'mended' }, { name: 'third' }]);
   });
 
-  test('a failed file outside a transaction is not recorded', async () => {
+  test('a failed migration without a transaction is not recorded as applied', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_broken.sql': '-- no transaction\nselect 1 / 0;' });
     await expect(migrate(db.url, [stream])).rejects.toThrow('core/0001_broken.sql failed');
     expect(await db.rows(applied)).toEqual([]);
   });
 
-  test('the error of a failed file outside a transaction names the remaining effects, and the next run repeats it', async () => {
+  test('the error of a failed migration without a transaction says that effects remain, and the next run repeats the migration', async () => {
     const db = await freshDatabase();
     const file = (divisor: number) =>
       `-- no transaction\n${trace('left')}\n-- next statement\nselect 1 / ${divisor};\n-- next statement\n${trace('after')}`;
@@ -332,7 +332,7 @@ describe('a failing file', () => {
     expect(await db.rows(traces)).toEqual([{ name: 'left' }, { name: 'left' }, { name: 'after' }]);
   });
 
-  test('a failed process releases the lock', async () => {
+  test('a process with a failed migration releases the lock, so that other processes can try', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_broken.sql': 'select 1 / 0;' });
     const results = await Promise.allSettled([...Array(3)].map(() => migrate(db.url, [stream])));
@@ -347,7 +347,7 @@ describe('inconsistent migrations', () => {
     ['the dry run', listPendingMigrations],
   ] as const;
 
-  test.each(both)('%s refuses an applied file that changed afterwards', async (_, run) => {
+  test.each(both)('%s refuses a migration that was changed after it was applied', async (_, run) => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [stream]);
@@ -356,24 +356,27 @@ describe('inconsistent migrations', () => {
     expect(await db.rows(traces)).toEqual([{ name: 'first' }]);
   });
 
-  test.each(both)('%s refuses a database that is newer than the files', async (_, run) => {
+  test.each(both)('%s refuses a database that has newer migrations than this server', async (_, run) => {
     const db = await freshDatabase();
     await migrate(db.url, [await makeStream({ '0001_first.sql': trace('first'), '0002_newer.sql': trace('newer') })]);
     const older = await makeStream({ '0001_first.sql': trace('first') });
     await expect(run(db.url, [older])).rejects.toThrow(/database is newer.*core\/0002_newer\.sql/);
   });
 
-  test.each(both)('%s refuses a landed file that changed, also on an empty database', async (_, run) => {
-    const db = await freshDatabase();
-    const stream = await makeStream({ '0001_baseline.sql': trace('first'), '0002_new.sql': trace('new') });
-    await addFiles(stream, { SHA256SUMS: `${sha256(trace('as it was'))}  0001_baseline.sql\n` });
-    await expect(run(db.url, [stream])).rejects.toThrow('core/0001_baseline.sql was changed after it landed');
-    expect(await db.rows(tables)).toEqual([]);
-    await addFiles(stream, { SHA256SUMS: `${sha256(trace('first'))}  0001_baseline.sql\n` });
-    await expect(run(db.url, [stream])).resolves.toHaveLength(2);
-  });
+  test.each(both)(
+    '%s refuses a changed migration that is listed in SHA256SUMS, also on an empty database',
+    async (_, run) => {
+      const db = await freshDatabase();
+      const stream = await makeStream({ '0001_baseline.sql': trace('first'), '0002_new.sql': trace('new') });
+      await addFiles(stream, { SHA256SUMS: `${sha256(trace('as it was'))}  0001_baseline.sql\n` });
+      await expect(run(db.url, [stream])).rejects.toThrow('core/0001_baseline.sql was changed after it landed');
+      expect(await db.rows(tables)).toEqual([]);
+      await addFiles(stream, { SHA256SUMS: `${sha256(trace('first'))}  0001_baseline.sql\n` });
+      await expect(run(db.url, [stream])).resolves.toHaveLength(2);
+    },
+  );
 
-  test('a checkout may change the line ends of migrations', async () => {
+  test('a migration does not count as changed if only its line endings differ', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': `-- no transaction\n${trace('first')}\n` });
     await migrate(db.url, [stream]);
@@ -381,22 +384,25 @@ describe('inconsistent migrations', () => {
     expect(await listPendingMigrations(db.url, [stream])).toEqual([]);
   });
 
-  test.each(both)('%s accepts a newer database if each of its migrations is tolerated', async (_, run) => {
-    const db = await freshDatabase();
-    const files = { '0001_first.sql': trace('first'), '0002_newer.sql': '', '0003_newest.sql': '' };
-    await migrate(db.url, [await makeStream(files)]);
-    const older = await makeStream({ '0001_first.sql': trace('first') });
-    const both = ['core/0002_newer.sql', 'core/0003_newest.sql'];
-    expect(await run(db.url, [older], { tolerated: both })).toEqual([]);
-    await expect(run(db.url, [older], { tolerated: both.slice(1) })).rejects.toThrow(
-      /newer.*migration core\/0002_newer/,
-    );
-    await expect(run(db.url, [older])).rejects.toThrow(
-      /migrations core\/0002_newer\.sql, core\/0003_newest\.sql, which are/,
-    );
-  });
+  test.each(both)(
+    '%s accepts a database with newer migrations if each of them is in the list of tolerated migrations',
+    async (_, run) => {
+      const db = await freshDatabase();
+      const files = { '0001_first.sql': trace('first'), '0002_newer.sql': '', '0003_newest.sql': '' };
+      await migrate(db.url, [await makeStream(files)]);
+      const older = await makeStream({ '0001_first.sql': trace('first') });
+      const both = ['core/0002_newer.sql', 'core/0003_newest.sql'];
+      expect(await run(db.url, [older], { tolerated: both })).toEqual([]);
+      await expect(run(db.url, [older], { tolerated: both.slice(1) })).rejects.toThrow(
+        /newer.*migration core\/0002_newer/,
+      );
+      await expect(run(db.url, [older])).rejects.toThrow(
+        /migrations core\/0002_newer\.sql, core\/0003_newest\.sql, which are/,
+      );
+    },
+  );
 
-  test('the error for a missing directory names the stream', async () => {
+  test('the error for a missing directory of migrations names the extension', async () => {
     const db = await freshDatabase();
     const nowhere = { name: 'an-extension', directory: '/nowhere' };
     await expect(migrate(db.url, [nowhere])).rejects.toThrow(/^The migrations of an-extension cannot be read: ENOENT/);
@@ -416,7 +422,7 @@ describe('inconsistent migrations', () => {
     ['a name with a capital', { '0001_First.sql': '' }, /core\/0001_First\.sql is not named like/],
     ['a name without words', { '0001_.sql': '' }, /core\/0001_\.sql is not named like/],
   ] as [string, Record<string, string>, RegExp][])(
-    '%s is refused before anything is applied',
+    'migrations with %s are refused before any migration is applied',
     async (_, files, message) => {
       const db = await freshDatabase();
       const stream = await makeStream(files);

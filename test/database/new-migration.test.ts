@@ -15,7 +15,7 @@ beforeEach(async () => {
   onTestFinished(() => rm(directory, { recursive: true }));
 });
 
-/** Runs a script of the project on the directory. Returns its exit status and output. */
+/** Runs a script of the project on the directory of migrations. Returns the exit status and the output. */
 function run(script: 'new-migration' | 'migration-checksums', ...given: string[]) {
   return new Promise<{ status: number; said: string }>(resolve => {
     const parameters = [join(scripts, `${script}.ts`), '--directory', directory, ...given];
@@ -27,7 +27,7 @@ function run(script: 'new-migration' | 'migration-checksums', ...given: string[]
 
 const files = async () => (await readdir(directory)).sort();
 
-test('a new migration has the next number and no statements', async () => {
+test('npm run new-migration creates a migration that has the next number and no statements', async () => {
   expect(await run('new-migration', 'first_things')).toMatchObject({ status: 0 });
   const { said } = await run('new-migration', 'more');
   expect(said.trimEnd()).toMatch(/0002_more\.sql$/);
@@ -38,14 +38,14 @@ test('a new migration has the next number and no statements', async () => {
   expect(statements).toEqual(['', '']);
 });
 
-test('two migrations that are created at the same time get different numbers', async () => {
+test('several migrations that are created at the same time get different numbers', async () => {
   const results = await Promise.all(['a', 'b', 'c'].map(name => run('new-migration', name)));
   const made = results.filter(({ status }) => status === 0).length;
   expect(made).toBeGreaterThan(0);
   expect(await readStreams([{ name: 'an-extension', directory }])).toHaveLength(made);
 });
 
-test('an invalid name or inconsistent files create no migration', async () => {
+test('npm run new-migration creates nothing if the name is invalid or the existing migrations are inconsistent', async () => {
   for (const name of ['add-color', '../up']) {
     expect(await run('new-migration', name)).toMatchObject({ status: 1, said: expect.stringContaining('lower-case') });
   }
@@ -57,7 +57,7 @@ test('an invalid name or inconsistent files create no migration', async () => {
   expect(await files()).toEqual(['0002_gap.sql']);
 });
 
-test('a changed landed migration is refused by its name, with every kind of line end', async () => {
+test('a changed migration that is listed in SHA256SUMS is reported by its name, and changed line endings are ignored', async () => {
   await writeFile(join(directory, '0001_baseline.sql'), 'select 1;\n');
   expect(await run('migration-checksums', '--check')).toMatchObject({
     status: 1,

@@ -3,7 +3,7 @@ import { migrate } from '../../server/database/migrator.ts';
 import { connect, createBareDatabase } from '../helpers/database.ts';
 import { migrationsBefore } from '../helpers/migrations.ts';
 
-test('an upgrade ends only the OAuth grants of former and blocked members', async () => {
+test('an upgrade revokes only the OAuth tokens of former and blocked members', async () => {
   const { url, drop } = await createBareDatabase();
   onTestFinished(drop);
   await migrate(url, [await migrationsBefore('0010')]);

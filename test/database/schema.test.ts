@@ -8,7 +8,7 @@ interface Column {
   column_name: string;
   type: string;
   is_nullable: boolean;
-  /** The default, or the expression of a generated column. */
+  /** The default value, or the expression of a generated column. */
   expression: string | null;
   is_generated: boolean;
   has_identity: boolean;
@@ -21,7 +21,9 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** The schema for tables that are created from the entities. The migrated ones are in public. */
+/**
+ * The PostgreSQL schema for tables that are created from the entities. The migrated tables are in the schema public.
+ */
 const described = 'described';
 
 describe('migrated schema and entities', () => {
@@ -31,31 +33,31 @@ describe('migrated schema and entities', () => {
     const all = [...db.database.orm.getMetadata().getAll().values()] as EntityMetadata[];
     metadata = all.filter(meta => meta.tableName !== undefined);
     await db.sql(`create schema ${described}`);
-    // PostgreSQL parses the entities' types, because one type can have two spellings.
+    // PostgreSQL must parse the types of the entities, because one type can have two spellings.
     for (const meta of metadata) await db.sql(tableOf(meta));
   });
 
-  test('migrations and entities have the same tables', async () => {
+  test('the migrations and the entities describe the same tables', async () => {
     const migrated = await tables('public');
     expect(migrated).toContain('schema_migrations');
-    // The migrator's own table has no entity.
+    // The table of the migrator has no entity.
     expect(migrated.filter(name => name !== 'schema_migrations')).toEqual(await tables(described));
     expect(metadata).toHaveLength(entities.length);
   });
 
-  test('migrations and entities have the same columns, with type, null, default, identity and generated expression', async () => {
+  test('the migrations and the entities describe the same columns, with type, null, default, identity and generated expression', async () => {
     const migrated = await columns('public');
     expect(migrated.filter(column => column.table_name !== 'schema_migrations')).toEqual(await columns(described));
   });
 
-  test('migrations and entities have the same primary keys, with the same order of columns', async () => {
+  test('the migrations and the entities describe the same primary keys, with the same order of columns', async () => {
     const migrated = await primaryKeys('public');
     expect(migrated.filter(key => key.table_name !== 'schema_migrations')).toEqual(await primaryKeys(described));
   });
 });
 
 describe('the migrated schema', () => {
-  test('every foreign key has an index on its columns, for removals and joins', async () => {
+  test('every foreign key has an index on its columns, so that removals and joins are fast', async () => {
     const missing = await db.sql<{ name: string }>(`
       select c.conname as name
       from pg_constraint c
@@ -74,7 +76,10 @@ describe('the migrated schema', () => {
     expect(missing).toEqual([]);
   });
 
-  /** An account_id without a foreign key is a copy. These rows are removed with their parents. */
+  /**
+   * In these tables, account_id has no foreign key to the account. The rows are removed with the row that they belong
+   * to.
+   */
   const ownerOfTable = {
     api_token_boards: 'api_tokens',
     comments: 'ideas',
@@ -87,7 +92,7 @@ describe('the migrated schema', () => {
     webhook_deliveries: 'webhook_endpoints',
   };
 
-  test('removing an account removes its rows, by their own foreign key or with their parents', async () => {
+  test('removing an account removes its rows, through a foreign key to the account or to a removed row', async () => {
     const rows = await db.sql<{ table_name: string; foreign_table: string; action: string }>(`
       select c.conrelid::regclass::text as table_name, c.confrelid::regclass::text as foreign_table, c.confdeltype as action
       from pg_constraint c where c.contype = 'f' and c.connamespace = 'public'::regnamespace`);
@@ -102,7 +107,7 @@ describe('the migrated schema', () => {
     for (const [table, owner] of Object.entries(ownerOfTable)) expect(cascading(owner)).toContain(table);
   });
 
-  test('times have milliseconds, like a Date and a cursor, and the counters are unlogged', async () => {
+  test('all times in the database have milliseconds, and the table rate_limits is unlogged', async () => {
     const times = (await columns('public')).filter(column => column.type.startsWith('timestamp'));
     expect(new Set(times.map(({ type }) => type))).toEqual(new Set(['timestamp(3) with time zone']));
     const [counters] = await db.sql(`select relpersistence from pg_class where oid = 'rate_limits'::regclass`);
@@ -112,7 +117,7 @@ describe('the migrated schema', () => {
 
 function tableOf(meta: EntityMetadata): string {
   const names = meta.primaryKeys.map(name => columnName((meta.properties as Record<string, EntityProperty>)[name]));
-  // The primary key starts with the account, which an entity may name later (see accountKey).
+  // The primary key starts with account_id, even if the entity names it later (see accountKey).
   const key = names.toSorted((a, b) => Number(b === 'account_id') - Number(a === 'account_id'));
   const lines = [...meta.props.map(columnOf), `primary key (${key.join(', ')})`];
   return `create table ${described}.${meta.tableName} (${lines.join(', ')})`;
@@ -127,7 +132,7 @@ function columnName(property: EntityProperty | undefined): string {
 function columnOf(property: EntityProperty): string {
   const { columnTypes, nullable, autoincrement, generated, defaultRaw } = property;
   const type = autoincrement ? 'bigint generated always as identity' : columnTypes[0];
-  // The default of a generated column only tells the ORM that a new row does not need it.
+  // MikroORM uses the default of a generated column only to know that a new row needs no value.
   const value = generated
     ? `generated always as ${generated}`
     : defaultRaw === undefined

@@ -5,7 +5,7 @@ import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForTest } from '../helpers/server.ts';
 
-test('times and cursors do not depend on the time zone and date style of the database', async () => {
+test('times and cursors in API responses do not depend on the time zone and date style of the database', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   const world = await createWorld(db);

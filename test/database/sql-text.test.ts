@@ -9,11 +9,13 @@ const maxUses = 30;
 
 const usesOfSql = /(?<![\w.])sql\(\s*['`]\w[^'`]*['`],\s*\{[\s\S]*?\n? *\);\n/g;
 
-/** Matches texts that start like a statement on rows. Settings, roles and transaction commands have no rows. */
+/**
+ * Matches texts that start like a statement that returns rows. Settings, roles and transaction commands return none.
+ */
 const statementText =
   /(?<!sql|sql<\w+>|fragment|fragment<\w+>)['`]\s*(select|insert into|update(?= \w)|delete from|with \w+ as)\s[^'`]*/gi;
 
-/** Allowed texts outside sql(), with the reason. */
+/** Files that may contain SQL outside sql(), with the reason. */
 const elsewhere: Record<string, string> = {
   'database/migration-session.ts': 'Notes an applied migration in the table of the migrator, and reads no row.',
   'http/rate-limit.ts': 'A part of two texts of sql(), which charge counters in the same way.',
@@ -31,14 +33,14 @@ test(`the server uses sql() at most ${maxUses} times`, () => {
   expect(uses.length).toBeLessThanOrEqual(maxUses);
 });
 
-test('every SQL statement of the server declares its rows', () => {
+test('every SQL statement of the server declares the type of its rows', () => {
   const texts = files.flatMap(({ name, source }) =>
     (source.replaceAll(usesOfSql, '').match(statementText) ?? []).map(text => `${name}: ${text.slice(0, 60)}`),
   );
   expect(texts.filter(text => !Object.keys(elsewhere).some(name => text.startsWith(name)))).toEqual([]);
 });
 
-test('no code writes a row type for the driver by hand', () => {
+test('no code of the server writes a row type for pool.query() by hand', () => {
   const typed = files.filter(
     ({ name, source }) => name !== 'database/database.ts' && /\.query<(?!Values)/.test(source),
   );

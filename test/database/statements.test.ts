@@ -35,11 +35,11 @@ describe('every statement of the server', () => {
   test('every statement of the server has a unique name', () => {
     const names = queries.map(({ name }) => name);
     expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
-    // PostgreSQL truncates longer names, so two could become equal.
+    // PostgreSQL truncates names of more than 63 bytes, so two long names could become equal.
     expect(names.filter(name => name.length > 63)).toEqual([]);
   });
 
-  test('the declared arguments and rows of a statement match its description by PostgreSQL', async () => {
+  test('the declared arguments and rows of every statement match its description by PostgreSQL', async () => {
     for (const { name, text } of queries) {
       const declared = declarationOf(name);
       if (!declared) continue;

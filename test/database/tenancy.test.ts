@@ -7,7 +7,7 @@ import { type AccountColumns, findFilterProblems, findFunctionProblems } from '.
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { loadServerQueries } from '../helpers/server-queries.ts';
 
-/** Allowed unique indexes across accounts. */
+/** Unique indexes that do not include the account, with the reason. */
 const uniqueAcrossAccounts: Record<string, string> = {
   api_tokens_id_key: 'The id is in the text of a token, which is all that a request has.',
   accounts_slug_key: 'The slug is how the command line and URLs find an account.',
@@ -15,7 +15,7 @@ const uniqueAcrossAccounts: Record<string, string> = {
   invitations_token_hash_key: 'The token of a link is all that an invited person has.',
 };
 
-/** Indexes and functions for servers of the previous version. The next release drops them. */
+/** Indexes and functions that only servers of the previous version need. The next release drops them. */
 const ofVersionBefore = {
   indexes: ['idempotency_keys_token_id_path_key_key', 'notifications_event_id_user_id_key'],
   functions: [
@@ -28,7 +28,7 @@ const ofVersionBefore = {
   ],
 };
 
-/** Allowed statements without an account. */
+/** Statements that do not filter by an account, with the reason. */
 const startsWithoutAccount: Record<string, string> = {
   add_overdue_lane_jobs: 'Finds the overdue deliveries of all accounts.',
   delete_expired_invitations: 'Deletes the expired invitations of all accounts.',
@@ -86,25 +86,25 @@ interface ForeignKey {
   name: string;
   from: string;
   to: string;
-  /** Each column with the referenced column. */
+  /** Pairs of a column and the column that it references. */
   columns: [string, string][];
 }
 
 describe('the schema', () => {
-  test('every table has a kind', async () => {
+  test('every table is in the list of tenant, global and local tables', async () => {
     const tables = await db.sql<{ name: string }>(
       `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
     );
     expect(tables.map(({ name }) => name).sort()).toEqual(Object.keys(tableKinds).sort());
   });
 
-  test('every tenant table has account_id, never null, and no other table has it but OAuth records', async () => {
+  test('every tenant table has account_id without null values, and of the other tables only oauth_records has it', async () => {
     const columns = await db.sql<{ table: string; is_nullable: boolean }>(`
       select c.relname as table, not a.attnotnull as is_nullable
       from pg_attribute a join pg_class c on c.oid = a.attrelid
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'account_id'`);
     const tables = columns.map(({ table }) => table);
-    // A record has no account before it has a token.
+    // An OAuth record has no account before it has a token.
     expect(columns.filter(({ is_nullable }) => is_nullable)).toEqual([{ table: 'oauth_records', is_nullable: true }]);
     expect(tables.filter(table => !isTenant(table))).toEqual(['oauth_records']);
     const missing = tenantTables.filter(table => table !== 'accounts' && !tables.includes(table));
@@ -129,7 +129,7 @@ describe('the schema', () => {
     expect(crossing.sort()).toEqual(known.sort());
   });
 
-  test('every foreign key between tenant tables has the account on both sides', async () => {
+  test('every foreign key between tenant tables includes the account on both sides', async () => {
     const keys = (await foreignKeys()).filter(({ from, to }) => isTenant(from) && isTenant(to));
     const crossing = keys.filter(
       ({ from, to, columns }) => !columns.some(([a, b]) => a === accountColumn(from) && b === accountColumn(to)),
@@ -138,7 +138,7 @@ describe('the schema', () => {
     expect(crossing.map(({ name }) => name)).toEqual([]);
   });
 
-  test('no foreign key leads from a global or local table to a tenant table', async () => {
+  test('no foreign key of a global or local table references a tenant table', async () => {
     const keys = (await foreignKeys()).filter(({ from, to }) => !isTenant(from) && isTenant(to));
     expect(keys.map(({ name }) => name)).toEqual([]);
   });
@@ -156,7 +156,7 @@ describe('filters on the account', () => {
     columns = new Map(ofAccounts.map(({ table, column }) => [table, column]));
   });
 
-  test('every statement filters each tenant table by the same account', async () => {
+  test('every statement filters all its tenant tables by the same account', async () => {
     const explained: string[] = [];
     const offenders: string[] = [];
     for (const { name, text } of await loadServerQueries()) {
@@ -165,11 +165,11 @@ describe('filters on the account', () => {
       else offenders.push(...problems.map(problem => `${name}: ${problem}`));
     }
     expect(offenders).toEqual([]);
-    // A reason must be removed with its statement.
+    // If a statement is removed, its reason must be removed from the list, too.
     expect(explained.sort()).toEqual(Object.keys(startsWithoutAccount).sort());
   });
 
-  test('every call of the entity manager for rows of an account names the account', async () => {
+  test('every call of the entity manager that reads or changes rows of an account filters by accountId', async () => {
     const tables = new Map(entities.map(({ meta }) => [String(meta.className), meta.tableName]));
     const calls: string[] = [];
     for (const file of globSync('server/**/*.ts')) {
@@ -185,7 +185,7 @@ describe('filters on the account', () => {
     expect(calls.filter(call => !/\baccountId\b/.test(call))).toEqual([]);
   });
 
-  test('every database function filters each tenant table by the same account', async () => {
+  test('every database function filters all its tenant tables by the same account', async () => {
     const functions = await db.sql<{ name: string; definition: string }>(`
       select p.oid::regprocedure::text as name, pg_get_functiondef(p.oid) as definition
       from pg_proc p

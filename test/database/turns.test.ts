@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { buildTurns } from '../../server/database/turns.ts';
 
-/** Work that runs until end() is called. */
+/** Returns work that runs until end() is called. */
 function hold() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { work: () => promise, end: resolve };
@@ -9,20 +9,20 @@ function hold() {
 
 const notFree = { code: '55P03' };
 
-test('work that waits too long for its turn fails like a lock timeout', async () => {
+test('work that waits too long for its turn fails with the error of a lock timeout', async () => {
   const inTurn = buildTurns({ width: 1, total: 10, patienceMs: 20 });
   const first = hold();
   const holding = inTurn(['a'], first.work);
   await expect(inTurn(['a'], async () => 'never')).rejects.toMatchObject(notFree);
   await expect(inTurn(['b', 'a'], async () => 'never')).rejects.toMatchObject(notFree);
-  // Failed work has given back the places that it had.
+  // The failed work must have returned its place for the key b.
   expect(await inTurn(['b'], async () => 'other work')).toBe('other work');
   first.end();
   await holding;
   expect(await inTurn(['a', 'b'], async () => 'later')).toBe('later');
 });
 
-test('the total of running work is bounded, and failed work gives its place back', async () => {
+test('the total number of running tasks is limited, and a failed task returns its place', async () => {
   const inTurn = buildTurns({ width: 2, total: 2, patienceMs: 60_000 });
   const fail = () => Promise.reject(new Error('no'));
   for (let n = 0; n < 5; n++) await expect(inTurn(['a'], fail)).rejects.toThrow('no');
@@ -41,7 +41,7 @@ test('the total of running work is bounded, and failed work gives its place back
   expect(most).toBe(2);
 });
 
-test('work with the same keys in another order does not wait for itself', async () => {
+test('tasks with the same keys in a different order do not block each other', async () => {
   const inTurn = buildTurns({ width: 1, total: 4, patienceMs: 60_000 });
   const done: number[] = [];
   const turns = Array.from({ length: 20 }, (_, n) =>
@@ -54,7 +54,7 @@ test('work with the same keys in another order does not wait for itself', async 
   expect(done).toHaveLength(20);
 });
 
-test('work is refused at once if a thousand others wait for the same turn', async () => {
+test('a task is refused at once if a thousand others already wait for the same key', async () => {
   const inTurn = buildTurns({ width: 1, total: 10, patienceMs: 60_000 });
   const first = hold();
   const all = Array.from({ length: 1_001 }, () => inTurn(['a'], first.work));

@@ -10,7 +10,7 @@ import { migrationsBefore } from '../helpers/migrations.ts';
 type Values = Record<string, unknown>;
 type Row = Record<string, number>;
 
-/** Statements of the server and worker of the previous version, which has the migrations up to 0013. */
+/** Returns the statements of the server and worker of the previous version, which had the migrations up to 0013. */
 async function statementsBefore(): Promise<(name: string) => Query<Values, Row>> {
   const file = new URL('../fixtures/statements-of-0013.json', import.meta.url);
   const statements: Query<Values, Row>[] = JSON.parse(await readFile(file, 'utf8'));
@@ -22,7 +22,8 @@ async function statementsBefore(): Promise<(name: string) => Query<Values, Row>>
 }
 
 /**
- * Two accounts with equal boards. Idea 2 of each is merged into idea 1. Account 1 has a webhook and a stored answer.
+ * SQL that creates two accounts with equal boards. In each account, idea 2 is merged into idea 1. Account 1 has a
+ * webhook and a stored response.
  */
 const oldData = `
   insert into users (email, name) values ('ada@example.com', 'Ada'), ('jun@example.com', 'Jun');
@@ -63,14 +64,14 @@ const oldData = `
   insert into ext_links select id from ideas where title = 'Idea 50';
   select record_event('idea.created', min(id), null, 1, null, '{}', now()) from ideas;`;
 
-/** Reads the rows that an upgrade must keep. */
+/** Counts the rows that an upgrade must keep. */
 const countsQuery = `
   select (select count(*)::int from ideas) as ideas, (select count(*)::int from votes) as votes,
     (select count(*)::int from comments) as comments, (select count(*)::int from followers) as followers,
     (select count(*)::int from events) as events, (select count(*)::int from webhook_deliveries) as deliveries,
     (select count(*)::int from idempotency_keys) as answers, (select count(*)::int from api_token_boards) as grants`;
 
-/** Every request looks up its token before its transaction. */
+/** Looks up a token like a request of the previous version, which does this before its transaction. */
 async function identify(database: Database, of: (name: string) => Query<Values, Row>) {
   const only = <T>(value: T) => [value];
   const [token] = await database.query(of('identify_tokens'), {
@@ -91,7 +92,7 @@ async function identify(database: Database, of: (name: string) => Query<Values, 
   expect([token?.account_id, token?.status]).toEqual([1, 201]);
 }
 
-/** Acts like a client of the previous version on an idea in account 1, and delivers the events. */
+/** Writes to an idea in account 1 like a server of the previous version, and delivers the events. */
 async function useVersionBefore(database: Database, of: (name: string) => Query<Values, Row>, round: string) {
   const [accountId, boardId, authorId, tokenId, voterId] = [1, 1, 1, 1, 1];
   const now = new Date();
@@ -147,7 +148,7 @@ async function useVersionBefore(database: Database, of: (name: string) => Query<
   await deliverAsVersionBefore(database, of, ideaId);
 }
 
-/** Runs the pending deliveries in the lane of an idea, and notifies people and extensions of its events. */
+/** Delivers the pending webhook events of an idea, and notifies people and extensions of its events. */
 async function deliverAsVersionBefore(database: Database, of: (name: string) => Query<Values, Row>, ideaId: number) {
   const lane = { accountIds: [1], endpointIds: [1], lanes: [ideaId % 8] };
   for (const due of await database.query(of('select_due_deliveries'), lane)) {
@@ -164,7 +165,7 @@ async function deliverAsVersionBefore(database: Database, of: (name: string) => 
   }
 }
 
-test('an upgrade from 0009 keeps every row while the previous version serves requests', async () => {
+test('an upgrade from migration 0009 keeps every row while servers of the previous version handle requests', async () => {
   const { url, drop } = await createBareDatabase();
   onTestFinished(drop);
   await migrate(url, [await migrationsBefore('0010')]);
@@ -184,7 +185,7 @@ test('an upgrade from 0009 keeps every row while the previous version serves req
   let rounds = 0;
   const use = async (client: number) => {
     for (let left = 3; left > 0; ) {
-      // Each client runs a few more rounds on the new schema.
+      // After the migration, each client runs three more rounds on the new schema.
       if (isMigrated) left--;
       await useVersionBefore(database, of, `${client}-${rounds++}`);
     }
@@ -218,7 +219,7 @@ test('an upgrade from 0009 keeps every row while the previous version serves req
     union all select 'deliveries' from webhook_deliveries d where d.state = 'pending' and d.lane <> 1`);
   expect(mixed).toEqual([]);
 
-  // The foreign key of an extension references only the id.
+  // This foreign key of an extension references only the id of an idea, without the account.
   await expect(client.query('insert into ext_links values (0)')).rejects.toThrow('ext_links_idea_id_fkey');
   await client.query(`delete from ideas where title = 'Idea 50'`);
   expect((await client.query('select from ext_links')).rows).toEqual([]);

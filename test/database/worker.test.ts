@@ -18,12 +18,12 @@ async function start(url = db.url) {
   return { worker, lines: worker.logLines };
 }
 
-/** A limit for slow and busy machines. */
+/** The limit is long enough for slow and busy machines. */
 const patience = { timeout: 30_000, interval: 20 };
 
 const backends = `from pg_stat_activity where datname = current_database() and application_name = 'idea-board worker'`;
 
-/** Resolves when the heartbeat was recorded again. */
+/** Resolves when a new heartbeat has been recorded. */
 async function heartbeat() {
   await vi.waitFor(
     async () => expect(await db.sql(`select from heartbeats where name = 'cron'`)).toHaveLength(1),
@@ -31,14 +31,14 @@ async function heartbeat() {
   );
 }
 
-/** Records a heartbeat by a job, as cron does each minute. */
+/** Records a heartbeat with a job, as cron does every minute. */
 async function beat() {
   await db.sql('delete from heartbeats');
   await db.sql(`select graphile_worker.add_job('heartbeat')`);
   await heartbeat();
 }
 
-test('a worker records a heartbeat at its start, and closes all connections when it stops', async () => {
+test('a worker records a heartbeat when it starts, and closes all its connections when it stops', async () => {
   const { worker, lines } = await start();
   await heartbeat();
   expect((await db.sql(`select ${backends}`)).length).toBeGreaterThan(0);
@@ -48,7 +48,7 @@ test('a worker records a heartbeat at its start, and closes all connections when
   expect(lines).toEqual([]);
 });
 
-test('the time of a heartbeat never decreases', async () => {
+test('a heartbeat never replaces a later time with an earlier one', async () => {
   const { worker } = await start();
   onTestFinished(() => worker.stop());
   await beat();
@@ -59,7 +59,7 @@ test('the time of a heartbeat never decreases', async () => {
   expect(row).toEqual({ recorded_at: '2100-01-01 00:00:00+00' });
 });
 
-test('the pool ignores the second return of a connection that breaks while the worker stops', async () => {
+test('the connection pool of the worker ignores a connection that is returned twice', async () => {
   const connections = new WorkerConnections(db.url, workerConfig(), () => {});
   onTestFinished(() => connections.close());
   await new Promise<void>((resolve, reject) => {
@@ -80,11 +80,11 @@ test('a worker runs the next job after PostgreSQL has ended its connections', as
   const ended = await db.sql(`select pg_terminate_backend(pid) ${backends}`);
   expect(ended.length).toBeGreaterThan(0);
   await beat();
-  // Either the pool or a statement on the connection notices first.
+  // Either the pool or a running statement notices the lost connection first.
   expect(lines.join('')).toMatch(/lost a connection|terminating connection/);
 });
 
-test('a worker survives the loss of its connection between the end of a job and its completion in the queue', async () => {
+test('a worker continues if PostgreSQL ends its connection after a job ran and before the job is removed from the queue', async () => {
   const { worker, lines } = await start();
   onTestFinished(() => worker.stop());
   await beat();
@@ -99,7 +99,7 @@ test('a worker survives the loss of its connection between the end of a job and 
       const { rows } = await watcher.query(`select ${backends} and wait_event_type = 'Lock' and query ~ $1`, [
         statement,
       ]);
-      // At the start of a minute, a job of cron may also wait.
+      // At the start of a minute, a cron job may wait for the lock, too.
       expect(rows.length).toBeGreaterThan(0);
     }, patience);
 
@@ -119,7 +119,7 @@ test('a worker survives the loss of its connection between the end of a job and 
   await beat();
 });
 
-test('a worker continues when PostgreSQL comes back', async () => {
+test('a worker continues when PostgreSQL can be reached again', async () => {
   const proxy = await startProxy(db.url);
   const { worker, lines } = await start(proxy.url);
   onTestFinished(async () => {
@@ -128,14 +128,14 @@ test('a worker continues when PostgreSQL comes back', async () => {
   });
   await beat();
   proxy.sever();
-  // The worker has tried to reconnect more than once by then.
+  // Wait until the worker has tried to reconnect several times.
   const tries = () => lines.filter(line => line.includes('the worker failed')).length;
   await vi.waitFor(() => expect(tries()).toBeGreaterThan(2), patience);
   proxy.restore();
   await beat();
 });
 
-test('a worker can be stopped while PostgreSQL is down', async () => {
+test('a worker can be stopped while PostgreSQL cannot be reached', async () => {
   const proxy = await startProxy(db.url);
   const { worker } = await start(proxy.url);
   await beat();
@@ -144,7 +144,7 @@ test('a worker can be stopped while PostgreSQL is down', async () => {
   await proxy.close();
 });
 
-test('cron removes only expired counters and stored answers', async () => {
+test('the cron job clear_expired removes only expired counters of rate limits', async () => {
   const { worker } = await start();
   onTestFinished(() => worker.stop());
   await db.sql(`insert into rate_limits (key, window_started_at, expires_at, count) values

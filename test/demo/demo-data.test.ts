@@ -14,7 +14,7 @@ const personKeys = demoData.people.map(person => person.key);
 const allIdeas = demoData.boards.flatMap(board => board.ideas);
 
 describe('the demo people', () => {
-  it('the demo people have every role, with one owner', () => {
+  it('the demo data has people with every role, and exactly one owner', () => {
     const count = (role: string) => demoData.people.filter(person => person.role === role).length;
     expect(count('owner')).toBe(1);
     expect(count('admin')).toBe(1);
@@ -22,7 +22,7 @@ describe('the demo people', () => {
     expect(count('member')).toBeGreaterThanOrEqual(10);
   });
 
-  it('the demo people have unique keys and unique e-mail addresses on example domains', () => {
+  it('all people of the demo data have different keys and different e-mail addresses on example domains', () => {
     expect(repeated(personKeys)).toEqual([]);
     expect(repeated(demoData.people.map(person => person.email))).toEqual([]);
     for (const person of demoData.people) {
@@ -32,20 +32,20 @@ describe('the demo people', () => {
 });
 
 describe('the demo boards', () => {
-  it('the two demo boards have 190 to 220 ideas in total', () => {
+  it('the demo data has two boards with 190 to 220 ideas in total', () => {
     expect(demoData.boards).toHaveLength(2);
     expect(repeated(demoData.boards.map(board => board.slug))).toEqual([]);
     expect(allIdeas.length).toBeGreaterThanOrEqual(190);
     expect(allIdeas.length).toBeLessThanOrEqual(220);
   });
 
-  it('the bodies and comments of the demo are unique', () => {
+  it('no two ideas of the demo data have the same text, and no two comments are equal', () => {
     expect(repeated(allIdeas.map(idea => idea.body))).toEqual([]);
     const comments = allIdeas.flatMap(idea => idea.comments ?? []);
     expect(repeated(comments.map(comment => comment.body))).toEqual([]);
   });
 
-  it('the demo has 6 to 10 merged ideas, and about a third of all ideas have comments', () => {
+  it('the demo data has 6 to 10 merged ideas, and about a third of the ideas have comments', () => {
     const merged = allIdeas.filter(idea => idea.mergedInto !== undefined);
     expect(merged.length).toBeGreaterThanOrEqual(6);
     expect(merged.length).toBeLessThanOrEqual(10);
@@ -54,7 +54,7 @@ describe('the demo boards', () => {
     expect(share).toBeLessThan(0.4);
   });
 
-  it('the demo has custom statuses of every category and with every restriction', () => {
+  it('the demo data has custom statuses of every category and with every restriction', () => {
     const statuses = demoData.boards.flatMap(board => (board.statuses === 'default' ? [] : board.statuses));
     expect([...new Set(statuses.map(status => status.category))].sort()).toEqual([...CATEGORIES].sort());
     expect(statuses.some(status => status.isHidden)).toBe(true);
@@ -66,7 +66,7 @@ describe('the demo boards', () => {
     const titles = board.ideas.map(idea => idea.title);
     const tagNames = board.tags.map(tag => tag.name);
 
-    it('the tags and statuses of the board are well-formed and used', () => {
+    it('the tags and statuses of a demo board are valid, and each is used by an idea', () => {
       expect(board.slug).toMatch(/^[a-z0-9]+(-[a-z0-9]+)*$/);
       expect(tagNames.length).toBeGreaterThanOrEqual(6);
       expect(tagNames.length).toBeLessThanOrEqual(8);
@@ -81,11 +81,11 @@ describe('the demo boards', () => {
       expect(statusKeys(board).filter(key => !usedStatuses.has(key))).toEqual([]);
     });
 
-    it('the titles of the board are unique', () => {
+    it('no two ideas of a demo board have the same title', () => {
       expect(repeated(titles.map(title => title.toLowerCase()))).toEqual([]);
     });
 
-    it('the ideas of the board differ in age and popularity', () => {
+    it('the ideas of a demo board have different ages and different popularity', () => {
       const days = board.ideas.map(idea => idea.daysAgo);
       expect(Math.min(...days)).toBeLessThan(5);
       expect(Math.max(...days)).toBeGreaterThan(365);
@@ -127,7 +127,7 @@ describe('the demo boards', () => {
         expect(target).toBeDefined();
         expect(target?.mergedInto).toBeUndefined();
         expect(target?.pending).toBeUndefined();
-        // Readers must be able to see the target.
+        // Readers must be able to see the target of a merge.
         const status =
           board.statuses === 'default' ? undefined : board.statuses.find(candidate => candidate.key === target?.status);
         expect(status?.isHidden ?? false).toBe(false);
@@ -150,7 +150,7 @@ describe('the demo boards', () => {
       });
     });
 
-    it('the board has 5 to 7 pending ideas with pre-moderation, and none without', () => {
+    it('a demo board has 5 to 7 pending ideas if it has pre-moderation, and otherwise none', () => {
       const pending = board.ideas.filter(idea => idea.pending).length;
       if (board.preModeration) {
         expect(pending).toBeGreaterThanOrEqual(5);

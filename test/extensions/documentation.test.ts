@@ -9,7 +9,7 @@ import { createWorld } from '../helpers/fixtures.ts';
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFile(new URL(path, root), 'utf8');
 
-/** The code blocks of a page in one language. */
+/** Returns the code blocks in this language on a page of the documentation. */
 async function blocksOf(page: string, language: string): Promise<string[]> {
   const blocks = (await read(page)).matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\`$`, 'gms'));
   return [...blocks].map(([, block = '']) => block);
@@ -28,13 +28,13 @@ test('the tutorial in the documentation contains exactly the code of the example
       .filter(line => line !== '');
   const shown = (await blocksOf('docs/extensions.md', 'ts')).flatMap(plain);
   const signature = plain(await read(`${files}signature.ts`));
-  // The tutorial has the code in reading order, and the file has its helper at the end.
+  // The tutorial has the code in reading order. In the file, the helper function is at the end.
   const written = [...plain(extension), ...signature].filter(line => line !== '});' && line !== '}');
   expect(shown.filter(line => line !== '});' && line !== '}').sort()).toEqual(written.sort());
   expect(await blocksOf('docs/extensions.md', 'sql')).toEqual([await read(`${files}migrations/0001_submissions.sql`)]);
 });
 
-test('the migrations in the upgrade guide run in sequence and copy existing data', async () => {
+test('the migrations in the upgrade guide can be applied in sequence and copy existing data', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   await createWorld(db);
@@ -48,7 +48,7 @@ test('the migrations in the upgrade guide run in sequence and copy existing data
     const name = /^-- \d{4}(_\w+\.sql)$/m.exec(sql)?.[1];
     await writeFile(join(directory, `${String(index + 1).padStart(4, '0')}${name}`), sql);
     await migrate(db.url, [stream]);
-    // Writes like a server of the previous version, which does not know the new column.
+    // A server of the previous version, which does not know the new column, would write this.
     if (index === 0) await db.sql(`update boards set description = 'As an old server wrote it'`);
   }
   expect(await db.sql('select summary from boards')).toEqual([{ summary: 'As an old server wrote it' }]);

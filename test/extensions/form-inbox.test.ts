@@ -42,7 +42,7 @@ interface Sending {
   signedAt?: string;
 }
 
-/** Sends a signed body like the form tool. */
+/** Sends a signed body, as the form tool does. */
 function send(body: string, { secret = formInboxSecret, signedAt = now, signature }: Sending = {}) {
   const header = signature ?? sign(Buffer.from(body), secret, new Date(signedAt));
   return request(server, 'POST /ext/form-inbox/submissions', {
@@ -58,7 +58,7 @@ const submissions = () => db.sql('select id, idea_id, respondent, status from fo
 const ideas = () => db.sql<{ id: number; title: string }>('select id, title, author_id from ideas order by id');
 
 describe('a submission to the form', () => {
-  test('a submission creates an idea of the configured member with the usual event', async () => {
+  test('a submission of the form tool creates an idea by the configured member, with the usual event', async () => {
     expect(await send(submission('s-1'))).toMatchObject({ status: 201, body: { id: 's-1' } });
     const [idea] = await ideas();
     expect(idea).toMatchObject({ title: 'Dark mode', author_id: world.ownerId });
@@ -70,7 +70,7 @@ describe('a submission to the form', () => {
     ]);
   });
 
-  test('a repeated submission creates one idea, even in parallel', async () => {
+  test('a form submission that is sent several times creates one idea, even if the requests run in parallel', async () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => send(submission('s-1'))));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 200, 200, 201]);
     expect(await ideas()).toHaveLength(1);
@@ -85,7 +85,7 @@ describe('a submission to the form', () => {
     ['an invalid signature', { signature: 't=1,v1=nonsense' }],
     ['an empty signature', { signature: '' }],
   ] satisfies [string, Sending][])(
-    'a submission with %s is rejected, is recorded in the audit log and stores nothing',
+    'a form submission with %s is rejected, is recorded in the audit log and stores nothing',
     async (_, sending) => {
       server.auditLines.length = 0;
       expect(await send(submission('s-1'), sending)).toMatchObject({ status: 401, key: 'unauthorized' });
@@ -97,13 +97,13 @@ describe('a submission to the form', () => {
     },
   );
 
-  test('a submission with one changed byte is rejected', async () => {
+  test('a form submission is rejected if one byte differs from the signed body', async () => {
     const signature = sign(Buffer.from(submission('s-1')), formInboxSecret, new Date(now));
     expect((await send(`${submission('s-1')} `, { signature })).status).toBe(401);
     expect((await send(submission('s-1'), { signature })).status).toBe(201);
   });
 
-  test('a submission obeys the rules of the board and can be sent again later', async () => {
+  test('a form submission is rejected while the board is frozen and accepted when it is sent again later', async () => {
     await db.sql('update boards set is_frozen = true');
     expect(await send(submission('s-1'))).toMatchObject({ status: 423, key: 'board_frozen' });
     expect(await submissions()).toEqual([]);
@@ -111,7 +111,7 @@ describe('a submission to the form', () => {
     expect((await send(submission('s-1'))).status).toBe(201);
   });
 
-  test('an invalid submission gets the errors of the Agent API', async () => {
+  test('an invalid form submission gets the errors of the Agent API', async () => {
     expect(await send('{')).toMatchObject({ status: 400, key: 'malformed_json' });
     const untitled = await send(submission('s-1', ''));
     expect(untitled).toMatchObject({ status: 422, key: 'validation_failed' });
@@ -121,7 +121,7 @@ describe('a submission to the form', () => {
   });
 });
 
-test('a submission shows the new status of its idea', async () => {
+test('when the status of an idea changes, its stored form submission gets the new status', async () => {
   await send(submission('s-1'));
   const [idea] = await ideas();
   const { token } = await issueToken(db, world, 'moderate');
@@ -131,7 +131,7 @@ test('a submission shows the new status of its idea', async () => {
   expect(await submissions()).toMatchObject([{ status: 'planned' }]);
 });
 
-test('submissions are deleted after the configured number of days, and their ideas stay', async () => {
+test('form submissions are deleted after the configured number of days, and their ideas stay', async () => {
   await send(submission('s-1'));
   clock.set('2026-06-12T09:00:00.001Z');
   await send(submission('s-2'), { signedAt: '2026-06-12T09:00:00.001Z' });
@@ -141,7 +141,7 @@ test('submissions are deleted after the configured number of days, and their ide
   expect(await ideas()).toHaveLength(2);
 });
 
-test('the erasure of a user removes their address from submissions', async () => {
+test("the erasure of a user removes the user's e-mail address from form submissions", async () => {
   await send(submission('s-1', 'By Ada', 'ADA@example.com'));
   await send(submission('s-2', 'By Grace'));
   await db.database.transaction(async transaction => inbox.eraseUser?.(transaction, world.ownerId));

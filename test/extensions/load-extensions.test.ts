@@ -18,7 +18,7 @@ beforeAll(async () => {
 
 let count = 0;
 
-/** Writes a module with this text and returns its path. */
+/** Writes a module with this source text and returns its path. */
 async function write(text: string): Promise<string> {
   const path = join(directory, `extension-${++count}.mjs`);
   await writeFile(path, text);
@@ -36,7 +36,7 @@ async function refusal(modules: string[], environment?: Record<string, string>):
 }
 
 describe('EXTENSIONS', () => {
-  test('EXTENSIONS lists paths relative to the working directory, and their migrations run in this order after the core', async () => {
+  test('EXTENSIONS lists paths relative to the working directory, and migrations run in this order after the core', async () => {
     const first = await exporting(`{ name: 'first', migrations: new URL('migrations/', import.meta.url) }`);
     const second = await exporting(`{ name: 'second' }`);
     const third = 'test/fixtures/extensions/form-inbox/extension.ts';
@@ -46,7 +46,7 @@ describe('EXTENSIONS', () => {
     expect(streamsOf(extensions)[1]?.directory).toBe(`${directory}/migrations/`);
   });
 
-  test('one unusable module in EXTENSIONS causes an error with its name and the reason', async () => {
+  test("an unusable module in EXTENSIONS causes an error with the module's name and the reason", async () => {
     const good = await exporting(`{ name: 'good' }`);
     const missing = join(directory, 'missing.mjs');
     expect(await refusal([good, missing])).toMatch(/^The extension .*missing\.mjs cannot be loaded: /);
@@ -58,7 +58,7 @@ describe('EXTENSIONS', () => {
     }
   });
 
-  test('EXTENSIONS must not contain an extension twice', async () => {
+  test('EXTENSIONS cannot contain two extensions with the same name', async () => {
     const one = await exporting(`{ name: 'one' }`);
     const other = await exporting(`{ name: 'one' }`);
     expect(await refusal([one, other])).toBe('The extension one is in EXTENSIONS twice, or another has the same name');
@@ -86,7 +86,7 @@ describe('invalid definitions', () => {
     ],
     [`{ name: 'a', tasks: { 'a:b'() {} } }`, 'a has an invalid definition: tasks.a:b'],
     [`{ name: 'a', subscribe: {} }`, 'a has an invalid definition: Unrecognized key: "subscribe"'],
-  ])('the definition %s is rejected', async (definition, reason) => {
+  ])('the extension definition %s is rejected', async (definition, reason) => {
     expect(await refusal([await exporting(definition)])).toContain(`The extension ${reason}`);
   });
 });
@@ -99,7 +99,7 @@ describe('the settings of an extension', () => {
     EXT_FORM_INBOX_AUTHOR: 'ada@example.com',
   };
 
-  test('the settings of an extension come from variables with its name and have defaults', async () => {
+  test('the settings of an extension come from environment variables with its name, and can have defaults', async () => {
     const [extension] = await loadExtensions([fixture('form-inbox')], { ...environment, EXT_FORM_INBOX_OTHER: 'x' });
     expect(extension?.settings).toEqual({
       SECRET: formInboxSecret,
@@ -110,7 +110,7 @@ describe('the settings of an extension', () => {
     });
   });
 
-  test('the error for missing or invalid settings names the variables without their values', async () => {
+  test('the error for missing or invalid extension settings names the variables without their values', async () => {
     const wrong = { ...environment, EXT_FORM_INBOX_SECRET: 'short', EXT_FORM_INBOX_BOARD: '' };
     const message = await refusal([fixture('form-inbox')], wrong);
     expect(message).toBe(
@@ -118,7 +118,7 @@ describe('the settings of an extension', () => {
     );
   });
 
-  test('loading an extension only for its migrations needs no settings', async () => {
+  test('an extension that is loaded only for its migrations needs no settings', async () => {
     const [extension] = await loadExtensions([fixture('form-inbox')]);
     expect(extension?.migrations).toMatchObject({ name: 'form-inbox' });
   });

@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('the routes of an extension', () => {
-  test('the routes of an extension are under its prefix and need no token of the Agent API', async () => {
+  test("the routes of an extension start with the extension's prefix and need no token of the Agent API", async () => {
     const answer = await request(server, 'GET /ext/echo/', { token: 'nonsense' });
     expect(answer).toMatchObject({ status: 200, body: { hello: 'world' } });
     expect(answer.headers.get('x-request-id')).toBeTruthy();
@@ -69,7 +69,7 @@ describe('the routes of an extension', () => {
     expect((await request(server, 'POST /ext/checked/', { json: { n: 1 } })).body).toEqual({ n: 1 });
   });
 
-  test('the routes of an extension may read raw bodies of any type with their own size limit', async () => {
+  test('an extension route can read a raw body of any content type and can set its own size limit', async () => {
     const post = (raw: Uint8Array) =>
       request(server, 'POST /ext/echo/bytes', {
         raw: raw as unknown as string,
@@ -79,7 +79,7 @@ describe('the routes of an extension', () => {
     expect(await post(new Uint8Array(17))).toMatchObject({ status: 413, key: 'payload_too_large' });
   });
 
-  test('the routes of an extension return errors in the format of the API without internal details', async () => {
+  test('an extension route returns errors in the format of the API without internal details', async () => {
     const failed = await request(server, 'GET /ext/echo/fails');
     expect(failed).toMatchObject({ status: 500, key: 'internal_error' });
     expect(failed.text).not.toContain('hunter2');
@@ -94,7 +94,7 @@ describe('the routes of an extension', () => {
     expect(invalid.body.error.issues).toMatchObject([{ path: ['body', 'n'], code: 'type' }]);
   });
 
-  test('the routes of an extension count against the IP limit', async () => {
+  test('requests to an extension route count against the rate limit of the IP address', async () => {
     const impatient = await startServerForTest({
       clock: testClock(),
       environment: { RATE_LIMIT_IP: '2' },
@@ -105,7 +105,7 @@ describe('the routes of an extension', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  test('the log names the extension of a route, and the OpenAPI document omits the route', async () => {
+  test('log lines of an extension route name the extension, and the OpenAPI document omits the route', async () => {
     server.logLines.length = 0;
     await request(server, 'GET /ext/echo/logs');
     const own = server.logLines.map(line => JSON.parse(line)).filter(({ msg }) => msg?.startsWith('from '));
@@ -135,11 +135,16 @@ describe('an extension that cannot be registered', () => {
       }) as NonNullable<Extension['register']>,
       'the part is missing',
     ],
-  ])('the server does not start and names the extension if its registration %s', async (_, register, reason) => {
-    await expect(start(registering(register))).rejects.toThrow(`The extension broken cannot be registered: ${reason}`);
-  });
+  ])(
+    'the server does not start if the registration of an extension %s, and the error names the extension',
+    async (_, register, reason) => {
+      await expect(start(registering(register))).rejects.toThrow(
+        `The extension broken cannot be registered: ${reason}`,
+      );
+    },
+  );
 
-  test('the server does not start if the registration of an extension hangs', async () => {
+  test('the server does not start if the registration of an extension never ends', async () => {
     const app = await buildApp({ ...server.dependencies, extensions: [] });
     const hanging = registering(() => new Promise<void>(() => {}));
     await expect(serveExtensions(app, { ...server.dependencies, extensions: [hanging] }, 50)).rejects.toThrow(

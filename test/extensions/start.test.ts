@@ -29,7 +29,7 @@ async function databaseForTest(): Promise<TestDatabase> {
   return db;
 }
 
-/** Writes the module of an extension with its migrations and returns its path. */
+/** Writes the module and the migrations of an extension, and returns the path of the module. */
 async function write(name: string, definition: string, migrations: Record<string, string> = {}): Promise<string> {
   const own = join(directory, name);
   await mkdir(join(own, 'migrations'), { recursive: true });
@@ -51,7 +51,7 @@ test.each([
     'Migration migrates/0001_broken.sql failed: type "no_such_type" does not exist',
   ],
 ])(
-  'one failing extension prevents the start with a one-line error and without any trace: %s',
+  'if one extension fails at the start, the server exits with a one-line error and leaves no subscription, cron or job: %s',
   async (name, definition, reason) => {
     const db = await databaseForTest();
     const fine = await write(
@@ -72,7 +72,7 @@ test.each([
   },
 );
 
-test('a server migrates, serves and subscribes its extensions and is ready until one of them has a pending migration', async () => {
+test('a server migrates, serves and subscribes its extensions, and is unready while one of them has a pending migration', async () => {
   const db = await databaseForTest();
   const growing = await write('growing', `{ name: 'growing', migrations: new URL('migrations', import.meta.url) }`, {
     '0001_first.sql': 'create table growing (id int);',
@@ -89,7 +89,7 @@ test('a server migrates, serves and subscribes its extensions and is ready until
   expect(await db.sql('select event_type, extension from extension_subscriptions')).toEqual([
     { event_type: 'idea.status_changed', extension: 'form-inbox' },
   ]);
-  // The worker registers the crons while the server already serves.
+  // The worker registers the cron jobs while the server already handles requests.
   await eventually(async () => {
     const crons = await db.sql<{ identifier: string }>(
       'select identifier from graphile_worker._private_known_crontabs',

@@ -14,7 +14,7 @@ import { extensionOf } from './with-extensions.ts';
 
 type Context = JobContext<Record<string, unknown>>;
 
-/** The events that the extension received, and its reaction to them. */
+/** The events that the extension received, and the reaction of the extension to them. */
 const received: ExtensionEvent[] = [];
 let react: (event: ExtensionEvent, context: Context) => Promise<unknown> = async () => {};
 
@@ -57,7 +57,7 @@ const act = (path: string, json: unknown) => request(server, `POST /api/v1/ideas
 const tasksWaiting = async () => (await waitingJobs(server)).map(({ task }) => task);
 
 describe('a subscribed extension', () => {
-  test('a subscribed extension receives the same events as webhooks, with the same ids, in order', async () => {
+  test('an extension receives its subscribed events in order, with the same content and ids as webhooks', async () => {
     const { body: idea } = await act('', { title: 'Told', body: 'To an extension.' });
     await act(`/${idea.id}/comments`, { body: 'A comment.' });
     await act(`/${idea.id}/status`, { status: 'planned' });
@@ -78,7 +78,7 @@ describe('a subscribed extension', () => {
     expect(received[3]?.data).toMatchObject({ idea: { up_count: 1 }, vote: { value: 'up', previous: 'none' } });
   });
 
-  test('a subscribed extension receives no event of a rolled back transaction', async () => {
+  test('a subscribed extension receives no event of a transaction that was rolled back', async () => {
     const ideaId = await insertIdea(server, world);
     const failing = server.database.transaction(async ({ query }) => {
       const text = `select record_event(${world.accountId}, 'idea.created', ${ideaId}, null, null, null, '{}', now())`;
@@ -89,7 +89,7 @@ describe('a subscribed extension', () => {
     expect(await waitingJobs(server)).toEqual([]);
   });
 
-  test('a failed event is retried and does not delay other extensions', async () => {
+  test('an event that an extension failed to handle is sent again, and does not delay other extensions', async () => {
     const other: string[] = [];
     const second = extensionOf({ name: 'second', on: { 'idea.created': async ({ type }) => other.push(type) } });
     await renewSubscriptions(server.database, [second]);
@@ -115,7 +115,7 @@ describe('a subscribed extension', () => {
     expect(other).toEqual(['idea.created']);
   });
 
-  test('an extension acts on a board under the usual rules, atomically with its own statements', async () => {
+  test('an extension obeys the rules of the board, and its changes and jobs are rolled back with its transaction', async () => {
     const [{ slug, email } = { slug: '', email: '' }] = await server.sql<{ slug: string; email: string }>(
       'select a.slug, u.email from accounts a, users u where a.id = $1 and u.id = $2',
       [world.accountId, world.ownerId],
@@ -196,7 +196,7 @@ describe('members without permission', () => {
 });
 
 describe('leftovers of extensions', () => {
-  test('a vote stores no event without a subscribed extension', async () => {
+  test('a vote stores no event if no extension subscribes to events', async () => {
     await server.sql('delete from extension_subscriptions');
     const ideaId = await insertIdea(server, world);
     await server.sql('delete from events');
@@ -206,7 +206,7 @@ describe('leftovers of extensions', () => {
     expect(await tasksWaiting()).toEqual(['tell_people']);
   });
 
-  test('jobs of a removed extension block no other jobs and are deleted after a week', async () => {
+  test('jobs of a removed extension do not block other jobs and are deleted a week after they were due', async () => {
     await server.sql(`select graphile_worker.add_job('extension_event:gone', '{"event_id": "x"}')`);
     await server.sql(`select graphile_worker.add_job('ext:gone:later', run_at => now() + interval '30 days')`);
     await server.sql(`select graphile_worker.add_job('ext:gone:task')`);
@@ -215,7 +215,7 @@ describe('leftovers of extensions', () => {
       await server.sql(`select graphile_worker.add_job('clear_left_extensions')`);
       await eventually(async () => expect(await tasksWaiting()).not.toContain('clear_left_extensions'));
     };
-    // Ignores jobs of the worker itself, such as the heartbeat.
+    // Omit the jobs of the worker itself, such as the heartbeat.
     const left = async () => (await tasksWaiting()).filter(task => task.includes('gone')).sort();
     await clear();
     expect(await left()).toEqual(['ext:gone:later', 'ext:gone:task', 'extension_event:gone']);
@@ -224,7 +224,7 @@ describe('leftovers of extensions', () => {
     expect(await left()).toEqual(['ext:gone:later']);
   });
 
-  test('a subscription expires a day after the last process of its extension, and a used one is renewed', async () => {
+  test('a subscription expires a day after its extension last ran, and a running extension renews its subscription', async () => {
     await server.sql(`update extension_subscriptions set renewed_at = now() - interval '23 hours'`);
     await server.sql(
       `insert into extension_subscriptions values ('idea.created', 'gone', now() - interval '25 hours')`,
@@ -242,7 +242,7 @@ describe('leftovers of extensions', () => {
   });
 });
 
-test('a hanging job times out, and its signal is aborted', async () => {
+test('a job of an extension that runs too long times out, and its abort signal is set', async () => {
   let signal: AbortSignal | undefined;
   const hanging = extensionOf({
     name: 'hanging',
@@ -260,7 +260,7 @@ test('a hanging job times out, and its signal is aborted', async () => {
   await eventually(() => expect(signal?.aborted).toBe(true));
 });
 
-test('a stopping worker interrupts a job that ignores its signal, and another worker repeats it', async () => {
+test('a worker that stops interrupts a job that ignores the abort signal, and another worker runs the job again', async () => {
   let starts = 0;
   const wait = () => {
     starts++;

@@ -7,7 +7,7 @@ import { loadExtensions } from '../../server/extensions/load-extensions.ts';
 import { renewSubscriptions } from '../../server/extensions/subscriptions.ts';
 import type { TestDatabase } from '../helpers/database.ts';
 
-/** The path of an extension in the fixtures. */
+/** Returns the path of an extension in the test fixtures. */
 export const fixture = (name: string) =>
   fileURLToPath(new URL(`../fixtures/extensions/${name}/extension.ts`, import.meta.url));
 
@@ -24,7 +24,7 @@ export function extensionOf<Settings extends z.ZodObject>(definition: ExtensionD
   };
 }
 
-/** Prepares a database for extensions like the start of a server. */
+/** Prepares a database for extensions as a server does when it starts. */
 export async function prepare({ url, database }: TestDatabase, extensions: readonly Extension[]) {
   await migrate(url, streamsOf(extensions));
   await renewSubscriptions(database, extensions);
@@ -32,7 +32,7 @@ export async function prepare({ url, database }: TestDatabase, extensions: reado
 
 export const formInboxSecret = 'a secret that the form tool knows, too';
 
-/** Loads the example extension, which creates ideas on a board. */
+/** Loads the example extension form-inbox, which creates ideas on a board. */
 export async function loadFormInbox(settings: Record<string, string> = {}): Promise<Extension> {
   const [extension] = await loadExtensions([fixture('form-inbox')], {
     EXT_FORM_INBOX_SECRET: formInboxSecret,

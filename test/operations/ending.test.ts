@@ -11,14 +11,15 @@ afterEach(() => {
   process.exitCode = exitCode;
 });
 
-test('endProcess lets the process end by itself with the first status, and forces it only after a delay', () => {
+test('endProcess() lets the process end by itself with the first status, and forces the exit only after a delay', () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never);
   process.exitCode = undefined;
   endProcess(1);
   endProcess(0);
   expect(process.exitCode).toBe(1);
-  // An immediate exit can deadlock: it waits for a compiler thread, which waits for memory of this thread.
+  // An immediate exit can deadlock: the exit waits for a compiler thread, and the compiler thread waits for memory of
+  // the main thread.
   expect(exit).not.toHaveBeenCalled();
   vi.runAllTimers();
   expect(exit).toHaveBeenCalledWith();
@@ -27,7 +28,7 @@ test('endProcess lets the process end by itself with the first status, and force
 test.each([
   ['hangs', () => new Promise(() => {})],
   ['fails', () => Promise.reject(new Error('It does not close'))],
-])('a failed start reports its own error even if the cleanup %s', async (_, stop) => {
+])('if a start fails, its own error is reported even if the cleanup %s', async (_, stop) => {
   const listened = ['SIGINT', 'SIGTERM', 'uncaughtException'];
   const before = new Map(listened.map(event => [event, process.listeners(event as 'SIGINT')]));
   const config = { SHUTDOWN_DELAY_MS: 600_000, SHUTDOWN_TIMEOUT_MS: 20 };

@@ -12,7 +12,7 @@ import { createTestDatabase } from '../helpers/database.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The copied paths, the command and the health check of the Dockerfile. */
+/** Returns the copied paths, the command and the health check of the Dockerfile. */
 async function readDockerfile() {
   const text = await readFile(join(root, 'Dockerfile'), 'utf8');
   const copies = [...text.matchAll(/^COPY (.+)$/gm)].flatMap(([, line = '']) => line.split(' ').slice(0, -1));
@@ -21,7 +21,7 @@ async function readDockerfile() {
   return { copies, command, healthCheck };
 }
 
-test('the image contains everything that a server in production needs to start, report its health and stop', async () => {
+test('the files in the Docker image are sufficient to start a production server, check its health and stop it', async () => {
   const { copies, command, healthCheck } = await readDockerfile();
   const image = await mkdtemp(join(tmpdir(), 'idea-board-image-'));
   onTestFinished(() => rm(image, { recursive: true, force: true }));
@@ -63,7 +63,7 @@ test('the image contains everything that a server in production needs to start, 
   expect(await exited).toEqual([0, null]);
 });
 
-test('the Node options of a server are the same in npm, the image, compose and systemd', async () => {
+test('the Node.js options of the server are the same in npm, Docker, Compose and systemd', async () => {
   const commands = {
     'package.json': /"node": "(--.+)"/g,
     Dockerfile: /^CMD (.+)$/gm,
@@ -78,12 +78,12 @@ test('the Node options of a server are the same in npm, the image, compose and s
   }
   expect(options.map(([file]) => file)).toEqual(Object.keys(commands));
   const [[, ofNpm] = ['', []]] = options;
-  // Without these options, Node sometimes deadlocks at exit with its compiler threads.
+  // Without these options, Node.js sometimes deadlocks with its compiler threads at exit.
   expect(ofNpm).toEqual(expect.arrayContaining(['--no-concurrent-recompilation', '--no-concurrent-sparkplug']));
   for (const [file, ofOther] of options) expect([file, ofOther]).toEqual([file, ofNpm]);
 });
 
-test('a server starts from the compile cache of the installation without parsing TypeScript', async () => {
+test('a server starts from the compile cache of the installation and does not parse TypeScript', async () => {
   const command = /^RUN (node .* --compile)$/m.exec(await readFile(join(root, 'Dockerfile'), 'utf8'))?.[1] ?? '';
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   expect(scripts.compile).toMatch(new RegExp(`&& ${command}$`));
@@ -91,7 +91,7 @@ test('a server starts from the compile cache of the installation without parsing
   onTestFinished(() => rm(cache, { recursive: true, force: true }));
   const env = { PATH: `${dirname(process.execPath)}:${process.env.PATH}`, NODE_COMPILE_CACHE: cache };
   await promisify(execFile)('sh', ['-c', command], { cwd: root, env });
-  // Node loads the module "amaro" when it first parses TypeScript.
+  // Node.js loads the module "amaro" when it first parses TypeScript.
   const tell = `process.on('exit', () => console.log(process.moduleLoadList.some(name => name.includes('amaro'))))`;
   const preload = `--import=data:text/javascript,${encodeURIComponent(tell)}`;
   const readsTypeScript = async (options: NodeJS.ProcessEnv = env) => {
@@ -104,7 +104,7 @@ test('a server starts from the compile cache of the installation without parsing
   expect(await readsTypeScript({ ...env, NODE_COMPILE_CACHE: join(cache, 'none') })).toEqual(['true', 'true']);
 });
 
-test('all packages that the server imports are production dependencies', async () => {
+test('all packages that the server imports are production dependencies in package.json', async () => {
   const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   const missing = new Set<string>();
   for (const directory of ['server', 'contract']) {

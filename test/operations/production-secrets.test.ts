@@ -44,7 +44,7 @@ test.for<[string, Record<string, string>, string]>([
     { DATABASE_URL: 'postgresql://ideas@db/ideas?password=w7Gq2xZ' },
     'DATABASE_URL has a passwor',
   ],
-])('a production server rejects %s and names the setting without its value', ([, settings, reason]) => {
+])('a production server rejects %s, and the error names the setting without its value', ([, settings, reason]) => {
   expect(check(settings)).toThrow(reason);
   for (const secret of Object.values(settings)) {
     if (secret !== '') expect(check(settings)).not.toThrow(secret);
@@ -52,7 +52,7 @@ test.for<[string, Record<string, string>, string]>([
   expect(check({ ...settings, NODE_ENV: '' })).not.toThrow();
 });
 
-test('the error names all weak secrets at once', () => {
+test('the error at the start of a production server names all weak secrets at once', () => {
   expect(check({ APP_KEY: '', DATABASE_URL: '' })).toThrow(/^NODE_ENV is production, and APP_KEY .*; DATABASE_URL /);
 });
 
@@ -60,11 +60,11 @@ test.for([
   'postgresql://ideas@db/ideas',
   'postgresql:///ideas?host=/run/postgresql',
   'postgresql://ideas:nine%20Blue%20Whales@db/ideas',
-])('a production server with a random key accepts the database %s', DATABASE_URL => {
+])('a production server with a random APP_KEY accepts the DATABASE_URL %s', DATABASE_URL => {
   expect(check({ DATABASE_URL })).not.toThrow();
 });
 
-test('a production server without secrets does not start and explains it in one line', async () => {
+test('a production server without secrets does not start and explains the reason in one line', async () => {
   const failure: unknown = await runServer({ NODE_ENV: 'production', LOG_LEVEL: 'silent' }).catch(error => error);
   expect(explainFailure(failure)).toMatch(
     /^Idea-Board cannot start: NODE_ENV is production, and APP_KEY is not set.*$/,
@@ -72,7 +72,7 @@ test('a production server without secrets does not start and explains it in one 
 });
 
 test.for(['DATABASE_CONNECT_TIMEOUT_MS', 'DATABASE_STATEMENT_TIMEOUT_MS'])(
-  '%s above the maximum of a timer is rejected, because such a timer would fire at once',
+  '%s is rejected above the maximum of a JavaScript timer, because a longer timer fires at once',
   name => {
     expect(() => loadConfig({ [name]: '2147483648' })).toThrow(`Invalid settings: ${name} `);
     expect(loadConfig({ [name]: '86400000' })).toMatchObject({ [name]: 86_400_000 });

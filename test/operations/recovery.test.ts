@@ -14,18 +14,18 @@ import { startServer, startServerForTest, type TestServer } from '../helpers/ser
 import { eventually } from '../helpers/webhooks.ts';
 import { startTestWorker, startWorkerForTest, type TestWorker } from '../helpers/worker.ts';
 
-// Short, since the tests wait for them.
+// The timeouts are short, because the tests wait for them.
 const timeoutMs = 800;
 const workerSettings = {
   LOG_LEVEL: 'warn',
   DATABASE_CONNECT_TIMEOUT_MS: String(timeoutMs),
   DATABASE_STATEMENT_TIMEOUT_MS: String(timeoutMs),
 };
-/** The time limit of a recovery on a busy machine. */
+/** The time limit of a recovery. It allows for a busy machine. */
 const recoveryMs = 20_000;
 const everyCheck = ['database', 'migrations', 'cron'];
 
-/** One server and one worker run through all faults of PostgreSQL here. */
+/** These tests have their own PostgreSQL. The same server and worker run through all its faults. */
 let postgres: OwnPostgres;
 let db: TestDatabase;
 let server: TestServer;
@@ -87,7 +87,7 @@ async function expectNotReady(failed: string[]) {
   expect((await request(server, 'GET /health')).status).toBe(200);
 }
 
-/** The pool, the worker and the cron work again, and the failed requests left nothing behind. */
+/** Expects that the pool, the worker and cron work again, and that the failed requests changed nothing. */
 async function expectRecovered() {
   await eventually(async () => expect((await request(server, 'GET /ready')).status).toBe(200), recoveryMs);
   const reads = await Promise.all(Array.from({ length: 8 }, () => read()));
@@ -97,12 +97,12 @@ async function expectRecovered() {
   expect((await create('Kept')).status).toBe(201);
   expect(await db.sql(`select from ideas where title = 'Into the void'`)).toEqual([]);
   const { pool } = db.database;
-  // A job may be using a connection.
+  // A job may still use a connection for a moment.
   await expect.poll(() => pool.totalCount - pool.idleCount).toBe(0);
   await expectBeat(db);
 }
 
-/** Makes all heartbeats stale, then waits until the worker has run a heartbeat job. */
+/** Makes all heartbeats old, then waits until the worker has recorded a new one. */
 async function expectBeat({ sql }: Pick<TestDatabase, 'sql'>) {
   await sql(`update heartbeats set recorded_at = now() - interval '1 day'`);
   await sql(`select graphile_worker.add_job('heartbeat')`);
@@ -111,7 +111,7 @@ async function expectBeat({ sql }: Pick<TestDatabase, 'sql'>) {
 }
 
 test.each(['fast', 'immediate'] as const)(
-  'the server answers 503 while PostgreSQL is stopped (%s) and recovers after its restart',
+  'the server answers 503 while PostgreSQL is stopped (%s) and recovers after PostgreSQL restarts',
   async how => {
     await postgres.stop(how);
     await expectAllUnavailable();
@@ -121,24 +121,25 @@ test.each(['fast', 'immediate'] as const)(
   },
 );
 
-test('the server answers 503 in time while PostgreSQL is paused and recovers when it resumes', async () => {
+test('the server answers 503 in time while PostgreSQL is paused, and recovers when PostgreSQL resumes', async () => {
   await read();
   await postgres.pause();
   onTestFinished(() => postgres.resume());
-  // The limit covers every wait: for the rate limit, a connection or a result. A busy machine may miss it sometimes.
+  // One time limit covers every wait of a request. A busy machine may sometimes exceed the limit, so the test tries
+  // again.
   await eventually(async () => {
     const asked = performance.now();
     await expectNotReady(everyCheck);
     expect(performance.now() - asked).toBeLessThan(2_500);
   });
   await expectAllUnavailable();
-  // New connections hang, too.
+  // New connections to PostgreSQL get no answer either.
   await expectAllUnavailable();
   await postgres.resume();
   await expectRecovered();
 });
 
-test('the server answers 503 while PostgreSQL shuts down and rejects connections', async () => {
+test('the server answers 503 while PostgreSQL shuts down and rejects new connections', async () => {
   const last = await connect(db.url);
   await postgres.signal('SIGTERM');
   await last.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'idea-board%'`);
@@ -151,7 +152,7 @@ test('the server answers 503 while PostgreSQL shuts down and rejects connections
   await expectRecovered();
 });
 
-test('the server answers 503 while all connections of PostgreSQL are taken', async () => {
+test('the server answers 503 while other clients use all connections of PostgreSQL', async () => {
   const first = await connect(db.url);
   const takers = [first];
   onTestFinished(async () => void (await Promise.all(takers.map(one => one.end()))));
@@ -165,8 +166,8 @@ test('the server answers 503 while all connections of PostgreSQL are taken', asy
     }
   };
   await takeAll();
-  // Ends the connections of the server and takes their places. A connection has no name before its authentication, so
-  // it may appear only in the next round.
+  // End the connections of the server and take their places. A connection has no name before its authentication, so it
+  // may appear only in the next round.
   await eventually(async () => {
     const { rowCount } = await first.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'idea-board%'`,
@@ -182,7 +183,7 @@ test('the server answers 503 while all connections of PostgreSQL are taken', asy
 });
 
 describe('a read-only PostgreSQL', () => {
-  test('the server answers 503 while PostgreSQL is a standby and recovers when it is a primary again', async () => {
+  test('the server answers 503 while PostgreSQL is a standby, and recovers when PostgreSQL is a primary again', async () => {
     await postgres.stop();
     await postgres.start({ isStandby: true });
     await eventually(async () => expect((await connectAndEnd()).rows).toEqual([{ is_standby: true }]), recoveryMs);
@@ -192,7 +193,7 @@ describe('a read-only PostgreSQL', () => {
     await expectRecovered();
   });
 
-  test('the server drops its connections to a read-only PostgreSQL, so that new ones can reach another primary', async () => {
+  test('the server closes its connections to a read-only PostgreSQL, because new ones may reach the new primary', async () => {
     await Promise.all([read(), read(), read()]);
     const admin = await connect(db.url);
     onTestFinished(() => admin.end());
@@ -206,7 +207,7 @@ describe('a read-only PostgreSQL', () => {
     for (let turn = 0; turn < 4; turn++) await expectAllUnavailable();
     await eventually(async () => expect((await backends()).filter(pid => before.includes(pid))).toEqual([]));
     await postgres.configure('default_transaction_read_only');
-    // Each process of PostgreSQL applies the setting when it handles its signal.
+    // Each PostgreSQL process applies the setting only when it handles the reload signal.
     await eventually(async () => {
       const reads = await Promise.all(Array.from({ length: 8 }, () => read()));
       expect(reads.map(({ status }) => status)).toEqual(Array(8).fill(200));
@@ -224,7 +225,7 @@ async function connectAndEnd() {
   }
 }
 
-test('a crash of PostgreSQL loses no acknowledged write, and a retry with an idempotency key takes effect once', async () => {
+test('a crash of PostgreSQL loses no acknowledged write, and a retry with the same Idempotency-Key takes effect once', async () => {
   const acknowledged: string[] = [];
   const statuses = new Set<number>();
   let isOver = false;
@@ -253,12 +254,13 @@ test('a crash of PostgreSQL loses no acknowledged write, and a retry with an ide
   await writing;
   const kept = await db.sql<{ title: string }>(`select title from ideas where title like 'Idea % of %'`);
   expect(kept.map(({ title }) => title).sort()).toEqual(acknowledged.sort());
-  // The only statuses are created, unavailable, and in progress after a broken connection.
+  // The expected statuses are 201 (created), 503 (unavailable), and 409 if the first try with this key is still
+  // running.
   expect([...statuses].filter(status => ![201, 503, 409].includes(status))).toEqual([]);
   await expectRecovered();
 });
 
-test('a write with an unconfirmed commit gets 503, and its retry takes effect only once', async () => {
+test('a write gets 503 if the connection is lost during its commit, and a retry takes effect only once', async () => {
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
   const far = await open(proxy.url);
@@ -274,7 +276,7 @@ test('a write with an unconfirmed commit gets 503, and its retry takes effect on
   expect(await db.sql(`select from ideas where title = 'Committed'`)).toHaveLength(1);
 });
 
-test('a job whose fetch lost its response is fetched again within seconds', async () => {
+test('if the response to the fetch of a job is lost, the job is fetched again within seconds', async () => {
   await worker.stop();
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
@@ -285,12 +287,12 @@ test('a job whose fetch lost its response is fetched again within seconds', asyn
   void proxy.loseAnswerTo('get_job').then(() => {
     isLost = true;
   });
-  // An earlier fetch may still receive the first of these jobs.
+  // A fetch from before may still receive the first of these jobs, so repeat.
   while (!isLost) await expectBeat(db);
   await eventually(() => expect(other.logLines.join('')).toContain('lost a connection'));
 });
 
-test('a worker that restarts after a lost response does not wait for an endless job', async () => {
+test('a worker that restarts after a lost response does not wait for a job that never ends', async () => {
   await worker.stop();
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
@@ -311,7 +313,7 @@ test('a worker that restarts after a lost response does not wait for an endless 
   await expectBeat(db);
 });
 
-test('a worker replaces connections that stay silent', async () => {
+test('a worker replaces database connections that no longer answer', async () => {
   await worker.stop();
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
@@ -319,7 +321,7 @@ test('a worker replaces connections that stay silent', async () => {
   await expectBeat(db);
   proxy.freezeConnections();
   await expectBeat(db);
-  // A worker also stops while its connections are silent.
+  // A worker must also be able to stop while its connections do not answer.
   proxy.freezeConnections();
   await stop();
 });

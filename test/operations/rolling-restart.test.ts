@@ -11,7 +11,7 @@ import { addWebhook, eventually, verify } from '../helpers/webhooks.ts';
 
 const clients = 4;
 
-test('a rolling restart of two servers under load drops no request and neither loses nor repeats a write', async () => {
+test('a rolling restart of two servers under load drops no request, and loses or repeats no write', async () => {
   const db = await createTestDatabase();
   const balancer = await startBalancer();
   onTestFinished(async () => {
@@ -26,7 +26,7 @@ test('a rolling restart of two servers under load drops no request and neither l
     DATABASE_URL: db.url,
     APP_KEY: testAppKey.toString('base64'),
     LOG_LEVEL: 'warn',
-    // On a busy machine the balancer is slow to notice that a server stops.
+    // On a busy machine, the balancer may notice late that a server stops.
     SHUTDOWN_DELAY_MS: '2000',
     RATE_LIMIT_READ: '1000000',
     RATE_LIMIT_WRITE: '1000000',
@@ -48,7 +48,7 @@ test('a rolling restart of two servers under load drops no request and neither l
   const titles: string[] = [];
   const load = Promise.all(Array.from({ length: clients }, (_, client) => send(client)));
 
-  /** Reads, writes and votes in turn, each after the response to the one before. Sends no request twice. */
+  /** Sends a read, a write and a vote in turn, each after the response to the one before. Sends no request twice. */
   async function send(client: number) {
     const { token } = await issueToken(db, world, 'write');
     for (let turn = 0; !isOver; turn++) {
@@ -72,7 +72,7 @@ test('a rolling restart of two servers under load drops no request and neither l
     }
   }
 
-  // A third server replaces the first, and then serves alone while the second stops.
+  // A third server starts before the first one stops. The third server runs alone after the second one stops.
   await start();
   await balancer.waitForReady(3);
   for (const server of first) {
@@ -101,7 +101,7 @@ test('a rolling restart of two servers under load drops no request and neither l
   }, 20_000);
 });
 
-/** Resolves after 20 more responses for each client. */
+/** Resolves when each client has received about 20 more responses. */
 async function waitForLoad(asked: string[]) {
   const wanted = asked.length + 20 * clients;
   while (asked.length < wanted) await delay(5);

@@ -44,7 +44,10 @@ const log = (server: ServerProcess) =>
     .filter(line => line.startsWith('{'))
     .map(line => JSON.parse(line));
 
-/** A vote that waits until its release. It waits in a trigger, because a request waits for a lock only a second. */
+/**
+ * Sends a vote that waits until release() is called. The vote waits in a trigger, because a request waits for a lock
+ * only for a second.
+ */
 async function hold(server: ServerProcess): Promise<{ answer: Promise<Answer>; release(): Promise<void> }> {
   await db.sql(`
     create table gate (is_open boolean);
@@ -66,7 +69,7 @@ async function hold(server: ServerProcess): Promise<{ answer: Promise<Answer>; r
   return { answer, release };
 }
 
-/** Opens a connection and sends only this text. */
+/** Opens a connection and sends only this text, without the rest of the request. */
 async function open(server: ServerProcess, text = ''): Promise<Socket> {
   const socket = connectSocket(Number(new URL(server.baseUrl).port), '127.0.0.1');
   socket.on('error', () => {});
@@ -76,7 +79,7 @@ async function open(server: ServerProcess, text = ''): Promise<Socket> {
   return socket;
 }
 
-test('a server on SIGTERM turns unready at once, serves during the shutdown delay, and finishes running requests', async () => {
+test('after SIGTERM a server is unready at once, serves during the shutdown delay, and completes running requests', async () => {
   const delayMs = 2_500;
   const server = await start({ SHUTDOWN_DELAY_MS: String(delayMs) });
   await expect.poll(async () => (await request(server, 'GET /ready')).status, { timeout: 10_000 }).toBe(200);
@@ -88,7 +91,7 @@ test('a server on SIGTERM turns unready at once, serves during the shutdown dela
   await expect.poll(async () => (await request(server, 'GET /ready')).status, { timeout: delayMs }).toBe(503);
   const ready = await request(server, 'GET /ready');
   expect(ready).toMatchObject({ status: 503, text: '{"ok":false}' });
-  // The response asks the client to open a new connection, to another server.
+  // This header makes the client open a new connection, which then leads to another server.
   expect(ready.headers.get('connection')).toBe('close');
   expect((await request(server, 'GET /health')).status).toBe(200);
   const read = await request(server, `GET /api/v1/ideas/${ideaId}`, { token });
@@ -105,7 +108,7 @@ test('a server on SIGTERM turns unready at once, serves during the shutdown dela
   expect(await answer).toMatchObject({ status: 200, body: { up_count: 1 } });
   expect(await server.ended).toBe(0);
   expect(await db.sql('select up_count from ideas where id = $1', [ideaId])).toEqual([{ up_count: 1 }]);
-  // No check failed, so the audit log has no entry. The log of the server says that it stops.
+  // No readiness check failed, so the audit log has no entry about it. The log of the server says that it stops.
   const recorded = log(server).filter(line => line.event === 'readiness.not_ready' && line.time > since);
   expect(recorded).toEqual([]);
   expect(log(server)).toContainEqual(expect.objectContaining({ msg: 'stopping', signal: 'SIGTERM' }));
@@ -121,7 +124,7 @@ test('Ctrl-C stops a server without the shutdown delay and without waiting for i
   expect(await server.ended).toBe(0);
 });
 
-test('a stop that takes too long ends with status 1 and logs the reason', async () => {
+test('a server that takes too long to stop exits with status 1 and logs the reason', async () => {
   const server = await start({ SHUTDOWN_TIMEOUT_MS: '300' });
   await hold(server);
   server.signal('SIGTERM');
@@ -129,7 +132,7 @@ test('a stop that takes too long ends with status 1 and logs the reason', async 
   expect(log(server)).toContainEqual(expect.objectContaining({ level: 50, msg: 'stopping took too long' }));
 });
 
-test('a second signal ends a stopping server, unless it follows the first within milliseconds', async () => {
+test('a second signal ends a stopping server at once, unless it arrives within milliseconds after the first one', async () => {
   const server = await start({ SHUTDOWN_DELAY_MS: '600000', SHUTDOWN_TIMEOUT_MS: '600000' });
   server.signal('SIGTERM');
   await delay(20);
@@ -146,7 +149,7 @@ test.each([
   ['an exception', 'throw fault'],
   ['a rejection', 'Promise.reject(fault)'],
 ])(
-  '%s that is not caught is logged without secrets, is reported, and ends the process with status 1',
+  '%s that is not caught is logged and reported without secrets, and ends the process with status 1',
   async (_, throwing) => {
     const reports = await startReceiverForTest(200);
     const secret = `ib_7_${'s'.repeat(43)}`;

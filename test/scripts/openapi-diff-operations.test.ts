@@ -657,7 +657,7 @@ describe('reports of changes', () => {
     ]);
   });
 
-  test('the same change in several places is reported once, with a pointer to each place', () => {
+  test('an equal change in several places is reported once, with a JSON pointer to each place', () => {
     const answers = (fields: JsonObject) => ({ 200: { description: 'Done.', headers: fields } });
     const api = (fields: JsonObject): JsonObject =>
       documentWith({
@@ -671,7 +671,7 @@ describe('reports of changes', () => {
     ]);
   });
 
-  test('the report does not depend on the order of the documents’ fields', () => {
+  test('the report does not depend on the order of fields in the documents', () => {
     const reversed = (value: unknown): unknown =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(
@@ -689,7 +689,7 @@ describe('reports of changes', () => {
     expect(changesOf(turned)).toEqual(changesOf(pair));
   });
 
-  test('a change in a recursive schema is found once', () => {
+  test('a change in a recursive schema is reported once', () => {
     const tree = (fields: JsonObject) =>
       object({ child: ref('Tree'), children: { type: 'array', items: ref('Tree') }, ...fields });
     const api = (fields: JsonObject): JsonObject =>
@@ -705,7 +705,7 @@ describe('reports of changes', () => {
 });
 
 test.each(grants.slice(1).map((grant, n) => [grants[n] as string, grant]))(
-  'the diff treats the grant %s as lower than %s',
+  'the diff treats the token grant %s as lower than %s',
   (lower, higher) => {
     const verdict = (was: string, is: string) => verdictOf(operations({ 'x-grant': was }, { 'x-grant': is }));
     expect(verdict(lower, higher)).toEqual(['breaking grant-raised']);

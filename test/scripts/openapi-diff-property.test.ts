@@ -11,7 +11,7 @@ initSync({ module: readFileSync(createRequire(import.meta.url).resolve('jsoncomp
 const seed = Number(process.env.PROPERTY_SEED ?? 20_260_314);
 const runs = Number(process.env.PROPERTY_RUNS ?? 40);
 
-/** A schema before and after a change. They are mostly equal, because unrelated schemas are never compatible. */
+/** A schema before and after a change. Most parts are equal, because unrelated schemas are never compatible. */
 interface Schemas {
   base: Json;
   head: Json;
@@ -120,7 +120,7 @@ const schemas = {
 };
 const components = { base: schemas, head: { ...schemas, Name: { type: ['string', 'null'], maxLength: 3 } } };
 
-test('a change without a breaking verdict accepts all old requests and sends only responses that were valid before', () => {
+test('after a change that the diff calls additive, old requests are still valid, and new responses were valid before', () => {
   let checked = 0;
   fc.assert(
     fc.property(pair, fc.nat(), ({ base, head }, seed) => {
@@ -139,20 +139,20 @@ test('a change without a breaking verdict accepts all old requests and sends onl
   expect(checked).toBeGreaterThan(runs / 4);
 });
 
-/** The schema as a standalone JSON Schema. */
+/** Returns the schema as a JSON Schema that contains its definitions. */
 function alone(schema: Json, definitions: JsonObject): string {
   const text = JSON.stringify({ allOf: [schema], $defs: definitions });
   return text.replaceAll('#/components/schemas/', '#/$defs/');
 }
 
-/** Checks that the second schema accepts the values of the first one. */
+/** Checks that values that are valid for the schema `from` are also valid for the schema `to`. */
 function expectAllValid(from: string, to: string, seed: number): void {
   const validator = validator_for(to);
   for (const value of valuesOf(from, seed))
     expect(validator.is_valid(value), `${value} of ${from} by ${to}`).toBe(true);
 }
 
-/** Valid values of a schema, generated from its parts. */
+/** Returns valid values of a schema, generated from the parts of the schema. */
 function valuesOf(schema: string, seed: number): string[] {
   const validator = validator_for(schema);
   const random = new Random(seed);

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { type JsonObject, object, type Pair, received, sent, verdictOf } from './openapi-pair.ts';
 
-/** A change of a schema: its name, the schema before and after, and the verdicts for requests and responses. */
+/**
+ * A change of a schema: its name, the schema before and after it, and the expected verdicts for requests and responses.
+ */
 type Row = [name: string, base: JsonObject, head: JsonObject, whenSent: string[], whenReceived: string[]];
 
 const string = { type: 'string' };
@@ -536,7 +538,7 @@ const rows: Row[] = [
   ],
 ];
 
-/** Rows for looser bounds and, in the other direction, for tighter ones. */
+/** Returns two rows for each bound: one for a looser bound and one for a tighter bound. */
 function bounds(...loosened: [name: string, tight: JsonObject, loose: JsonObject][]): Row[] {
   return loosened.flatMap(([name, tight, loose]): Row[] => [
     [
@@ -557,13 +559,13 @@ function bounds(...loosened: [name: string, tight: JsonObject, loose: JsonObject
 }
 
 describe('changes of schemas in requests', () => {
-  test.each(rows)('the diff judges a request with %s', (_, base, head, whenSent) => {
+  test.each(rows)('the diff gives the expected verdict for a request with %s', (_, base, head, whenSent) => {
     expect(verdictOf(sent(base, head))).toEqual(whenSent);
   });
 });
 
 describe('changes of schemas in responses', () => {
-  test.each(rows)('the diff judges a response with %s', (_, base, head, __, whenReceived) => {
+  test.each(rows)('the diff gives the expected verdict for a response with %s', (_, base, head, __, whenReceived) => {
     expect(verdictOf(received(base, head))).toEqual(whenReceived);
   });
 });

@@ -17,7 +17,7 @@ const cat = object({ 'kind!': { const: 'cat' }, lives: { type: 'integer' } });
 const dog = object({ 'kind!': { const: 'dog' } });
 const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
 
-/** Two notations of one schema. */
+/** Two notations of the same schema. */
 const writings: [name: string, base: Json, head: Json, schemas?: { base?: JsonObject; head?: JsonObject }][] = [
   [
     'with its fields in another order',
@@ -130,7 +130,7 @@ const writings: [name: string, base: Json, head: Json, schemas?: { base?: JsonOb
 ];
 
 describe('equal schemas', () => {
-  test.each(writings)('the diff reports no change for a schema %s', (_, base, head, schemas = {}) => {
+  test.each(writings)('the diff reports no change for an equivalent schema %s', (_, base, head, schemas = {}) => {
     expect(verdictOf(sent(base, head, schemas))).toEqual([]);
     expect(verdictOf(received(base, head, schemas))).toEqual([]);
     const back = { base: schemas.head ?? {}, head: { ...schemas.head, ...schemas.base } };

@@ -17,7 +17,7 @@ const contract = await readFile(new URL('../../contract/openapi.json', import.me
 // biome-ignore lint/suspicious/noExplicitAny: the document is edited as untyped JSON.
 type Document = any;
 
-/** The changes between the contract and an edited copy of it. */
+/** Returns the changes between the contract of the API and an edited copy of it. */
 function changesAfter(edit: (document: Document) => void): Change[] {
   const copy = JSON.parse(contract) as Document;
   edit(copy);
@@ -29,11 +29,11 @@ function rulesOf(changes: Change[]): string[] {
 }
 
 describe('changed copies of the contract', () => {
-  test('an identical copy of the contract has no changes', () => {
+  test('the diff finds no change between the contract and an identical copy', () => {
     expect(changesAfter(() => {})).toEqual([]);
   });
 
-  test('a renamed field of an idea is reported with all operations and webhooks that return ideas', () => {
+  test('the diff reports a renamed field of an idea with all operations and webhooks that return ideas', () => {
     const changes = changesAfter(({ components: { schemas } }) => {
       const { score, ...others } = schemas.Idea.properties;
       schemas.Idea.properties = { ...others, points: score };
@@ -55,7 +55,7 @@ describe('changed copies of the contract', () => {
     });
   });
 
-  test('a removed error key is breaking for its operation', () => {
+  test('the diff reports a removed error key as breaking for the operation that had it', () => {
     const changes = changesAfter(({ components: { schemas } }) => {
       const { key } = schemas.CreateIdeaError423.properties.error.properties;
       key.enum = key.enum.filter((one: string) => one !== 'submissions_closed');
@@ -67,7 +67,7 @@ describe('changed copies of the contract', () => {
     ]);
   });
 
-  test('a new endpoint and a new optional field are additive', () => {
+  test('the diff reports a new endpoint and a new optional field as additive', () => {
     const changes = changesAfter(({ paths, components: { schemas } }) => {
       paths['/api/v1/ideas/{id}/follow'] = {
         post: { operationId: 'follow', responses: { 200: { description: 'Done.' } } },
@@ -77,7 +77,7 @@ describe('changed copies of the contract', () => {
     expect(rulesOf(changes).sort()).toEqual(['additive path-added', 'additive request-field-added']);
   });
 
-  test('a header that all operations lose is one change', () => {
+  test('the diff reports a header that all operations lose as one change', () => {
     const changes = changesAfter(({ paths }) => {
       for (const item of Object.values<Document>(paths)) {
         for (const { responses } of Object.values<Document>(item)) {
@@ -89,7 +89,7 @@ describe('changed copies of the contract', () => {
     expect(changes[0]?.places.length).toBeGreaterThan(4);
   });
 
-  test('a removed field of a webhook is breaking, and a new one is additive', () => {
+  test('the diff reports a removed field of a webhook as breaking, and a new field as additive', () => {
     const changes = changesAfter(({ components: { schemas } }) => {
       const { data } = schemas.IdeaVotedEvent.properties;
       delete data.properties.vote;
@@ -102,7 +102,7 @@ describe('changed copies of the contract', () => {
   });
 });
 
-test('the same finding in the same place is reported once', () => {
+test('the diff reports equal findings in the same place once', () => {
   const finding = {
     rule: 'response-field-added' as const,
     message: '`a` is new.',
@@ -121,7 +121,7 @@ interface Result {
   stderr: string;
 }
 
-/** Runs the program in a separate process and directory. */
+/** Runs openapi-diff in a separate process and in this directory. */
 async function run(parameters: string[], { cwd, input = '' }: { cwd: string; input?: string }): Promise<Result> {
   const child = spawn(process.execPath, [program, ...parameters], { cwd });
   child.stdin.end(input);
@@ -142,7 +142,7 @@ describe('the program', () => {
     return () => rm(cwd, { recursive: true, force: true });
   });
 
-  test('the program ends with 1 after a breaking change, also from standard input, and with 0 with --fail-on none', async () => {
+  test('openapi-diff exits with 1 after a breaking change, also from standard input, and with 0 if it gets --fail-on none', async () => {
     const [broken, forgiven] = await Promise.all([
       run(['two.json', '-', '--format', 'json'], { cwd, input: JSON.stringify(one) }),
       run(['two.json', 'one.json', '--fail-on', 'none'], { cwd }),
@@ -153,7 +153,7 @@ describe('the program', () => {
     expect(forgiven.stdout).toContain('breaking  path-removed');
   });
 
-  test('the program compares git revisions and URLs, and does not print secrets of a URL', async () => {
+  test('openapi-diff compares git revisions and URLs, and does not print secrets in a URL', async () => {
     const git = (...parameters: string[]) =>
       promisify(execFile)('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.com', ...parameters], { cwd });
     await git('init', '--quiet');
@@ -177,7 +177,7 @@ describe('the program', () => {
     }
   });
 
-  test('the program ends with 2 and a one-line error for invalid arguments or documents', async () => {
+  test('openapi-diff exits with 2 and a one-line error for invalid arguments or documents', async () => {
     await writeFile(join(cwd, 'api.yaml'), 'openapi: 3.1.0\npaths: {}\n');
     const refusals = await Promise.all([
       run(['one.json', 'none.json'], { cwd }),
@@ -195,7 +195,7 @@ describe('the program', () => {
   });
 });
 
-test('a release requires a version increase that matches the changes', async () => {
+test('openapi-release requires a version increase that matches the changes', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'openapi-release-'));
   const release = fileURLToPath(new URL('../../scripts/openapi-release.ts', import.meta.url));
   const files = [join(directory, 'released.json'), join(directory, 'current.json')] as const;

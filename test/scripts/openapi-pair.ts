@@ -8,30 +8,30 @@ import {
 
 export type { Json, JsonObject };
 
-/** Two complete documents with one difference. */
+/** Two complete OpenAPI documents with one difference. */
 export interface Pair {
   base: JsonObject;
   head: JsonObject;
 }
 
-/** A small complete document. */
+/** Returns a small complete OpenAPI document. */
 export function documentWith(parts: JsonObject): JsonObject {
   return { openapi: '3.1.0', info: { title: 'Small', version: '1.0.0' }, paths: {}, ...parts };
 }
 
 const done = { 200: { description: 'Done.' } };
 
-/** One operation, POST /things, with these members. */
+/** Returns a document with the operation POST /things, which has these members. */
 export function operationWith(operation: JsonObject, parts: JsonObject = {}): JsonObject {
   return documentWith({ paths: { '/things': { post: { responses: done, ...operation } } }, ...parts });
 }
 
-/** Two documents with one operation each. */
+/** Returns two documents, each with one operation. */
 export function operations(base: JsonObject, head: JsonObject): Pair {
   return { base: operationWith(base), head: operationWith(head) };
 }
 
-/** Two documents with a schema as the request body, and components for its references. */
+/** Returns two documents with a schema as the request body, and components for the references of the schema. */
 export function sent(base: Json, head: Json, schemas: { base?: JsonObject; head?: JsonObject } = {}): Pair {
   const body = (schema: Json) => ({ requestBody: { required: true, content: { 'application/json': { schema } } } });
   return {
@@ -40,7 +40,7 @@ export function sent(base: Json, head: Json, schemas: { base?: JsonObject; head?
   };
 }
 
-/** Two documents with a schema as the response body, by default of a success. */
+/** Returns two documents with a schema as the response body, by default of a successful response. */
 export function received(
   base: Json,
   head: Json,
@@ -60,7 +60,7 @@ function componentsOf(schemas: JsonObject | undefined): JsonObject {
   return schemas === undefined ? {} : { components: { schemas } };
 }
 
-/** An object schema with these fields. A trailing exclamation mark makes a field required. */
+/** Returns an object schema with these fields. An exclamation mark after the name makes a field required. */
 export function object(fields: JsonObject, others: JsonObject = {}): JsonObject {
   const names = Object.keys(fields);
   const properties = Object.fromEntries(Object.entries(fields).map(([name, one]) => [name.replace('!', ''), one]));
@@ -68,13 +68,13 @@ export function object(fields: JsonObject, others: JsonObject = {}): JsonObject 
   return { type: 'object', properties, ...(required.length > 0 ? { required } : {}), ...others };
 }
 
-/** The changes between two documents. */
+/** Returns the changes between two documents. */
 export function changesOf({ base, head }: Pair): Change[] {
   return compareDocuments(parseDocument('base', JSON.stringify(base)), parseDocument('head', JSON.stringify(head)))
     .changes;
 }
 
-/** The changes as texts such as `breaking response-field-removed`, most severe first, with repetitions. */
+/** Returns the changes as texts such as `breaking response-field-removed`, most severe first, with repetitions. */
 export function verdictOf(pair: Pair): string[] {
   return changesOf(pair).map(({ level, rule }) => `${level} ${rule}`);
 }

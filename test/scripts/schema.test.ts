@@ -21,7 +21,7 @@ let migrated: pg.Client;
 beforeAll(async () => {
   migrated = await openDatabase(templateDatabase);
 });
-// The tests change the schema in a transaction.
+// The tests change the schema in a transaction, which is rolled back here.
 afterEach(async () => {
   await migrated.query('rollback');
 });
@@ -32,11 +32,11 @@ afterAll(async () => {
   }
 });
 
-test('docs/schema.sql equals the schema after all migrations', async () => {
+test('docs/schema.sql equals the schema description after all migrations', async () => {
   expect(await describeSchema(migrated)).toBe(file);
 });
 
-test('docs/schema.sql creates exactly its own schema', async () => {
+test('docs/schema.sql, run on an empty database, creates the schema that it describes', async () => {
   const empty = await openDatabase();
   await empty.query(file);
   expect(await describeSchema(empty)).toBe(file);
@@ -55,7 +55,7 @@ test.each([
   'alter function rfc3339(timestamptz) volatile',
   'alter text search configuration idea_search drop mapping for url',
   'create extension pg_trgm',
-])('the description of the schema changes after: %s', async change => {
+])('the schema description changes after the statement: %s', async change => {
   await migrated.query('begin');
   await migrated.query(change);
   expect(await describeSchema(migrated)).not.toBe(file);
@@ -70,8 +70,11 @@ test.each([
   ['policy one on table ideas', 'create policy one on ideas'],
   ['rule one on table ideas', 'create rule one as on delete to ideas do instead nothing'],
   ['table one', 'create table one (id bigint) partition by hash (id)'],
-])('the description of the schema fails for a %s after: %s', async (name, statement) => {
-  await migrated.query('begin');
-  await migrated.query(statement);
-  await expect(describeSchema(migrated)).rejects.toThrow(`This cannot write: ${name}`);
-});
+])(
+  'the schema description fails if it cannot describe the %s that this statement creates: %s',
+  async (name, statement) => {
+    await migrated.query('begin');
+    await migrated.query(statement);
+    await expect(describeSchema(migrated)).rejects.toThrow(`This cannot write: ${name}`);
+  },
+);

@@ -43,16 +43,16 @@ test('a client of the embedded PostgreSQL needs the password of the application 
 });
 
 if (isRoot && spawnSync(process.execPath, ['--version'], asNobody()).status === 0)
-  test('another process of the user nobody needs the password and cannot read it', async () => {
+  test('a process that runs as the system user "nobody" cannot connect without the password and cannot read the password', async () => {
     const { postgres, dataDir } = await startIn(await makeDataDir());
-    // 10 requests SASL, which includes SCRAM. 0 would accept the client.
+    // With code 10 PostgreSQL asks for a password by SASL. With code 0 it would accept the client.
     for (const user of roles) expect(await askAsNobody(postgres, user)).toBe('R 10');
     const reading = spawnSync('cat', [join(dataDir, 'postgres.password')], asNobody());
     expect(reading.status).not.toBe(0);
     expect(reading.stdout.toString()).toBe('');
   });
 
-test('the application role is not a superuser and cannot become one', async () => {
+test('the application role of the embedded PostgreSQL is not a superuser and cannot become one', async () => {
   const { postgres } = await startIn(await makeDataDir());
   expect(await query(postgres, readAttributes)).toEqual([harmless]);
   await expect(query(postgres, 'alter role idea_board superuser')).rejects.toMatchObject({ code: '42501' });
@@ -62,14 +62,14 @@ test('the application role is not a superuser and cannot become one', async () =
   expect(await query(postgres, findForeign)).toEqual([]);
 });
 
-test('a data directory that trusted every client keeps its data and requires a password after its next start', async () => {
+test('a data directory that trusted every client keeps its data and requires a password after the next start', async () => {
   const dataDir = await makeTrustingDataDir();
   const { postgres } = await startIn(dataDir);
   expect(await query(postgres, 'select answer from kept')).toEqual([{ answer: 42 }]);
   for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
   expect(await query(postgres, readAttributes)).toEqual([harmless]);
   expect(await query(postgres, findForeign)).toEqual([]);
-  // Migrations and the queue must be able to change objects that the superuser created.
+  // Migrations and the job queue must be able to change objects that the superuser created.
   expect(await migrate(postgres.url())).toEqual([]);
   await query(postgres, `alter table ideas add column extra text; alter type mood add value 'calm'; drop view seen`);
   await query(postgres, `select graphile_worker.add_job('nothing')`);
@@ -82,17 +82,20 @@ test('a data directory that trusted every client keeps its data and requires a p
   expect((await stat(join(dataDir, 'postgres/pg_hba.conf'))).mtimeMs).toBe(before.mtimeMs);
 });
 
-test('the next start repeats a killed change of an old data directory', async () => {
+test('if a server is killed while it secures an old data directory, the next start completes the work', async () => {
   const dataDir = await makeTrustingDataDir();
   const pidFile = join(dataDir, 'postgres/postmaster.pid');
   const settings = join(dataDir, 'postgres/postgresql.conf');
   const original = await readFile(settings);
-  // PostgreSQL waits for a second before each statement, so the test cannot miss a step.
+  // PostgreSQL waits for a second before each statement, so the test sees every step.
   await appendFile(settings, 'post_auth_delay = 1\n');
   const script = `import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};
     await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });`;
   let last = '';
-  /** In single-user mode PostgreSQL writes its pid as a negative number. */
+  /**
+   * Waits for the next step, which PostgreSQL runs in single-user mode. In this mode its pid file has a negative
+   * number.
+   */
   const awaitStep = async () => {
     last = await until(async () => {
       const [pid = ''] = (await readFile(pidFile, 'utf8').catch(() => '')).split('\n');
@@ -117,7 +120,7 @@ test('the next start repeats a killed change of an old data directory', async ()
   for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
 });
 
-test('one of two servers that start at once on an old data directory changes and owns it', async () => {
+test('if two servers start at once on an old data directory, only one of them secures the directory and runs', async () => {
   const dataDir = await makeTrustingDataDir();
   const outcomes = await Promise.allSettled([startIn(dataDir), startIn(dataDir)]);
   const started = outcomes.filter(outcome => outcome.status === 'fulfilled').map(outcome => outcome.value.postgres);
@@ -127,7 +130,7 @@ test('one of two servers that start at once on an old data directory changes and
   expect(await query(started[0] as EmbeddedPostgres, readAttributes)).toEqual([harmless]);
 });
 
-test('a server stops, secures and restarts a trusting PostgreSQL that a killed server left running', async () => {
+test('if a server of an old version was killed, the next server stops its PostgreSQL, requires passwords and restarts it', async () => {
   const dataDir = await makeTrustingDataDir();
   const left = await launchTrusting(dataDir);
   const { postgres } = await startIn(dataDir);
@@ -137,7 +140,7 @@ test('a server stops, secures and restarts a trusting PostgreSQL that a killed s
   expect(left.child?.exitCode).toBe(0);
 });
 
-test('a running server of an old version keeps its PostgreSQL, and a command can use it', async () => {
+test('while a server of an old version runs, a command can use its PostgreSQL, and a new server is refused', async () => {
   const dataDir = await makeTrustingDataDir();
   const { socketDir, port } = await launchTrusting(dataDir);
   const owner = new Client({ host: socketDir, port, user: 'idea_board', database: 'postgres' });
@@ -150,7 +153,7 @@ test('a running server of an old version keeps its PostgreSQL, and a command can
   await owner.end();
 });
 
-test('the next start replaces a lost password, and the old one is invalid', async () => {
+test('the next start replaces a lost password file, and the old password no longer works', async () => {
   const first = await startIn(await makeDataDir());
   await query(first.postgres, 'create table kept as select 42 as answer');
   await first.postgres.stop();
@@ -171,7 +174,7 @@ const harmless = {
   rolbypassrls: false,
 };
 
-/** Lists the objects of other owners than the application role, without extensions and their members. */
+/** Lists the objects that do not belong to the application role. Omits extensions and their members. */
 const findForeign = `
   with owned as (
     select 'pg_database'::regclass as classid, oid, datdba as owner from pg_database where datname = current_database()
@@ -196,7 +199,10 @@ const findForeign = `
       where owned.classid = 'pg_type'::regclass and t.oid = owned.oid
     )`;
 
-/** Creates a cluster like earlier versions: the application uses initdb's superuser, and every client is trusted. */
+/**
+ * Creates a data directory as earlier versions did: the application is the superuser, and PostgreSQL trusts every
+ * client.
+ */
 async function makeTrustingDataDir(): Promise<string> {
   const dataDir = await makeDataDir();
   const directory = join(dataDir, 'postgres');
@@ -285,7 +291,7 @@ async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<st
   }
 }
 
-/** Returns PostgreSQL's code for a refused client, or the client's own error. */
+/** Returns the error code of PostgreSQL for a refused client, or the error of the client library. */
 async function refusalOf(
   { connection: { host, port } }: EmbeddedPostgres,
   { user, password = '' }: { user: string; password?: string },
@@ -300,7 +306,10 @@ async function refusalOf(
   );
 }
 
-/** Returns PostgreSQL's first answer to a process of the user nobody: the kinds of message and authentication. */
+/**
+ * Connects as the system user "nobody". Returns the kind of PostgreSQL's first message and the code of the
+ * authentication.
+ */
 async function askAsNobody({ connection: { host, port } }: EmbeddedPostgres, user: string): Promise<string> {
   const script = `
     const { connect } = require('node:net');

@@ -21,11 +21,11 @@ const nobody = 65534;
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 const moduleUrl = new URL('../../../server/database/embedded/embedded-postgres.ts', import.meta.url).href;
 
-/** Everything that a test opened. It is closed after the test. */
+/** Every instance that a test started. All are stopped after the test. */
 const running = new Set<EmbeddedPostgres>();
 const children = new Set<ChildProcess>();
 
-/** A data directory with a cluster, for tests that do not concern the first start. */
+/** A data directory that has a cluster already, for tests that are not about the first start. */
 let dataDir: string;
 const parents: string[] = [];
 
@@ -72,7 +72,7 @@ describe('a first start', () => {
     expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
   });
 
-  test('two processes that start at once create one cluster, and one of them owns it', async () => {
+  test('if two processes start at once in an empty directory, they create one cluster, and one of them owns it', async () => {
     const fresh = await makeDataDir();
     const outcomes = await Promise.allSettled([start(fresh), start(fresh)]);
     expect(outcomes.map(outcome => outcome.status).sort()).toEqual(['fulfilled', 'rejected']);
@@ -80,12 +80,12 @@ describe('a first start', () => {
     expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
   });
 
-  test('a first start after one that was killed during initdb succeeds and removes its files', async () => {
+  test('if the first start is killed during initdb, the next start succeeds and removes the unfinished files', async () => {
     const fresh = await makeDataDir();
     const killed = runScript(`await startEmbeddedPostgres({ dataDir: ${JSON.stringify(fresh)} })`, { detached: true });
     const findUnfinished = async () => (await readdir(fresh)).find(name => name.includes('.idea-board-new-'));
     await until(async () => existsSync(join(fresh, (await findUnfinished()) ?? 'none', 'PG_VERSION')));
-    process.kill(-(killed.pid as number), 'SIGKILL'); // the process group includes initdb
+    process.kill(-(killed.pid as number), 'SIGKILL'); // This process group includes initdb.
     await once(killed, 'exit');
     expect(await findUnfinished()).toBeDefined();
 
@@ -95,7 +95,7 @@ describe('a first start', () => {
 });
 
 describe('ownership', () => {
-  test('a second owner is refused in one line, and the first one continues', async () => {
+  test('a second server on the same data directory fails with one line, and the first one continues', async () => {
     const first = await start(dataDir);
     const refusal = await refused({ dataDir });
     expect(refusal).toMatchObject({ code: 'in_use', message: `another Idea-Board server is using ${dataDir}` });
@@ -103,7 +103,7 @@ describe('ownership', () => {
     await query(first, 'select 1');
   });
 
-  test('an owner stays the owner after the loss of the session with its lock', async () => {
+  test('a server stays the owner of its data directory even if it loses the session that holds the lock', async () => {
     const postgres = await start(dataDir);
     const holders = async () => {
       const rows = await query(postgres, `select pid from pg_locks where locktype = 'advisory' and granted`);
@@ -111,7 +111,7 @@ describe('ownership', () => {
     };
     const [lost] = await holders();
     await query(postgres, `select pg_terminate_backend(${lost})`);
-    // The ending session holds the lock for a moment.
+    // The session that ends may hold the lock for a short time.
     await until(async () => {
       const [holder] = await holders();
       return holder !== undefined && holder !== lost;
@@ -119,7 +119,7 @@ describe('ownership', () => {
     expect(await refused({ dataDir })).toMatchObject({ code: 'in_use' });
   });
 
-  test('a command line tool uses the running PostgreSQL and leaves it running', async () => {
+  test('a command line tool uses the PostgreSQL of a running server and leaves it running', async () => {
     const server = await start(dataDir);
     const tool = await connectOrStart({ dataDir, durable: false });
     expect(tool).toMatchObject({ isOwner: false, connection: server.connection });
@@ -127,7 +127,7 @@ describe('ownership', () => {
     await query(server, 'select 1');
   });
 
-  test('a command line tool starts PostgreSQL if none runs, and stops it', async () => {
+  test('a command line tool starts PostgreSQL if none is running, and stops it at the end', async () => {
     const tool = await connectOrStart({ dataDir, durable: false });
     running.add(tool);
     const pid = await readPid(dataDir);
@@ -138,7 +138,7 @@ describe('ownership', () => {
 });
 
 describe('the end', () => {
-  test('stop() removes process, socket and pid file, and the next start has the data', async () => {
+  test('stop() removes the process, the socket and the pid file of PostgreSQL, and the next start has the data', async () => {
     const first = await start(dataDir);
     const pid = await readPid(dataDir);
     await query(first, `create table kept as select 42 as answer`);
@@ -149,7 +149,7 @@ describe('the end', () => {
     expect(await query(await start(dataDir), 'select answer from kept')).toEqual([{ answer: 42 }]);
   });
 
-  test('a start during stop() waits and then succeeds', async () => {
+  test('a start during stop() waits for its end and then succeeds', async () => {
     const first = await start(dataDir);
     const before = await readPid(dataDir);
     const stopped = first.stop();
@@ -159,14 +159,14 @@ describe('the end', () => {
     expect(await readPid(dataDir)).not.toBe(before);
   });
 
-  test('a process exits by itself after stop()', async () => {
+  test('a process exits by itself after stop() of its embedded PostgreSQL', async () => {
     const child = runScript(`
       const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, durable: false });
       await postgres.stop();`);
     expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
-  test('a new owner adopts PostgreSQL with all committed data after kill -9 of the old owner', async () => {
+  test('after kill -9 of a server, the next server takes over its running PostgreSQL with all committed data', async () => {
     const child = runScript(`
       const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });
       const client = new pg.Client(postgres.url());
@@ -184,11 +184,11 @@ describe('the end', () => {
     expect(await readPid(dataDir)).toBe(pid);
     expect(await query(adopted, 'select answer from committed')).toEqual([{ answer: 7 }]);
     await adopted.stop();
-    await until(async () => !isAlive(pid)); // this takes only a moment
+    await until(async () => !isAlive(pid)); // The end of PostgreSQL takes only a moment.
     expect(existsSync(adopted.connection.host)).toBe(false);
   });
 
-  test('Ctrl-C reaches only the owner, and PostgreSQL serves until the owner stops it', async () => {
+  test('Ctrl-C signals only the server, and PostgreSQL answers until the server stops it', async () => {
     const child = runScript(
       `
       const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, durable: false });
@@ -205,7 +205,7 @@ describe('the end', () => {
     );
     await readLine(child);
     const pid = await readPid(dataDir);
-    // PostgreSQL has its own process group, so signals to the owner's group do not reach it.
+    // PostgreSQL has its own process group, so signals to the group of the server do not reach PostgreSQL.
     expect(process.kill(-pid, 0)).toBe(true);
     process.kill(-(child.pid as number), 'SIGINT');
     expect(await readLine(child)).toBe('1');
@@ -215,7 +215,7 @@ describe('the end', () => {
 });
 
 describe('a killed PostgreSQL', () => {
-  test('a start after a killed PostgreSQL recovers the data and removes the old socket directory', async () => {
+  test('after PostgreSQL was killed, the next start recovers the data and removes the old socket directory', async () => {
     const first = await start(dataDir, { durable: true });
     const pid = await readPid(dataDir);
     await query(first, `create table replayed as select 3 as answer`);
@@ -229,7 +229,7 @@ describe('a killed PostgreSQL', () => {
     expect(existsSync(first.connection.host)).toBe(false);
   });
 
-  test('a start ignores a pid file with the id of another process', async () => {
+  test('a start ignores a pid file that contains the id of an unrelated process', async () => {
     const cluster = await realpath(join(dataDir, 'postgres'));
     const lines = [process.pid, cluster, 1, 5432, '/tmp/idea-board-gone', '', '1 1', 'ready'];
     await writeFile(join(cluster, 'postmaster.pid'), `${lines.join('\n')}\n`, { mode: 0o600 });
@@ -247,21 +247,21 @@ describe('a failure is one line', () => {
     const error = await refused({ dataDir: join(file, 'data') });
     expect(error).toMatchObject({ name: 'EmbeddedPostgresError' });
     expect(error.message).toMatch(/^cannot keep a database in .*\/file\/data: ENOTDIR[^\n]*$/);
-    // Node's recursive mkdir never returns there.
+    // In /proc, the recursive mkdir of Node never returns.
     if (existsSync('/proc/self'))
       expect(await refused({ dataDir: '/proc/idea-board/data' })).toMatchObject({ name: 'EmbeddedPostgresError' });
   });
 
-  // Root can write every directory.
+  // Root can write to every directory.
   if (!isRoot) {
-    test('the error for a data directory that cannot be written has one line', async () => {
+    test('the error for a data directory without write permission has one line', async () => {
       const readOnly = await makeDataDir();
       await chmod(readOnly, 0o500);
       expect((await refused({ dataDir: readOnly })).message).toMatch(/^cannot keep a database in [^\n]*EACCES[^\n]*$/);
     });
   }
 
-  test('the error for other files at the place of the cluster has one line', async () => {
+  test('if the directory of the cluster contains other files, the error has one line and the files stay', async () => {
     const occupied = await makeDataDir();
     await mkdir(join(occupied, 'postgres'));
     await writeFile(join(occupied, 'postgres/notes.txt'), 'mine');
@@ -271,7 +271,7 @@ describe('a failure is one line', () => {
     expect(await readdir(join(occupied, 'postgres'))).toEqual(['notes.txt']);
   });
 
-  test('the error for a PostgreSQL that exits at start has its reason in one line', async () => {
+  test('the error for a PostgreSQL that exits during its start names the reason in one line', async () => {
     const error = await refused({ dataDir, settings: { max_connections: 'plenty' } });
     expect(error.message).toMatch(/ did not start: .*FATAL: .*max_connections.*"plenty"$/);
     expect(error.message).not.toContain('\n');
@@ -280,19 +280,19 @@ describe('a failure is one line', () => {
 
 if (isRoot)
   describe('as root', () => {
-    test('for root PostgreSQL runs as the user nobody, in a data directory that this user can enter', async () => {
+    test('if the server runs as root, PostgreSQL runs as the system user "nobody" in a directory that this user can enter', async () => {
       await start(dataDir);
       const pid = await readPid(dataDir);
       expect((await lstat(join(dataDir, 'postgres'))).isDirectory()).toBe(true);
       expect(await stat(join(dataDir, 'postgres'))).toMatchObject({ uid: nobody, gid: nobody });
       expect(await stat(dataDir)).toMatchObject({ uid: 0, gid: 0 });
       const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => undefined);
-      if (status === undefined) return; // the platform has no /proc
+      if (status === undefined) return; // This platform has no /proc.
       expect(status).toMatch(/^Uid:\s+65534\s+65534\s+65534\s+65534$/m);
       expect(status).toMatch(/^Groups:\s*$/m);
     });
 
-    test('for root a data directory in a private directory gets a link, and no mode changes', async () => {
+    test('for a data directory that only root can enter, the cluster is in /var/lib behind a link, and no permissions change', async () => {
       const hidden = await makeDataDir(0o700);
       const first = await start(hidden);
       await query(first, 'create table kept as select 1');
@@ -312,17 +312,17 @@ if (isRoot)
       await third.stop();
       await rm(link, { recursive: true });
 
-      // A link to a missing cluster is not replaced.
+      // A link to a missing cluster must not be replaced with a new cluster.
       await rm(await readlink(join(hidden, 'postgres')), { recursive: true });
       expect((await refused({ dataDir: hidden })).message).toMatch(/ is a link to a missing database: /);
     });
 
-    // Requires a checkout and a Node that the user `nobody` can read.
+    // The system user "nobody" must be able to read this repository and to run Node.
     const canNobodyRun =
       isRoot && spawnSync(process.execPath, [moduleUrl.slice('file://'.length)], asNobody()).status === 0;
 
     if (canNobodyRun)
-      test('an ordinary user runs the packaged binaries directly', async () => {
+      test('a user other than root runs the packaged PostgreSQL binaries directly', async () => {
         const own = await makeDataDir();
         await chmod(own, 0o777);
         const child = runScript(
@@ -344,12 +344,12 @@ if (isRoot)
       });
   });
 
-/** Returns the process id of the PostgreSQL of a data directory. */
+/** Returns the process id of the PostgreSQL in a data directory. */
 async function readPid(directory: string) {
   return Number((await readFile(join(directory, 'postgres/postmaster.pid'), 'utf8')).split('\n')[0]);
 }
 
-/** Creates a data directory that every user can enter, unless its parent has another mode. */
+/** Creates a data directory that every user can enter, if its parent has the default mode. */
 async function makeDataDir(parentMode = 0o755) {
   const parent = await makeScratchDirectory();
   parents.push(parent);
@@ -358,7 +358,7 @@ async function makeDataDir(parentMode = 0o755) {
   return join(parent, 'data');
 }
 
-/** The data directory may contain a link to its cluster. */
+/** Removes a parent directory. If the data directory links to a cluster elsewhere, that cluster is removed, too. */
 async function removeParent(parent: string) {
   const cluster = await readlink(join(parent, 'data/postgres')).catch(() => undefined);
   if (cluster !== undefined) await rm(cluster, { recursive: true, force: true });
@@ -392,11 +392,11 @@ async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<st
   }
 }
 
-/** Runs a program in another Node process, because the test must not harm its own process. */
+/** Runs code in another Node process, because this process must survive the test. */
 function runScript(body: string, options: object = {}) {
   const script = `import pg from 'pg'; import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};\n${body}`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-    cwd: repository, // from where `pg` is found
+    cwd: repository, // The package `pg` can be found from here.
     stdio: ['pipe', 'pipe', 'inherit'],
     ...options,
   });
@@ -422,7 +422,7 @@ async function until(isTrue: () => Promise<boolean>) {
 function isAlive(pid: unknown) {
   try {
     process.kill(pid as number, 0);
-    // In a container nobody may reap an orphan, so a zombie counts as ended.
+    // In a container perhaps no process reaps orphans, so a zombie process counts as ended.
     const stat = existsSync('/proc/self/stat') ? readFileSync(`/proc/${pid}/stat`, 'utf8') : '';
     return !/\) [ZX] /.test(stat);
   } catch {
