@@ -21,7 +21,7 @@ afterAll(() => db.drop());
 
 const lanes = 8;
 
-/** Creates an account with an idea for each lane of an endpoint. */
+/** Creates an account with eight ideas. The events of each idea use a different lane of an endpoint. */
 async function createAccount() {
   const world = await createWorld(db);
   const ideas: number[] = [];
@@ -29,7 +29,7 @@ async function createAccount() {
   return { world, ideas };
 }
 
-/** Records an event of each idea like an operation. */
+/** Records an event of each idea, as an operation does. */
 async function record(ideas: number[]) {
   for (const ideaId of ideas) {
     await db.sql(
@@ -41,8 +41,8 @@ async function record(ideas: number[]) {
 }
 
 /**
- * Starts a worker with a request timeout longer than the test, so that a hanging receiver never counts as failing. By
- * default no receiver counts as slow.
+ * Starts a worker whose request timeout is longer than the test, so that an endpoint that hangs never counts as
+ * failing. By default no endpoint counts as slow.
  */
 function startPatientWorker(environment: Record<string, string> = {}, quickMs = 600_000) {
   const guard = buildAddressGuard(workerConfig().WEBHOOK_ALLOWED_CIDRS);
@@ -51,7 +51,7 @@ function startPatientWorker(environment: Record<string, string> = {}, quickMs = 
   return startWorkerForTest(db, { requests, environment, timing: { stopPatienceMs: 300 } });
 }
 
-/** Makes a receiver hold its answers. Returns a function that releases them. */
+/** Makes a receiver delay its responses. Returns a function that sends all delayed responses. */
 function hold(receiver: Receiver): () => void {
   const held: ServerResponse[] = [];
   receiver.respondWith(response => held.push(response));
@@ -61,13 +61,13 @@ function hold(receiver: Receiver): () => void {
   };
 }
 
-/** Waits until an endpoint has answered every delivery. */
+/** Waits until an endpoint has accepted all of its deliveries. */
 const delivered = (endpointId: number) =>
   eventually(async () => {
     expect(new Set((await deliveriesOf(db, endpointId)).map(one => one.state))).toEqual(new Set(['delivered']));
   });
 
-test('an endpoint gets one delivery until it has answered quickly, and then eight at once', async () => {
+test('a new endpoint gets one delivery at a time until it has answered quickly, and then up to eight at a time', async () => {
   const receiver = await startReceiverForTest();
   const { world, ideas } = await createAccount();
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -77,7 +77,8 @@ test('an endpoint gets one delivery until it has answered quickly, and then eigh
   const release = hold(receiver);
   await record(ideas);
   await receiver.waitForRequests(1);
-  // Jobs start in order, so after the neighbour's last delivery every lane of the first endpoint had its turn.
+  // Jobs start in order. After the last delivery to the other endpoint, each lane of the first endpoint has had its
+  // turn.
   await neighbour.waitForRequests(lanes);
   expect(receiver.maxConcurrent()).toBe(1);
   expect((await deliveriesOf(db, id)).map(one => one.state)).toEqual(Array(lanes).fill('pending'));
@@ -93,7 +94,7 @@ test('an endpoint gets one delivery until it has answered quickly, and then eigh
   await delivered(id);
 });
 
-test('no lane of a healthy endpoint waits for an endpoint that hangs, even if another process takes the woken lanes', () => {
+test('while only an endpoint that hangs holds a slot, all waiting lanes of a healthy endpoint of the account are woken', () => {
   const slots = buildDeliverySlots(16, 1_000);
   const hanging = { accountId: 1, endpointId: 1, lane: 0 };
   const healthy = Array.from({ length: lanes }, (_, lane) => ({ accountId: 1, endpointId: 2, lane }));
@@ -107,7 +108,7 @@ test('no lane of a healthy endpoint waits for an endpoint that hangs, even if an
   expect(slots.release(first)).toEqual(others);
 });
 
-test('deliveries that waited for a slot in a killed process are sent by another process', async () => {
+test('deliveries that wait for a slot in a process that is killed are sent by another process', async () => {
   const receiver = await startReceiverForTest(hang);
   const { world, ideas } = await createAccount();
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -115,7 +116,8 @@ test('deliveries that waited for a slot in a killed process are sent by another 
   await child.begin();
   await record(ideas);
   await receiver.waitForRequests(1);
-  // One job is left. The jobs of the other lanes have ended, and their lanes wait in the memory of the process.
+  // Only the job of the current delivery is left. The jobs of the other lanes have ended, and the process remembers
+  // these lanes.
   await eventually(async () => {
     const jobs = await db.sql(`select id from graphile_worker._private_jobs where payload->>'endpoint_id' = $1`, [
       String(id),
@@ -129,7 +131,7 @@ test('deliveries that waited for a slot in a killed process are sent by another 
   expect(receiver.received).toHaveLength(1 + lanes);
 });
 
-test('an endpoint with slow 200 answers gets one delivery at a time', async () => {
+test('an endpoint whose 200 responses are slow gets one delivery at a time', async () => {
   const receiver = await startReceiverForTest(response => {
     setTimeout(() => response.writeHead(200).end(), 600);
   });
@@ -142,7 +144,7 @@ test('an endpoint with slow 200 answers gets one delivery at a time', async () =
   expect(receiver.maxConcurrent()).toBe(1);
 });
 
-test('an account with quick endpoints gets half of the webhook slots, and another account the rest', async () => {
+test('quick endpoints of one account use at most half of the webhook slots, so another account gets its deliveries', async () => {
   const receiver = await startReceiverForTest();
   const { world, ideas } = await createAccount();
   const endpoints = [];
@@ -160,7 +162,7 @@ test('an account with quick endpoints gets half of the webhook slots, and anothe
   const { id } = await addWebhook(db, stranger.world, { url: elsewhere.url });
   await record(stranger.ideas);
   await delivered(id);
-  // All deliveries of the other account have arrived, and the slots of the first account are still taken.
+  // All deliveries of the other account have arrived while the first account still uses its slots.
   expect(receiver.received).toHaveLength(before + 12);
   expect(receiver.maxConcurrent()).toBe(12);
   release();
@@ -168,7 +170,7 @@ test('an account with quick endpoints gets half of the webhook slots, and anothe
   expect(receiver.received).toHaveLength(before + 3 * lanes);
 });
 
-test('twenty hanging endpoints take four slots of their account and leave eight to its quick endpoint', async () => {
+test('twenty endpoints that hang use only four slots of their account and leave eight slots to its quick endpoint', async () => {
   const quick = await startReceiverForTest();
   const hanging = await startReceiverForTest(hang);
   const { world, ideas } = await createAccount();
@@ -191,7 +193,7 @@ test('twenty hanging endpoints take four slots of their account and leave eight 
   expect(quick.received).toHaveLength(1 + 2 * lanes);
 });
 
-test('a mail is sent while hanging receivers hold every slot of webhooks and chats', async () => {
+test('a mail is sent while endpoints and chats that hang use every slot for webhooks and chat posts', async () => {
   const smtp = await startSmtpReceiver();
   onTestFinished(() => smtp.close());
   const hanging = await startReceiverForTest();
@@ -205,7 +207,7 @@ test('a mail is sent while hanging receivers hold every slot of webhooks and cha
   }
   const last = await createAccount();
   const webhook = await addWebhook(db, last.world, { url: waiting.url });
-  // Each of the two accounts has a single slot.
+  // With this concurrency each of the two accounts gets a single slot.
   await startPatientWorker({ WORKER_CONCURRENCY: '1', SMTP_URL: smtp.url });
   for (const { ideas } of accounts) await record(ideas.slice(0, 1));
   await hanging.waitForRequests(2 + 2 * channels);
@@ -214,14 +216,14 @@ test('a mail is sent while hanging receivers hold every slot of webhooks and cha
     last.world.ownerId,
   ]);
   await eventually(() => expect(smtp.received).toHaveLength(1));
-  // No receiver answered in the meantime, and the last webhook found no slot.
+  // No receiver has answered yet, and the webhook of the third account has no slot.
   expect(hanging.received).toHaveLength(2 + 2 * channels);
   expect(waiting.received).toEqual([]);
   release();
   await delivered(webhook.id);
 });
 
-test('hanging channels take at most half of the chat slots, and another account gets its posts', async () => {
+test('chat channels that hang use at most half of the chat slots, so another account gets its posts', async () => {
   const hanging = await startReceiverForTest(hang);
   const well = await startReceiverForTest();
   const { world, ideas } = await createAccount();
@@ -242,14 +244,14 @@ test('hanging channels take at most half of the chat slots, and another account 
   expect(queues?.count).toBe(4);
 });
 
-test('a slow channel gets one post at a time, and does not delay the other channels of its account', async () => {
+test('a slow chat channel gets one post at a time and does not delay the other channels of its account', async () => {
   const slow = await startReceiverForTest(response => {
     setTimeout(() => response.writeHead(200).end(), 600);
   });
   const well = await startReceiverForTest();
   const { world, ideas } = await createAccount();
   await addChannel(world, `${slow.url}/hooks/1`);
-  // An account has four queues, so one of these channels shares the queue of the slow channel.
+  // An account has four queues for its channels, so at least two of these five channels share a queue.
   for (let n = 0; n < 4; n++) await addChannel(world, `${well.url}/hooks/${n}`);
   await startPatientWorker({}, 500);
   await record(ideas.slice(0, 1));
@@ -265,7 +267,7 @@ test('a slow channel gets one post at a time, and does not delay the other chann
   expect(slow.maxConcurrent()).toBe(1);
 });
 
-/** Creates a channel with the URL of a receiver. */
+/** Creates a chat channel with the URL of a receiver. */
 async function addChannel({ accountId, boardId }: World, url: string): Promise<number> {
   const [row] = await db.sql<{ id: number }>(
     `insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'mattermost', $3) returning id`,

@@ -8,19 +8,20 @@ import { type Received, startReceiverForTest } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
 import { addWebhook, eventually, verify } from '../helpers/webhooks.ts';
 
-/** The number of kills and the seed. For a longer test: KILLS=500 KILL_SEED=7. */
+/** The number of kills and the seed of the random numbers. For a longer test, set KILLS=500 KILL_SEED=7. */
 const kills = Number(process.env.KILLS ?? 50);
 const seed = Number(process.env.KILL_SEED ?? 1);
-/** The number of servers that run at a time, while the next ones are loaded. */
+/** The number of servers that answer requests at the same time. More servers load their modules in the meantime. */
 const serving = 2;
 const spares = 2;
 const writers = 4;
 const longestPauseMs = 80;
 /**
- * The pause of a writer between two requests: short before a kill, longer while the next server needs the processors.
+ * The pause of a writer between two requests. It is longer while the next server loads, because loading needs the
+ * processors.
  */
 const writeDelayMs = { beforeKill: 8, whileLoading: 250 };
-/** The longest delay of the receiver's answers, so that a kill interrupts deliveries. */
+/** The longest delay of the receiver's responses. Because of the delay, some kills interrupt a delivery. */
 const longestAnswerMs = 30;
 
 let db: TestDatabase;
@@ -29,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test(`a server killed ${kills} times under load (seed ${seed}) loses no event, invents none, and repeats one under its id`, {
+test(`a server that is killed ${kills} times under load (seed ${seed}) loses no event, invents no event and repeats events unchanged`, {
   timeout: 60_000 + kills * 10_000,
 }, async () => {
   const random = randomFrom(seed);
@@ -78,7 +79,7 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
           await send(`/api/v1/ideas/${ideaId}/status`, { status: dice < 0.9 ? 'planned' : 'done' });
         }
       } catch {
-        // The server was killed before it answered. Only the database shows whether the write succeeded.
+        // The server was killed before the response. Only the database shows whether the write succeeded.
       }
     }
   }
@@ -99,7 +100,7 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
   await writing;
   await (children[0] as ChildServer).begin();
 
-  // Derives the expected events from the other tables.
+  // Computes the expected events from the tables of ideas, comments and statuses.
   const done = await db.sql<{ what: string }>(`
       select 'idea ' || id as what from ideas union all
       select 'comment ' || id from comments union all
@@ -116,9 +117,9 @@ test(`a server killed ${kills} times under load (seed ${seed}) loses no event, i
   const known = new Set(done.map(one => one.what));
   const invented = [...told].filter(what => /^(idea|comment) /.test(what) && !known.has(what));
   expect(invented).toEqual([]);
-  // A repeated delivery has the same body.
+  // A repeated delivery has the same body as the first.
   for (const one of receiver.received) expect(one.body).toBe(first.get(one.headers['webhook-id'] ?? '')?.body);
-  // The first deliveries of an idea's events kept their order.
+  // The first deliveries of the events of an idea arrived in the order of the events.
   const order = await db.sql<{ idea_id: number; ids: string[] }>(
     `select e.idea_id, array_agg('evt_' || e.id order by d.id) as ids
       from webhook_deliveries d join events e on e.id = d.event_id where d.endpoint_id = $1 group by 1`,
@@ -143,7 +144,7 @@ function firstArrivals(received: Received[]): Map<string, Received> {
   return first;
 }
 
-/** The state that the events describe: the last status and tally of each idea. */
+/** Returns the facts that the received events state: ideas, comments, statuses and numbers of votes. */
 function toldBy(first: Map<string, Received>, secret: string): Set<string> {
   const told = new Set<string>();
   for (const one of first.values()) {
@@ -156,7 +157,7 @@ function toldBy(first: Map<string, Received>, secret: string): Set<string> {
   return told;
 }
 
-/** Mulberry32: the same numbers for the same seed. */
+/** Returns a random number generator (Mulberry32) that repeats its numbers for the same seed. */
 function randomFrom(start: number): () => number {
   let state = start;
   return () => {

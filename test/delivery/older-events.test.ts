@@ -15,8 +15,8 @@ import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.t
 import { addWebhook, administer, type TestWebhook, testSecretBox, verify } from '../helpers/webhooks.ts';
 
 /*
- * An older version records events with a body but no data, and adds jobs without an account. Workers of this version
- * must run these jobs.
+ * An older version stores events with a body but without data, and adds jobs without an account id. Workers of this
+ * version must run these jobs.
  */
 
 const heard: ExtensionEvent[] = [];
@@ -45,7 +45,10 @@ afterAll(async () => {
   await smtp.close();
 });
 
-/** Records a merge without data and without jobs. A webhook, a chat, a follower and an extension subscribe to it. */
+/**
+ * Records a merge, and then removes its data and its jobs. A webhook, a chat, a follower and an extension subscribe to
+ * the merge.
+ */
 beforeEach(async () => {
   await renewSubscriptions(server.database, [listener]);
   world = await createWorld(server);
@@ -72,7 +75,7 @@ beforeEach(async () => {
   heard.length = 0;
 });
 
-/** Sets columns of the event. */
+/** Sets the columns data and body of the event. */
 const store = (data: object | null, body: object) =>
   server.sql('update events set data = $2, body = $3 where id = $1', [
     event.id,
@@ -80,7 +83,7 @@ const store = (data: object | null, body: object) =>
     JSON.stringify(body),
   ]);
 
-/** The lane of the event's delivery, see record_event. */
+/** The lane of the event's delivery, which record_event computes from the id of the idea. */
 const laneOfEvent = () => event.body.data.idea.id % 8;
 
 /** Runs a job and all jobs that it adds. */
@@ -90,24 +93,24 @@ async function runJob(task: string, payload: unknown) {
   expect(await waitingJobs(server)).toEqual([]);
 }
 
-test('a webhook gets an older event with its recorded body', async () => {
+test('a webhook gets an event of an older version with the stored body', async () => {
   await runJob('deliver_webhooks', { endpoint_id: webhook.id, lane: laneOfEvent() });
   expect(receiver.received.map(one => verify(one, webhook.secret))).toEqual([event.body]);
 });
 
-test('a chat gets an older event', async () => {
+test('a chat channel gets an event of an older version', async () => {
   await runJob('post_to_chat', { channel_id: channelId, event_id: event.id });
   expect(receiver.received.map(({ body }) => JSON.parse(body).text)).toEqual([
     'The owner merged Export into Themes · A board',
   ]);
 });
 
-test('an extension gets an older event with its recorded body', async () => {
+test('an extension gets an event of an older version with the stored body', async () => {
   await runJob('extension_event:listener', { event_id: event.id });
   expect(heard).toEqual([{ ...event.body, id: `evt_${event.id}` }]);
 });
 
-test('people and chats get an older event', async () => {
+test('a notification job of an older version notifies users in the app, by mail and in a chat', async () => {
   await runJob('tell_people', { event_id: event.id });
   expect(smtp.received.map(({ to, mail }) => [to, mail.subject])).toEqual([
     ['grace@example.com', '“Export” was merged into “Themes”'],
@@ -118,17 +121,17 @@ test('people and chats get an older event', async () => {
   ]);
 });
 
-test('the notifications of an older job are mailed', async () => {
+test('a mail job of an older version sends the mails of its notifications', async () => {
   const [notification] = await server.sql<{ id: number }>(
     `insert into notifications (account_id, user_id, event_id, kind) values ($1, $2, $3, 'idea.merged') returning id`,
     [world.accountId, userId, event.id],
   );
-  // The first notification is deleted.
+  // The first notification id does not exist, as if the notification was deleted.
   await runJob('mail_notifications', [999_999, notification?.id]);
   expect(smtp.received.map(({ to }) => to)).toEqual(['grace@example.com']);
 });
 
-test('older jobs end without an error if their rows are deleted', async () => {
+test('jobs of an older version end without an error if their events or notifications are deleted', async () => {
   const gone = crypto.randomUUID();
   await runJob('tell_people', { event_id: gone });
   await runJob('extension_event:listener', { event_id: gone });
@@ -136,7 +139,7 @@ test('older jobs end without an error if their rows are deleted', async () => {
   expect([receiver.received, smtp.received, heard]).toEqual([[], [], []]);
 });
 
-test('an event of this version is presented from its data, not from its body', async () => {
+test('an event of this version is sent with its data, even if its body is empty', async () => {
   await store(event.data, {});
   const { accountId } = world;
   await runJob('deliver_webhooks', { account_id: accountId, endpoint_id: webhook.id, lane: laneOfEvent() });

@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('a delivery', () => {
-  test('every type of event is signed, matches the contract, and shows its ideas like the API', async () => {
+  test('the delivery of each event type is signed, matches the contract, and shows ideas as the API does', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
     const { id, secret } = await addWebhook(server, world, { url: `${receiver.url}/hooks?for=us` });
@@ -85,7 +85,7 @@ describe('a delivery', () => {
     for (const one of received) {
       const body = verify(one, secret);
       const schema = schemas[body.type] as z.ZodType;
-      // Parsing drops undeclared fields, so an extra field makes a difference.
+      // The schema drops undeclared fields, so an undeclared field makes the two values differ.
       expect(schema.parse(body)).toEqual(body);
       expect(one.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'Idea-Board' });
       expect(one.path).toBe('/hooks?for=us');
@@ -99,7 +99,7 @@ describe('a delivery', () => {
     }
     expect(bodies.get('webhook.test').data).toEqual({ endpoint_id: id });
 
-    // The page of a delivery shows the signed body.
+    // The admin page of a delivery shows the body that was signed.
     const sent = new Map(received.map(one => [one.headers['webhook-id'], one.body]));
     for (const { id: deliveryId } of await deliveriesOf(server, id)) {
       const place = { accountId: world.accountId, endpointId: id, deliveryId };
@@ -115,7 +115,7 @@ describe('a delivery', () => {
     }
   });
 
-  test('concurrent deliveries of several accounts reach the endpoint of their account', async () => {
+  test('concurrent deliveries of several accounts reach only the endpoint of their own account', async () => {
     const receiver = await startReceiverForTest();
     const worlds = await Promise.all(Array.from({ length: 3 }, () => createWorld(server)));
     const webhooks = await Promise.all(
@@ -141,7 +141,7 @@ describe('a delivery', () => {
 });
 
 describe('signing while secrets rotate', () => {
-  test('both secrets sign until the old secret expires, and then only the new secret', async () => {
+  test('deliveries have signatures with the old and new secret until the old secret expires, then only with the new secret', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
     const { id, secret: oldSecret } = await addWebhook(server, world, { url: receiver.url });
@@ -165,7 +165,7 @@ describe('signing while secrets rotate', () => {
     expect(verify(second as Received, newSecret).type).toBe('webhook.test');
     expect(() => verify(second as Received, oldSecret)).toThrow('No matching signature');
 
-    // After a change of APP_KEY the old secret cannot be opened, so only the new secret signs.
+    // After a change of APP_KEY the old secret cannot be decrypted, so only the new secret signs.
     const lost = buildSecretBox(Buffer.alloc(32, 9)).seal(oldSecret, 'webhook secret');
     const end = new Date(Date.now() + 3_600_000);
     const change = 'update webhook_endpoints set previous_secret = $2, previous_secret_expires_at = $3 where id = $1';
@@ -175,7 +175,7 @@ describe('signing while secrets rotate', () => {
     expect(verify(third as Received, newSecret).type).toBe('webhook.test');
   });
 
-  test('the database and the log have no secret in plain text', async () => {
+  test('the database and the log do not contain a webhook secret in plain text', async () => {
     const receiver = await startReceiverForTest(500);
     const world = await createWorld(server);
     const { id, secret } = await addWebhook(server, world, { url: receiver.url });
@@ -212,13 +212,13 @@ describe('a failed delivery', () => {
 
   const delaysS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 64_800, 86_400];
 
-  test('a delivery is tried ten times in about three days under one webhook-id, and then it is dead', async () => {
+  test('a failing delivery is attempted ten times in about three days with the same webhook-id, and is then a dead letter', async () => {
     const { receiver, id } = await deliverTo(500);
     await startWorkerForTest(server);
     for (const [index, delayS] of delaysS.entries()) {
       await receiver.waitForRequests(index + 1);
       await eventually(async () => {
-        // On a slow machine the first pause of about five seconds may be over by now.
+        // On a slow machine the pause of about five seconds before the next attempt may already be over.
         const [delivery] = await deliveriesOf(server, id);
         expect(delivery?.attempt_count).toBeGreaterThan(index);
       });
@@ -270,22 +270,25 @@ describe('a failed delivery', () => {
       { status: 400, error: null, response: 'no�pe' },
     ],
   ];
-  test.each(failures)('%s is recorded as an attempt and retried', async (_name, behavior, expected) => {
-    const { id } = await deliverTo(behavior);
-    await startWorkerForTest(server);
-    const firstTry = async () => {
-      const [delivery] = await deliveriesOf(server, id);
-      expect(delivery?.attempt_count).toBeGreaterThan(0);
-      expect(delivery?.state).toBe('pending');
-      return server.sql(
-        'select status, error, response from webhook_attempts where delivery_id = $1 order by id limit 1',
-        [delivery?.id],
-      );
-    };
-    await eventually(async () => expect(await firstTry()).toEqual([expected]));
-  });
+  test.each(failures)(
+    'a delivery that ends with %s is recorded as a failed attempt and retried',
+    async (_name, behavior, expected) => {
+      const { id } = await deliverTo(behavior);
+      await startWorkerForTest(server);
+      const firstTry = async () => {
+        const [delivery] = await deliveriesOf(server, id);
+        expect(delivery?.attempt_count).toBeGreaterThan(0);
+        expect(delivery?.state).toBe('pending');
+        return server.sql(
+          'select status, error, response from webhook_attempts where delivery_id = $1 order by id limit 1',
+          [delivery?.id],
+        );
+      };
+      await eventually(async () => expect(await firstTry()).toEqual([expected]));
+    },
+  );
 
-  test('a redirect is a failure, and the server does not follow it', async () => {
+  test('a redirect counts as a failed attempt, and the server does not follow the redirect', async () => {
     const inside = await startReceiverForTest();
     const { id, receiver } = await deliverTo(redirectTo(`${inside.url}/private`));
     await startWorkerForTest(server);
@@ -301,7 +304,7 @@ describe('a failed delivery', () => {
     ).toEqual([{ status: 302 }]);
   });
 
-  test('410 disables the endpoint, gives up its pending deliveries, and notifies owners and admins', async () => {
+  test('the response 410 disables an endpoint, ends its pending deliveries, and notifies owners and admins', async () => {
     const { id, world, receiver } = await deliverTo(410);
     const adminId = await createMember(server, world.accountId, 'admin');
     const blockedId = await createMember(server, world.accountId, 'admin');
@@ -317,7 +320,7 @@ describe('a failed delivery', () => {
       expect(endpoint).toMatchObject({ disabled_reason: 'The endpoint answered 410 Gone' });
     });
     expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'dead', attempt_count: 1 }]);
-    // Written after the commit.
+    // The server writes the audit entry after the commit.
     await eventually(() =>
       expect(readAudit(auditLines)).toMatchObject([
         { event: 'webhook.disabled', by: 'server', account_id: world.accountId, webhook_id: id, reason: 'gone' },
@@ -329,7 +332,7 @@ describe('a failed delivery', () => {
     );
     expect(notices.map(one => one.user_id)).toEqual([world.ownerId, adminId]);
     expect(new Set(notices.map(one => one.kind))).toEqual(new Set(['webhook.disabled']));
-    // A disabled endpoint gets no new deliveries, and a test is refused.
+    // A disabled endpoint gets no new deliveries, and a request for a test event is rejected.
     const { token } = await issueToken(server, world, 'write');
     await request(server, 'POST /api/v1/ideas', { token, json: { title: 'After', body: 'It' } });
     expect(await deliveriesOf(server, id)).toHaveLength(1);
@@ -338,7 +341,7 @@ describe('a failed delivery', () => {
     );
   });
 
-  test('an endpoint is disabled after five days of failures, and not before', async () => {
+  test('the server disables an endpoint after five days of failures, but not an hour earlier', async () => {
     const { id, world, receiver } = await deliverTo(500);
     const failFor = (interval: string) =>
       server.sql(`update webhook_endpoints set failing_since = now() - $2::interval where id = $1`, [id, interval]);
@@ -358,10 +361,10 @@ describe('a failed delivery', () => {
     await fastForward(server);
     await eventually(async () => expect(await disabledReason()).toBe('Nothing could be delivered for 5 days'));
     expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'dead' }]);
-    // On a slow machine the first pause of about five seconds may be over before the endpoint has failed long enough.
+    // On a slow machine a second attempt may run before the test sets failing_since to five days ago.
     const tried = await tries();
     expect(tried).toBeGreaterThan(1);
-    // Written after the commit.
+    // The server writes the audit entry after the commit.
     await eventually(() =>
       expect(readAudit(auditLines)).toMatchObject([
         { event: 'webhook.disabled', by: 'server', account_id: world.accountId, webhook_id: id, reason: 'failing' },
@@ -376,7 +379,7 @@ describe('a failed delivery', () => {
     );
   });
 
-  test('a success ends the failing state of an endpoint', async () => {
+  test('a successful delivery ends the failing state of an endpoint', async () => {
     const { id, receiver } = await deliverTo(500);
     const failingSince = async () =>
       (await server.sql('select failing_since from webhook_endpoints where id = $1', [id]))[0]?.failing_since;
@@ -390,7 +393,7 @@ describe('a failed delivery', () => {
     expect(await failingSince()).toBeNull();
   });
 
-  test('a retry runs from a job with an account, and from a job of an older version without one', async () => {
+  test('a retry runs from a job with an account id and from a job of an older version without an account id', async () => {
     const { id, world, receiver } = await deliverTo(500);
     const worker = await startWorkerForTest(server);
     const isTried = (tries: number) =>
@@ -411,7 +414,7 @@ describe('a failed delivery', () => {
     await eventually(async () => expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'delivered' }]));
   });
 
-  test('a redelivery has the same webhook-id and keeps the earlier attempts', async () => {
+  test('a redelivery has the same webhook-id as the first delivery, and the earlier attempts stay in the list', async () => {
     const { id, world, receiver, secret } = await deliverTo(410);
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
     await startWorkerForTest(server);
@@ -447,7 +450,7 @@ describe('a failed delivery', () => {
   test.each([
     ['received', 204],
     ['refused', 500],
-  ])('a redelivery during a try that is %s sends the delivery once more', async (_what, status) => {
+  ])('a redelivery during an attempt that is then %s sends the delivery exactly once more', async (_what, status) => {
     const answers: (() => void)[] = [];
     const { id, world, receiver } = await deliverTo(response => {
       answers.push(() => response.writeHead(answers.length > 1 ? 204 : status).end());
@@ -470,7 +473,7 @@ describe('a failed delivery', () => {
     expect(receiver.received).toHaveLength(2);
   });
 
-  test('the first 4 KiB of a long answer are kept', async () => {
+  test('the server stores the first 4 KiB of a long response to a delivery', async () => {
     const { id } = await deliverTo(response => response.end('x'.repeat(1_000_000)));
     await startWorkerForTest(server);
     await eventually(async () => expect((await deliveriesOf(server, id))[0]?.state).toBe('delivered'));
@@ -483,7 +486,7 @@ describe('a failed delivery', () => {
 });
 
 describe('the recipients and the order of deliveries', () => {
-  test('a failed operation leaves no event, no delivery and no job', async () => {
+  test('a failed operation leaves no event, no delivery and no job in the database', async () => {
     const world = await createWorld(server);
     await addWebhook(server, world, { url: 'https://hooks.example.com' });
     const ideaId = await insertIdea(server, world);
@@ -508,7 +511,7 @@ describe('the recipients and the order of deliveries', () => {
     expect(await counts()).toEqual(before);
   });
 
-  test('an endpoint gets only the events of its board and its types', async () => {
+  test('an endpoint gets only the events of its account, its board and its event types', async () => {
     const world = await createWorld(server);
     const other = await createBoard(server, world.accountId);
     const stranger = await createWorld(server);
@@ -527,18 +530,18 @@ describe('the recipients and the order of deliveries', () => {
     expect(counts).toEqual([2, 2, 0, 1, 0]);
   });
 
-  test('the events of one idea arrive in the order of their commits, even if transactions overlap', async () => {
+  test('the events of an idea arrive in the order of their commits, even if transactions overlap', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
     const { id } = await addWebhook(server, world, { url: receiver.url });
     const ideas = await Promise.all(Array.from({ length: 12 }, () => insertIdea(server, world)));
     const { token } = await issueToken(server, world, 'moderate');
     const statuses = ['planned', 'in_progress', 'done', 'declined', 'open'];
-    // Slow answers give a second worker time to overtake.
+    // With slow responses, the second worker has time to send a later event too early.
     receiver.respondWith(response => setTimeout(() => response.writeHead(204).end(), Math.random() * 15));
     await startWorkerForTest(server);
     await startWorkerForTest(server);
-    // This transaction begins first and gets the idea's lock last.
+    // This transaction begins before all requests and gets the lock of its idea after them.
     const late = await connect(server.url);
     await late.query('begin');
     await late.query('select now()');
@@ -558,7 +561,7 @@ describe('the recipients and the order of deliveries', () => {
     ]);
     await late.query('commit');
     await late.end();
-    // The first status is open, so the sequence ends with the initial status.
+    // Each of the twelve ideas has ten status changes, and the first idea has one more event.
     await receiver.waitForRequests(121);
     await eventually(async () =>
       expect(new Set((await deliveriesOf(server, id)).map(one => one.state))).toEqual(new Set(['delivered'])),
@@ -575,16 +578,16 @@ describe('the recipients and the order of deliveries', () => {
     }
   });
 
-  test('a hanging endpoint takes one try of each process, a failing one a single try, and neither delays others', async () => {
+  test('a hanging endpoint gets one concurrent attempt per process, a failing endpoint one in total, and neither delays others', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);
     const { token } = await issueToken(server, world, 'write');
     const slow = await addWebhook(server, world, { url: hanging.url });
     await addWebhook(server, world, { url: healthy.url });
-    // A stop waits for hanging tries.
+    // A stop of the worker waits this long for attempts that hang.
     const timing = { stopPatienceMs: 300 };
-    // The timeout is longer than the test, so deliveries behind a hanging try never arrive.
+    // The request timeout is longer than the test, so an attempt that hangs never ends by itself.
     const guard = buildAddressGuard(workerConfig().WEBHOOK_ALLOWED_CIDRS);
     const requests = buildOutgoingRequests({ guard, timeoutMs: 600_000 });
     onTestFinished(() => requests.close());
@@ -593,13 +596,13 @@ describe('the recipients and the order of deliveries', () => {
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'One', body: 'Two' } });
     await Promise.all(Array.from({ length: 40 }, submit));
     await healthy.waitForRequests(40);
-    // All of them arrive while every try of the other endpoint hangs.
+    // All deliveries to the healthy endpoint arrived while each attempt at the other endpoint hangs.
     expect((await deliveriesOf(server, slow.id)).map(one => one.attempt_count)).toEqual(Array(40).fill(0));
     await hanging.waitForRequests(2);
     expect(hanging.maxConcurrent()).toBe(2);
     await worker.stop();
 
-    // The endpoint counts as failing now, so all processes together make one try.
+    // Now the endpoint counts as failing, so all processes together run only one attempt.
     await server.sql('update webhook_endpoints set failing_since = now() where id = $1', [slow.id]);
     await hanging.close();
     const again = await startReceiverForTest(hang);
@@ -611,7 +614,7 @@ describe('the recipients and the order of deliveries', () => {
     await again.waitForRequests(1);
     await delay(300);
     expect(again.maxConcurrent()).toBe(1);
-    // There is one job for each lane and one for each failed try, regardless of the number of deliveries.
+    // There is at most one job for each lane and for each failed attempt, regardless of the number of deliveries.
     await eventually(async () => {
       const jobs = await server.sql<{ key: string | null }>(
         `select key from graphile_worker._private_jobs where payload->>'endpoint_id' = $1 and locked_at is null`,
@@ -622,7 +625,7 @@ describe('the recipients and the order of deliveries', () => {
     });
   });
 
-  test('the waiting deliveries of an endpoint arrive at once after it recovers', async () => {
+  test('after an endpoint recovers, its waiting deliveries are sent immediately', async () => {
     const receiver = await startReceiverForTest(500);
     const world = await createWorld(server);
     const { token } = await issueToken(server, world, 'write');
@@ -633,7 +636,7 @@ describe('the recipients and the order of deliveries', () => {
     await receiver.waitForRequests(1);
     await Promise.all(Array.from({ length: 40 }, submit));
     await delay(300);
-    // The next retries are hours away.
+    // Moves all retries three hours into the future.
     await server.sql(
       `update graphile_worker._private_jobs set run_at = now() + interval '3 hours' where run_at > now()`,
     );

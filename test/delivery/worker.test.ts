@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Records an event of an idea like an operation. */
+/** Records an event of an idea, as an operation does. */
 const record = (ideaId: number) =>
   db.sql(
     `select record_event(i.account_id, 'idea.status_changed', i.id, null, null, null, '{}', now())
@@ -22,9 +22,9 @@ const record = (ideaId: number) =>
     [ideaId],
   );
 
-test('two workers share the deliveries and send each once', async () => {
-  // A process sends one delivery to an endpoint that has not answered yet. The second concurrent delivery comes from
-  // the other process.
+test('two workers share the deliveries of an endpoint and send each delivery once', async () => {
+  // A worker sends only one delivery at a time to an endpoint that has not answered yet. So the second concurrent
+  // delivery comes from the other worker.
   const held: (() => void)[] = [];
   const receiver = await startReceiverForTest(response => {
     held.push(() => response.writeHead(204).end());
@@ -54,15 +54,15 @@ test('another worker takes over the jobs of a killed worker within seconds', asy
   receiver.respondWith(204);
   await startWorkerForTest(db, { timing: { recoveryIntervalMs: 100 } });
   await delay(300);
-  // A living worker keeps its job.
+  // No other worker takes the job of a worker that is alive.
   expect(receiver.received).toHaveLength(1);
   await child.kill();
-  // Without the takeover, graphile-worker would wait for four hours.
+  // Without the takeover, graphile-worker would release the job after four hours.
   await receiver.waitForRequests(2);
   expect(new Set(receiver.received.map(one => one.headers['webhook-id'])).size).toBe(1);
 });
 
-test('a stop finishes the current deliveries and leaves the rest to other workers', async () => {
+test('a worker that stops finishes its current delivery and leaves the other deliveries to other workers', async () => {
   let answer = () => {};
   const receiver = await startReceiverForTest(response => {
     answer = () => response.writeHead(204).end();
@@ -83,7 +83,7 @@ test('a stop finishes the current deliveries and leaves the rest to other worker
   await receiver.waitForRequests(3);
 });
 
-test('a stop does not wait for a hanging endpoint and does not count the aborted try as a failure', async () => {
+test('a worker that stops does not wait for an endpoint that hangs, and the aborted attempt does not count as failed', async () => {
   const receiver = await startReceiverForTest(hang);
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -91,11 +91,11 @@ test('a stop does not wait for a hanging endpoint and does not count the aborted
   await administer(db, admin => sendTestEvent(admin, world.accountId, id));
   await receiver.waitForRequests(1);
   await worker.stop();
-  // After the timeout of the request, the try would have failed.
+  // With a longer wait, the attempt would have ended with a timeout and counted as failed.
   expect(await deliveriesOf(db, id)).toMatchObject([{ state: 'pending', attempt_count: 0 }]);
 });
 
-test('a worker resumes after it lost every connection to PostgreSQL', async () => {
+test('a worker continues after the loss of all its connections to PostgreSQL', async () => {
   const receiver = await startReceiverForTest();
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -106,7 +106,7 @@ test('a worker resumes after it lost every connection to PostgreSQL', async () =
   await receiver.waitForRequests(1);
 });
 
-test('a lane with a lost job is woken', async () => {
+test('an overdue delivery whose job was lost gets a new job', async () => {
   const receiver = await startReceiverForTest();
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -120,7 +120,7 @@ test('a lane with a lost job is woken', async () => {
   await receiver.waitForRequests(1);
 });
 
-test('events are kept for thirty days, or longer until they are delivered', async () => {
+test('events are deleted after thirty days, but an event with a pending delivery is kept', async () => {
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: 'https://hooks.example.com' });
   const ideaId = await insertIdea(db, world);

@@ -11,12 +11,14 @@ import { waitingJobs } from '../helpers/jobs.ts';
 import { eventually } from '../helpers/webhooks.ts';
 
 const minuteMs = 60_000;
-/** The time for a loaded process to start on a busy machine before the minute begins. */
+/**
+ * The time that a loaded process needs to start on a busy machine. The clock reaches the tested minute after this time.
+ */
 const leadMs = 5_000;
 
 const shiftedClock = fileURLToPath(new URL('../helpers/shifted-clock.ts', import.meta.url));
 
-test('two workers run a minute of the cron once, and a third worker finishes it after they are killed', async () => {
+test('two workers run the cron jobs of a minute once, and after both are killed, a third worker finishes the jobs', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   await prepare(db, await loadExtensions([fixture('ticker')]));
@@ -33,7 +35,7 @@ test('two workers run a minute of the cron once, and a third worker finishes it 
     onTestFinished(() => child.kill());
     return child;
   };
-  /** Shifts clocks so that they reach a time after the lead. Returns the shift. */
+  /** Shifts a clock so that it reaches the given time after `leadMs`. Returns the shift in milliseconds. */
   const setClock = async (clock: string, at: Date): Promise<number> => {
     const shiftMs = at.getTime() - (Date.now() + leadMs);
     await writeFile(join(directory, clock), String(shiftMs));
@@ -48,7 +50,7 @@ test('two workers run a minute of the cron once, and a third worker finishes it 
     return known?.last_execution ? new Date(known.last_execution).toISOString() : null;
   };
 
-  // A past minute on the clock of PostgreSQL, so that its jobs run at once.
+  // The minute is in the past for PostgreSQL, so that the cron jobs of the minute run immediately.
   const minute = new Date(Math.floor(Date.now() / minuteMs) * minuteMs);
   const at = minute.toISOString();
   const [first, second, third] = [load('one', 20_000), load('one', 20_000), load('two', 0)];
@@ -57,7 +59,7 @@ test('two workers run a minute of the cron once, and a third worker finishes it 
   const shiftMs = await setClock('one', minute);
   await Promise.all([first.begin(), second.begin()]);
   await eventually(async () => expect(await ticks()).toEqual([{ at, what: 'began' }]));
-  // Waits for the heartbeat of the minute, which is later than the one at the start.
+  // Waits for the heartbeat of the tested minute. The heartbeat at the start of a worker is earlier.
   await eventually(async () => {
     const [heartbeat] = await db.sql<{ recorded_at: string }>(`select recorded_at from heartbeats`);
     expect(new Date(heartbeat?.recorded_at ?? 0).getTime()).toBeGreaterThanOrEqual(minute.getTime() - shiftMs);
@@ -65,7 +67,7 @@ test('two workers run a minute of the cron once, and a third worker finishes it 
   await Promise.all([first.kill(), second.kill()]);
   expect(await ticks()).toEqual([{ at, what: 'began' }]);
 
-  // The third worker meets the same minute, as after a restart with a slow clock.
+  // The clock of the third worker shows the same minute, as after a restart with a slow clock.
   await db.sql(`delete from graphile_worker._private_known_crontabs where identifier = 'heartbeat'`);
   await setClock('two', minute);
   await third.begin();
@@ -73,6 +75,6 @@ test('two workers run a minute of the cron once, and a third worker finishes it 
   await eventually(async () => expect(await lastExecution('heartbeat')).toBe(at));
   expect(await lastExecution('ext:ticker:tick')).toBe(at);
   expect((await waitingJobs(db)).map(({ task }) => task)).not.toContain('ext:ticker:tick');
-  // The third worker repeated only the interrupted job.
+  // The third worker repeated only the job that was interrupted.
   expect((await ticks()).map(({ what }) => what)).toEqual(['began', 'began', 'ended']);
 });

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Adds a row for each number, which expires at an SQL time. */
+/** SQL statements that insert one row for each number into a table. The rows expire at the given SQL time. */
 const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => string> = {
   rate_limits: expiresAt => `insert into rate_limits (key, window_started_at, expires_at, count)
     select 'ip:' || n, now(), ${expiresAt}, 1 from numbers`,
@@ -46,12 +46,12 @@ const count = async (table: string) => (await db.sql(`select from ${table}`)).le
 const clear = (stopping = new AbortController().signal) => clearExpired(db.database, stopping);
 
 describe('expired rows', () => {
-  /** Tables that keep expired rows, with the reason. */
+  /** Tables whose expired rows are kept, each with the reason. */
   const kept: Record<string, string> = {
     api_tokens: 'an expired token stays in the list, and its votes still count',
   };
 
-  test('the clean-up covers every table with expiring rows', async () => {
+  test('each table with the column expires_at is cleaned up or is in the list of exceptions', async () => {
     const tables = await db.sql<{ table_name: string }>(
       `select table_name from information_schema.columns
       where table_schema = 'public' and column_name = 'expires_at' order by 1`,
@@ -59,15 +59,18 @@ describe('expired rows', () => {
     expect(tables.map(({ table_name }) => table_name)).toEqual([...expiringTables, ...Object.keys(kept)].sort());
   });
 
-  test.each(expiringTables)('the clean-up deletes all expired rows of %s and keeps the others', async table => {
-    await add(table, 1, 5_001, `now() - interval '1 second'`);
-    await add(table, 6_000, 6_002, `now() + interval '1 minute'`);
-    await clear();
-    expect(await count(table)).toBe(3);
-    await db.sql(`delete from ${table}`);
-  });
+  test.each(expiringTables)(
+    'the clean-up of expired rows deletes all expired rows of %s and keeps the other rows',
+    async table => {
+      await add(table, 1, 5_001, `now() - interval '1 second'`);
+      await add(table, 6_000, 6_002, `now() + interval '1 minute'`);
+      await clear();
+      expect(await count(table)).toBe(3);
+      await db.sql(`delete from ${table}`);
+    },
+  );
 
-  test('the clean-up skips rows that a request has locked', async () => {
+  test('the clean-up of expired rows skips rows that a request has locked', async () => {
     await add('rate_limits', 1, 3, `now() - interval '1 second'`);
     const requesting = await connect(db.url);
     await requesting.query('begin');
@@ -81,7 +84,7 @@ describe('expired rows', () => {
     await db.sql('delete from rate_limits');
   });
 
-  test('the clean-up deletes nothing while the worker stops', async () => {
+  test('the clean-up of expired rows deletes nothing after a stop of the worker', async () => {
     await add('sessions', 1, 2, `now() - interval '1 second'`);
     await clear(AbortSignal.abort());
     expect(await count('sessions')).toBe(2);
@@ -89,14 +92,14 @@ describe('expired rows', () => {
     expect(await count('sessions')).toBe(0);
   });
 
-  test('the clean-up keeps OAuth clients without an expiry', async () => {
+  test('the clean-up of expired rows keeps OAuth clients without an expiry', async () => {
     await add('oauth_records', 1, 1, 'null');
     await clear();
     expect(await count('oauth_records')).toBe(1);
   });
 });
 
-test('the cron has only known tasks and a heartbeat each minute', () => {
+test('every task in the cron exists, and the heartbeat runs every minute', () => {
   const ticking = extensionOf({
     name: 'ticking',
     on: { 'idea.voted': async () => {} },

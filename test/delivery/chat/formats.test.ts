@@ -16,7 +16,7 @@ interface Texts {
   comment?: string;
 }
 
-/** Builds an event with the given texts. It has only the fields that a message uses. */
+/** Builds an event with the given texts and only the fields that chat messages use. */
 function eventOf(type: EventBody['type'], texts: Texts = {}): EventBody {
   const { title = 'Dark mode', target = 'Themes', actor = 'Ada', board = 'Web app', status = 'Planned' } = texts;
   const idea = { id: 42, title, status_label: status, author: { id: 1, name: actor ?? 'Ada' } };
@@ -44,21 +44,21 @@ describe('a message', () => {
     ['idea.merged', 'Ada merged Dark mode into Themes · Web app'],
     ['idea.unmerged', 'Ada took Dark mode out of Themes again · Web app'],
     ['comment.created', 'Ada commented on Dark mode · Web app'],
-  ] as const)('the message of %s names the actor, the action and the board', (type, text) => {
+  ] as const)('the chat message of the event %s names the actor, the action and the board', (type, text) => {
     expect(textOf(messageOf(type))).toBe(text);
   });
 
-  test('a message without an actor names the operator', () => {
+  test('the chat message of an event without an actor names the operator', () => {
     expect(textOf(messageOf('idea.status_changed', { actor: null }))).toMatch(/^The operator moved /);
   });
 
-  test('the message of a new idea names its author, not the moderator who approved it', () => {
+  test("the chat message of an approved idea names the idea's author, not the moderator who approved the idea", () => {
     const event = eventOf('idea.created');
     event.data.actor = { id: 9, name: 'A moderator', token_id: null };
     expect(textOf(describeEvent(event, urlOf))).toBe('Ada submitted Dark mode · Web app');
   });
 
-  test('a message has one line without control characters', () => {
+  test('a chat message has no line breaks or control characters, even if the title or comment has some', () => {
     const message = messageOf('comment.created', {
       title: 'a\r\nb\u2028c\u202egnp.exe\u0000\u001b[31m',
       comment: 'one\n\n> two\n# three',
@@ -67,11 +67,11 @@ describe('a message', () => {
     expect(message.quote).toBe('one > two # three');
   });
 
-  test('a message replaces an invisible title', () => {
+  test('a chat message shows (untitled) for a title of invisible characters', () => {
     expect(textOf(messageOf('idea.created', { title: '\u202e\u200f' }))).toBe('Ada submitted (untitled) · Web app');
   });
 
-  test('a long text is cut between code points', () => {
+  test('a long title or comment in a chat message is cut between code points', () => {
     const message = messageOf('comment.created', { title: '🦀'.repeat(200), comment: '🦀'.repeat(500) });
     expect(message.sentence[2]?.text).toBe(`${'🦀'.repeat(119)}…`);
     expect(message.quote).toBe(`${'🦀'.repeat(299)}…`);
@@ -79,7 +79,7 @@ describe('a message', () => {
 });
 
 describe('Slack', () => {
-  test('Slack gets rich text with the title as a link, and mrkdwn for the notification', () => {
+  test('Slack gets a rich text block with the title as a link, and a plain text for the notification', () => {
     expect(renderers.slack(messageOf('idea.status_changed'))).toEqual({
       text: 'Ada moved Dark mode to Planned · Web app',
       blocks: [
@@ -105,7 +105,7 @@ describe('Slack', () => {
     });
   });
 
-  test('Slack gets the beginning of a comment as a quote', () => {
+  test('Slack gets the comment of an event as a quote', () => {
     const [block] = renderers.slack(messageOf('comment.created')).blocks;
     expect(block?.elements[1]).toEqual({
       type: 'rich_text_quote',
@@ -119,11 +119,11 @@ describe('Slack', () => {
     ['<https://evil.example|Sign in>', '&lt;https://evil.example|Sign in&gt;'],
     ['&lt;!channel&gt;', '&amp;lt;!channel&amp;gt;'],
     ['@channel @here @everyone', '@\u200bchannel @\u200bhere @\u200beveryone'],
-  ])('Slack finds no mention or link in %s', (hostile, escaped) => {
+  ])('Slack shows %s in a title or comment as plain text, without a mention or link', (hostile, escaped) => {
     const { text, blocks } = renderers.slack(messageOf('comment.created', { title: hostile, comment: hostile }));
     expect(text).toBe(`Ada commented on ${escaped} · Web app`);
     const elements = blocks.flatMap(block => block.elements).flatMap(section => section.elements);
-    // All elements are literal text or a link to the idea. None is a user, a group, a broadcast or a date.
+    // Each element is plain text or the link to the idea. None is a user, a group, a broadcast or a date.
     expect(elements.map(({ type }) => type)).toEqual(['text', 'text', 'link', 'text', 'text']);
     expect(elements.map(element => ('url' in element ? element.url : undefined)).filter(Boolean)).toEqual([url]);
     expect(elements.at(-1)?.text).toBe(hostile);
@@ -131,7 +131,7 @@ describe('Slack', () => {
 });
 
 describe('Discord', () => {
-  test('Discord gets an embed that allows no mention', () => {
+  test('Discord gets an embed, and a setting that allows no mentions', () => {
     expect(renderers.discord(messageOf('comment.created'))).toEqual({
       embeds: [{ description: `**Ada** commented on [Dark mode](${url}) · Web app\n> We need this too.` }],
       allowed_mentions: { parse: [] },
@@ -152,19 +152,19 @@ describe('Discord', () => {
     ['- item', '\\- item'],
     ['1. item', '1\\. item'],
     ['>>> quote', '\\>\\>\\> quote'],
-  ])('Discord shows %s literally', (hostile, escaped) => {
+  ])('Discord shows %s in a comment as plain text', (hostile, escaped) => {
     const [embed] = renderers.discord(messageOf('comment.created', { comment: hostile })).embeds;
     expect(embed?.description.split('\n')[1]).toBe(`> ${escaped}`);
   });
 
-  test('a title cannot end its own link in Discord', () => {
+  test("brackets in a title cannot end the title's link in Discord", () => {
     const [embed] = renderers.discord(messageOf('idea.created', { title: 'x](https://evil.example) [y' })).embeds;
     expect(embed?.description).toBe(`**Ada** submitted [x\\](https://evil.example) \\[y](${url}) · Web app`);
   });
 });
 
 describe('Mattermost', () => {
-  test('Mattermost gets Markdown with the title as a link', () => {
+  test('Mattermost gets a Markdown text with the title as a link', () => {
     expect(renderers.mattermost(messageOf('idea.merged'))).toEqual({
       text: `**Ada** merged [Dark mode](${url}) into [Themes](${targetUrl}) · Web app`,
     });
@@ -180,12 +180,12 @@ describe('Mattermost', () => {
     ['&lt;!channel&gt;', '&amp;lt;!channel&amp;gt;'],
     ['**bold** _it_ ~~gone~~ `code`', '\\*\\*bold\\*\\* \\_it\\_ \\~\\~gone\\~\\~ \\`code\\`'],
     ['+ item', '\\+ item'],
-  ])('Mattermost shows %s literally', (hostile, escaped) => {
+  ])('Mattermost shows %s in a comment as plain text', (hostile, escaped) => {
     const { text } = renderers.mattermost(messageOf('comment.created', { comment: hostile }));
     expect(text.split('\n')[1]).toBe(`> ${escaped}`);
   });
 
-  test('Mattermost never gets an angle bracket or an @ before a name', () => {
+  test('a Mattermost message with hostile texts contains no angle bracket and no @ directly before a name', () => {
     const hostile = '<!channel>@all<@u>@@here';
     const texts = {
       title: hostile,
@@ -203,7 +203,7 @@ describe('Mattermost', () => {
 });
 
 describe('Microsoft Teams', () => {
-  test('Teams gets an Adaptive Card with the title as a link', () => {
+  test('Microsoft Teams gets an Adaptive Card with the title as a link', () => {
     expect(renderers.teams(messageOf('comment.created'))).toEqual({
       type: 'message',
       attachments: [
@@ -233,12 +233,12 @@ describe('Microsoft Teams', () => {
     });
   });
 
-  test('Teams shows mark-up, mentions and functions literally', () => {
+  test('Microsoft Teams shows markup, mentions and template functions in a comment as plain text', () => {
     const hostile = '<at>Ada</at> **b** [x](https://evil.example) {{DATE(2026-01-01T00:00:00Z)}}';
     const [attachment] = renderers.teams(messageOf('comment.created', { comment: hostile })).attachments;
     const { body, ...card } = attachment?.content ?? { body: [] };
     expect(body[1]?.inlines[0]?.text).toBe(hostile.replace('{{', '{\u200b{'));
-    // Without an entity, <at> is text. The card has no text blocks, which would parse Markdown.
+    // Teams needs an entity to treat <at> as a mention. The card has no text blocks, which would parse Markdown.
     expect(card).not.toHaveProperty('msteams');
     expect(body.map(({ type }) => type)).toEqual(['RichTextBlock', 'RichTextBlock']);
   });
@@ -255,7 +255,7 @@ describe('the longest message', () => {
   });
 
   test.each(['x', '*', '&', '<', '@', '🦀'])(
-    'the longest message of %s is below the limits of every chat',
+    'a chat message with the longest allowed texts of the character %s is within the size limits of every chat',
     character => {
       for (const type of ['idea.status_changed', 'idea.merged', 'comment.created'] as const) {
         const message = messageOf(type, long(character));
@@ -270,6 +270,6 @@ describe('the longest message', () => {
   );
 });
 
-test('the test message of a channel names the board', () => {
+test('the test message of a chat channel names the board', () => {
   expect(textOf(describeTest('Web app'))).toBe('Idea-Board will post here about the board Web app');
 });

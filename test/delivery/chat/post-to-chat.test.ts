@@ -41,7 +41,7 @@ afterEach(async () => {
   await server.sql('delete from graphile_worker._private_jobs');
 });
 
-/** Creates a channel with the receiver's URL, which the validation of the kind's URLs would refuse. */
+/** Creates a channel with the receiver's URL in the database. The validation of chat URLs would reject this URL. */
 async function insertChannel(
   kind: ChatKind,
   { eventTypes = [], boardId = world.boardId, url = `${chat.url}/${kind}`, box = testSecretBox } = {},
@@ -67,7 +67,7 @@ async function stateOf(channelId: number) {
 }
 
 describe('a channel', () => {
-  test('each kind of channel gets its own JSON at its URL', async () => {
+  test('a channel of each chat kind gets the JSON of its kind at its own URL', async () => {
     for (const kind of chatKinds) await insertChannel(kind);
     await setStatus();
     expect(await runJobs(server)).toEqual([]);
@@ -88,7 +88,7 @@ describe('a channel', () => {
     expect(byPath.get('/teams')?.body.attachments[0].content.actions[0].url).toBe(url);
   });
 
-  test('a channel gets all events that a chat shows, in their order, but no votes', async () => {
+  test('a chat channel gets all events except votes, in their order', async () => {
     await insertChannel('slack');
     await addWebhook(server, world, { url: `${chat.url}/webhook`, eventTypes: ['idea.voted'] });
     const { token } = await issueToken(server, world, 'write');
@@ -117,7 +117,7 @@ describe('a channel', () => {
     ]);
   });
 
-  test('a job of an older version without an account posts to the channel', async () => {
+  test('a chat job of an older version, which has no account id, still posts to its channel', async () => {
     const channelId = await insertChannel('slack');
     await setStatus();
     await server.sql('delete from graphile_worker._private_jobs');
@@ -130,7 +130,7 @@ describe('a channel', () => {
     expect(texts()).toEqual(['The owner moved Dark mode to planned · A board']);
   });
 
-  test('a channel with event types gets only these types', async () => {
+  test('a chat channel with selected event types gets only events of these types', async () => {
     await insertChannel('slack', { eventTypes: ['comment.created'] as never[] });
     await setStatus();
     await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
@@ -139,7 +139,7 @@ describe('a channel', () => {
     expect(texts()).toEqual(['The owner commented on Dark mode · A board']);
   });
 
-  test('channels of another board and disabled channels get nothing', async () => {
+  test('a channel of another board and a disabled channel get no posts', async () => {
     const { id: boardId } = await createBoard(server, world.accountId);
     await insertChannel('slack', { boardId });
     const disabled = await insertChannel('slack');
@@ -150,7 +150,7 @@ describe('a channel', () => {
     expect(chat.received).toEqual([]);
   });
 
-  test('a channel gets an idea after its approval, and never a rejected idea', async () => {
+  test('a chat channel gets a pending idea after its approval, and never gets a rejected idea', async () => {
     const author = await createMember(server, world.accountId, 'member', 'Grace');
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     await insertChannel('slack');
@@ -168,28 +168,31 @@ describe('a channel', () => {
 });
 
 describe('a failed post', () => {
-  test.each([404, 410])('the status %i disables the channel and drops its waiting posts', async status => {
-    const channelId = await insertChannel('slack');
-    chat.respondWith(status);
-    await setStatus('planned');
-    await setStatus('done');
-    expect(await runJobs(server)).toEqual([]);
+  test.each([404, 410])(
+    'the response status %i disables the chat channel and removes its waiting posts',
+    async status => {
+      const channelId = await insertChannel('slack');
+      chat.respondWith(status);
+      await setStatus('planned');
+      await setStatus('done');
+      expect(await runJobs(server)).toEqual([]);
 
-    expect(chat.received).toHaveLength(1);
-    expect(await stateOf(channelId)).toEqual({ is_disabled: true, disabled_reason: `The chat answered ${status}` });
-    expect(readAudit(server.auditLines.splice(0))).toMatchObject([
-      {
-        event: 'chat_channel.disabled',
-        by: 'server',
-        account_id: world.accountId,
-        channel_id: channelId,
-        reason: 'gone',
-      },
-    ]);
-    expect(await waitingJobs(server)).toEqual([]);
-  });
+      expect(chat.received).toHaveLength(1);
+      expect(await stateOf(channelId)).toEqual({ is_disabled: true, disabled_reason: `The chat answered ${status}` });
+      expect(readAudit(server.auditLines.splice(0))).toMatchObject([
+        {
+          event: 'chat_channel.disabled',
+          by: 'server',
+          account_id: world.accountId,
+          channel_id: channelId,
+          reason: 'gone',
+        },
+      ]);
+      expect(await waitingJobs(server)).toEqual([]);
+    },
+  );
 
-  test('a post with the answer 429 is retried after the time in Retry-After', async () => {
+  test('a chat post with the response 429 is retried after the time in Retry-After', async () => {
     const channelId = await insertChannel('discord');
     chat.respondWith(response => response.writeHead(429, { 'retry-after': '2.5' }).end());
     await setStatus();
@@ -210,7 +213,7 @@ describe('a failed post', () => {
   });
 
   test.each([400, 401, 500, 302])(
-    'a post with the answer %i is retried, and the channel stays enabled',
+    'a chat post with the response %i is retried, and the channel stays enabled',
     async status => {
       const channelId = await insertChannel('slack');
       chat.respondWith(status);
@@ -225,7 +228,7 @@ describe('a failed post', () => {
     },
   );
 
-  test('a failing post does not delay another channel', async () => {
+  test('a failing post to one chat channel does not delay a post to another', async () => {
     await insertChannel('slack', { url: 'http://127.0.0.1:1/' });
     await insertChannel('slack');
     await setStatus();
@@ -234,7 +237,7 @@ describe('a failed post', () => {
     expect(chat.received).toHaveLength(1);
   });
 
-  test('a failing post is given up a day after its event', async () => {
+  test('the server gives up a failing chat post when its event is more than a day old', async () => {
     await insertChannel('slack');
     chat.respondWith(500);
     await setStatus();
@@ -248,7 +251,7 @@ describe('a failed post', () => {
     expect(server.logLines.some(line => line.includes('could not be posted to a chat'))).toBe(true);
   });
 
-  test('a post to a private address never connects', async () => {
+  test('the server opens no connection for a chat post to a private address', async () => {
     const inside = await startReceiver(200);
     const port = new URL(inside.url).port;
     await insertChannel('slack', { url: `http://[::1]:${port}/` });
@@ -261,7 +264,7 @@ describe('a failed post', () => {
     expect(await waitingJobs(server)).toHaveLength(2);
   });
 
-  test('a URL that was encrypted with another key fails without the URL in the log', async () => {
+  test("a chat post fails if the channel's URL was encrypted with another key", async () => {
     await insertChannel('slack', { box: buildSecretBox(Buffer.alloc(32, 9)) });
     await setStatus();
     expect(await runJobs(server)).toEqual([]);
@@ -271,7 +274,7 @@ describe('a failed post', () => {
   });
 });
 
-test('no log line has the URL of a channel', async () => {
+test('no log line contains the URL of a chat channel', async () => {
   await insertChannel('slack', { url: `${chat.url}/services/T0/B0/secret` });
   chat.respondWith(410);
   await setStatus();

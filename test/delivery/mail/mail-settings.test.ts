@@ -8,7 +8,7 @@ import { startServerForTest, type TestServerOptions } from '../../helpers/server
 import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { administer } from '../../helpers/webhooks.ts';
 
-/** Starts a server with an idea. A user with a notification address follows it. */
+/** Starts a server with an idea. A user with a notification address follows the idea. */
 async function arrange(options: TestServerOptions) {
   const server = await startServerForTest(options);
   const world = await createWorld(server);
@@ -22,7 +22,7 @@ async function arrange(options: TestServerOptions) {
   return { server, setStatus, countRows };
 }
 
-test('without SMTP_URL users get notifications in the app but no mail, and the log says so once', async () => {
+test('if SMTP_URL is not set, users get notifications in the app but no mails, and the log reports this once', async () => {
   const { server, setStatus, countRows } = await arrange({});
   for (const key of ['planned', 'done', 'open']) {
     await setStatus(key);
@@ -34,7 +34,7 @@ test('without SMTP_URL users get notifications in the app but no mail, and the l
   expect(server.logLines.filter(line => line.includes('SMTP_URL is not set'))).toHaveLength(1);
 });
 
-test('mails wait in the queue while the mail server is unavailable, and operations do not wait', async () => {
+test('mails wait in the queue while the mail server is unavailable, and operations succeed in the meantime', async () => {
   const { server, setStatus, countRows } = await arrange({ environment: { SMTP_URL: 'smtp://127.0.0.1:1' } });
   await setStatus('planned');
   expect(await runJobs(server)).toMatchObject([{ task: 'mail_people' }]);
@@ -45,7 +45,7 @@ test('mails wait in the queue while the mail server is unavailable, and operatio
   expect(await waitingJobs(server)).toMatchObject([{ task: 'mail_people', attempts: 2 }]);
 });
 
-test('mail is sent from no-reply at the host of BASE_URL by default', async () => {
+test('the default sender of mails is no-reply at the host of BASE_URL', async () => {
   const smtp = await startSmtpReceiver();
   onTestFinished(smtp.close);
   const { server, setStatus } = await arrange({

@@ -73,7 +73,7 @@ const unmailed = () =>
   );
 
 describe('a mail', () => {
-  test('a mail has a text and an HTML part with the event, the link and the reason for the mail', async () => {
+  test('a notification mail has a text and an HTML part, each with the event, the link and the reason for the mail', async () => {
     await createFollower('grace');
     await setStatus();
     expect(await runJobs(server)).toEqual([]);
@@ -95,7 +95,7 @@ describe('a mail', () => {
     expect(await unmailed()).toEqual([]);
   });
 
-  test('a mail has the headers of a one-click unsubscription, and its link in both parts', async () => {
+  test('a notification mail has the headers for one-click unsubscription, and both parts contain the unsubscribe link', async () => {
     await createFollower('grace');
     await setStatus();
     await runJobs(server);
@@ -112,7 +112,7 @@ describe('a mail', () => {
     expect(raw).not.toMatch(/^Precedence: /im);
   });
 
-  test('the mail of a comment quotes the comment', async () => {
+  test('the mail about a new comment quotes the comment', async () => {
     await createFollower('grace');
     await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'We will do this\nsoon.'));
     await runJobs(server);
@@ -122,7 +122,7 @@ describe('a mail', () => {
     expect(mail?.text).toContain('> We will do this soon.');
   });
 
-  test('the mail of a merge links to the target idea', async () => {
+  test('the mail about a merge links to the target idea', async () => {
     const targetId = await insertIdea(server, world, { title: 'Themes' });
     await createFollower('grace');
     await runAsUser(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
@@ -133,7 +133,7 @@ describe('a mail', () => {
     expect(mail?.text).toContain(`/boards/${world.boardSlug}/${targetId}?`);
   });
 
-  test('moderators get a mail about a pending idea, and its author a mail about the decision', async () => {
+  test('moderators get a mail about a pending idea, and its author gets a mail about the approval or rejection', async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const author = await createReader('author');
     await createReader('moderator', 'moderator');
@@ -157,7 +157,7 @@ describe('a mail', () => {
     expect(mails.find(({ to }) => to.startsWith('moderator'))?.text).toContain('> As CSV.');
   });
 
-  test('a disabled webhook causes a mail', async () => {
+  test('the owner gets a mail when the server disables a webhook', async () => {
     await createReader('moderator', 'moderator');
     await server.sql(`update users set notification_email = 'owner@example.com' where id = $1`, [world.ownerId]);
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/ideas' });
@@ -174,7 +174,7 @@ describe('a mail', () => {
 });
 
 describe('the text of users in a mail', () => {
-  test('the text of users cannot add headers, mark-up or lines to a mail', async () => {
+  test('texts of users cannot add headers, markup or lines to a mail', async () => {
     const hostile = '<img src=x onerror=alert(1)>" onclick="x\u202e &amp; \'y\'';
     await server.sql('update ideas set title = $2 where id = $1', [
       ideaId,
@@ -201,7 +201,7 @@ describe('the text of users in a mail', () => {
     expect(mail?.text?.split('\n').filter(line => line.startsWith('>'))).toHaveLength(1);
   });
 
-  test('a long title is cut between characters in the subject', async () => {
+  test('a long title is shortened between two characters in the subject of a mail', async () => {
     await server.sql('update ideas set title = $2 where id = $1', [ideaId, '🦀'.repeat(200)]);
     await createFollower('grace');
     await setStatus();
@@ -213,7 +213,7 @@ describe('the text of users in a mail', () => {
 });
 
 describe('a mail job', () => {
-  test('only users with a notification address get mail', async () => {
+  test('only followers with a notification address get a mail', async () => {
     await createFollower('grace');
     const silent = await createFollower('silent');
     await server.sql('update users set notification_email = null where id = $1', [silent]);
@@ -223,7 +223,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['grace@example.com']);
   });
 
-  test('users who unfollowed, were blocked, left or removed their address after the event get no mail', async () => {
+  test('users who unfollow, are blocked, leave or remove their address while a mail waits do not get the mail', async () => {
     const [unfollowed, blocked, left, silent] = [
       await createFollower('unfollowed'),
       await createFollower('blocked'),
@@ -232,7 +232,7 @@ describe('a mail job', () => {
     ];
     await createFollower('grace');
     await setStatus();
-    // The notifications exist, and their mails wait.
+    // The notifications exist, and their mails wait for a retry.
     for (const address of ['grace', 'unfollowed', 'blocked', 'left', 'silent'])
       smtp.refuse(`${address}@example.com`, 450);
     expect(await runJobs(server)).toHaveLength(1);
@@ -248,7 +248,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['grace@example.com']);
   });
 
-  test('an address that the mail server refuses for good is not retried, and the rest of the batch is sent', async () => {
+  test('a mail that the mail server rejects permanently is not retried, and the rest of the batch is sent', async () => {
     for (const name of ['anna', 'refused', 'zoe']) await createFollower(name);
     smtp.refuse('refused@example.com', 550);
     await setStatus();
@@ -260,7 +260,7 @@ describe('a mail job', () => {
     expect(server.logLines.join()).not.toContain('refused@example.com');
   });
 
-  test('an invalid address does not stop the rest of a batch', async () => {
+  test('an invalid notification address does not prevent the other mails of the batch', async () => {
     for (const address of ['a>,<b@example.com', '']) {
       const broken = await createFollower('broken');
       await server.sql('update users set notification_email = $2 where id = $1', [broken, address]);
@@ -272,7 +272,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['grace@example.com']);
   });
 
-  test('only the mails that the server deferred are retried', async () => {
+  test('only the mails that the mail server rejected temporarily are retried', async () => {
     for (const name of ['anna', 'later', 'zoe']) await createFollower(name);
     smtp.refuse('later@example.com', 450);
     await setStatus();
@@ -291,7 +291,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['anna@example.com', 'zoe@example.com', 'later@example.com']);
   });
 
-  test('a job that runs again sends no mail twice', async () => {
+  test('a mail job that runs twice sends each mail once', async () => {
     await createFollower('anna');
     await createFollower('zoe');
     await setStatus();
@@ -307,9 +307,9 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['anna@example.com', 'zoe@example.com']);
   });
 
-  test('after a crash during a batch at most one mail is sent twice, with the same message id', async () => {
+  test('after a crash in the middle of a batch, at most one mail is sent twice, with the same message id', async () => {
     for (const name of ['anna', 'max', 'zoe']) await createFollower(name);
-    // Simulates a crash between the mail to max and its record.
+    // Simulates a crash after the mail to max is sent and before the server records the mail as sent.
     await server.sql(`create function die() returns trigger language plpgsql as $$ begin
       if (select name from users where id = new.user_id) = 'max' then raise 'died'; end if; return new; end $$`);
     await server.sql(
@@ -328,7 +328,7 @@ describe('a mail job', () => {
     expect(second?.mail.messageId).toBe(first?.mail.messageId);
   });
 
-  test('mails share a connection', async () => {
+  test('twenty mails of a batch use one connection to the mail server', async () => {
     for (let n = 0; n < 20; n++) await createFollower(`reader${n}`);
     const before = smtp.connections;
     await setStatus();
@@ -340,14 +340,14 @@ describe('a mail job', () => {
 });
 
 describe('security notices', () => {
-  test('only the owners get a mail about the deletion of an account, unless the deletion is cancelled', async () => {
+  test('only the owners get a mail about the planned deletion of an account, and none get it if the deletion is cancelled first', async () => {
     const secondId = await createMember(server, world.accountId, 'owner');
     await createMember(server, world.accountId, 'admin');
     await server.sql(`update accounts set name = 'Acme <b>' where id = $1`, [world.accountId]);
     await administer(server, admin =>
       scheduleAccountDeletion({ ...admin, now: new Date('2026-11-20T20:15:00Z') }, world.accountId),
     );
-    // A repeated request changes nothing.
+    // The second request does not change the date of the deletion and sends no mail.
     await administer(server, admin => scheduleAccountDeletion(admin, world.accountId));
     expect(await runJobs(server)).toEqual([]);
     expect(recipients().sort()).toEqual([await emailOf(server, world.ownerId), await emailOf(server, secondId)].sort());
@@ -375,7 +375,7 @@ describe('security notices', () => {
     expect(recipients()).toEqual([]);
   });
 
-  test('a changed password causes a mail to the sign-in address, but the first password does not', async () => {
+  test('a user gets a mail to the sign-in address when their password changes, but not for the first password', async () => {
     const set = (credential: string) => administer(server, admin => setPassword(admin, world.ownerId, credential));
     await set('$argon2id$first');
     expect(await waitingJobs(server)).toEqual([]);

@@ -29,7 +29,7 @@ beforeEach(async () => {
   ideaId = await insertIdea(server, world, { title: 'Dark mode' });
 });
 
-/** The recipients of the account's notifications, by kind. */
+/** Returns the recipients of the account's notifications for each kind of notification. */
 async function told(): Promise<Record<string, number[]>> {
   const rows = await server.sql<{ kind: string; user_ids: number[] }>(
     `select kind, array_agg(user_id order by user_id) as user_ids from notifications where account_id = $1 group by kind`,
@@ -53,7 +53,7 @@ const setStatus = (userId: number, status = 'planned') =>
   runAsUser(server, world, userId, op => setIdeaStatus(op, ideaId, status));
 
 describe('followers', () => {
-  test('followers get one notification each of a new status, a comment, a merge and an unmerge', async () => {
+  test('a follower of an idea gets one notification each for a new status, a comment, a merge and an unmerge', async () => {
     const follower = await createFollower();
     const targetId = await insertIdea(server, world, { title: 'Themes' });
 
@@ -70,7 +70,7 @@ describe('followers', () => {
     });
   });
 
-  test('the followers of both ideas get one notification of a merge', async () => {
+  test('each follower of a merged idea or its target gets one notification of the merge, even a follower of both', async () => {
     const targetId = await insertIdea(server, world, { title: 'Themes' });
     const ofSource = await createFollower(ideaId);
     const ofTarget = await createFollower(targetId);
@@ -82,7 +82,7 @@ describe('followers', () => {
     expect(await tell()).toEqual({ 'idea.merged': [ofSource, ofTarget, ofBoth] });
   });
 
-  test('the author of an idea and its commenters follow it', async () => {
+  test('the author of an idea and its commenters become followers of the idea', async () => {
     const author = await createMember(server, world.accountId, 'member', 'Author');
     const commenter = await createMember(server, world.accountId, 'member', 'Commenter');
     const idea = await runAsUser(
@@ -100,7 +100,7 @@ describe('followers', () => {
     expect(await tell()).toEqual({ 'comment.created': [author], 'idea.status_changed': [author, commenter] });
   });
 
-  test('the actor gets no notification, neither in person nor through a token', async () => {
+  test('a follower gets no notification of their own action, neither in person nor through a token', async () => {
     const follower = await createFollower();
     await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId: world.ownerId }));
 
@@ -112,7 +112,7 @@ describe('followers', () => {
     expect(await tell()).toEqual({ 'idea.status_changed': [follower, follower] });
   });
 
-  test('blocked users, former members and erased users get no notifications', async () => {
+  test('followers who are blocked, are no longer members, or are erased get no notifications', async () => {
     const [follower, blocked, left] = [await createFollower(), await createFollower(), await createFollower()];
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blocked]);
     await server.sql('delete from memberships where user_id = $1', [left]);
@@ -134,7 +134,7 @@ describe('followers', () => {
     await server.sql('delete from users where id = $1', [placeholder]);
   });
 
-  test('a user who is blocked in another account gets notifications', async () => {
+  test('a follower who is blocked in another account gets notifications', async () => {
     const follower = await createFollower();
     const elsewhere = await createWorld(server);
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [elsewhere.accountId, follower]);
@@ -144,7 +144,7 @@ describe('followers', () => {
     expect(await tell()).toEqual({ 'idea.status_changed': [follower] });
   });
 
-  test('followers of another idea get no notification', async () => {
+  test('a follower of another idea gets no notification', async () => {
     await createFollower(await insertIdea(server, world, { title: 'Another' }));
 
     await setStatus(world.ownerId);
@@ -175,11 +175,11 @@ describe('a board with pre-moderation', () => {
     ideaId = idea.id;
   });
 
-  test('only owners, admins and moderators get a notification of a pending idea', async () => {
+  test('only owners, admins and moderators of the account get a notification of a pending idea', async () => {
     expect(await tell()).toEqual({ 'idea.pending': moderators });
   });
 
-  test('a moderator gets no notification of their own pending idea', async () => {
+  test('an admin whose own idea is pending gets no notification of the idea', async () => {
     const [, admin = 0] = moderators;
     await server.sql(`delete from notifications; delete from graphile_worker._private_jobs`);
     await runAsUser(server, world, admin, op => createIdea(op, { title: 'Mine', body: 'Through a token.' }), false);
@@ -187,7 +187,7 @@ describe('a board with pre-moderation', () => {
     expect(await tell()).toEqual({ 'idea.pending': moderators.filter(one => one !== admin) });
   });
 
-  test('an approval records idea.created and notifies the author', async () => {
+  test('an approval records the event idea.created and sends the author a notification', async () => {
     await tell();
     const types = () =>
       server.sql('select type, actor_id::int from events where idea_id = $1 order by occurred_at, type', [ideaId]);
@@ -207,7 +207,7 @@ describe('a board with pre-moderation', () => {
     ]);
   });
 
-  test('the author gets a notification when the operator of the server approves', async () => {
+  test('the author of an idea gets a notification when the operator of the server approves the idea', async () => {
     await administer(server, admin => approveIdea(admin, world.accountId, ideaId));
 
     expect(await tell()).toMatchObject({ 'idea.approved': [author] });
@@ -219,7 +219,7 @@ describe('a board with pre-moderation', () => {
     expect(event?.body.data.idea.moderation_state).toBe('published');
   });
 
-  test('a rejection notifies the author with the reason, but no webhook', async () => {
+  test('a rejection sends the author a notification with the reason, and is not delivered to webhooks', async () => {
     await server.sql(
       `insert into webhook_endpoints (account_id, url, secret) values ($1, 'https://example.com/', '\\x00')`,
       [world.accountId],
@@ -243,7 +243,7 @@ describe('a board with pre-moderation', () => {
   });
 });
 
-test('the author of an idea that is published at once gets no notification', async () => {
+test('the author of an idea that needs no approval gets no notification of the idea', async () => {
   await runAsUser(server, world, world.ownerId, op => createIdea(op, { title: 'Export', body: 'As CSV.' }));
 
   expect(await tell()).toEqual({});
@@ -273,7 +273,7 @@ describe('a fan-out', () => {
     return row;
   };
 
-  /** Runs the due jobs. Returns the jobs that they add instead of running them. */
+  /** Runs the due jobs. Holds back the jobs that they add, and returns the added jobs. */
   async function jobsMade() {
     await server.sql(`create function hold() returns trigger language plpgsql as $$
       begin new.run_at := now() + interval '1 day'; return new; end $$`);
@@ -284,7 +284,7 @@ describe('a fan-out', () => {
     return waitingJobs(server);
   }
 
-  test('a fan-out that runs twice notifies nobody twice, in the app, by mail or in a chat', async () => {
+  test('a notification job that runs twice creates no second notification, mail job or chat job', async () => {
     await addFollowers(3, true);
     await server.sql(`insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', '\\x00')`, [
       world.accountId,
@@ -308,7 +308,7 @@ describe('a fan-out', () => {
     await server.sql(`delete from graphile_worker._private_jobs`);
   });
 
-  test('a mail job has at most 100 mails, and none for users without an address', async () => {
+  test('a mail job contains at most 100 notifications, and none for a user without a notification address', async () => {
     await addFollowers(250, true);
     await createFollower();
     await setStatus(world.ownerId);
@@ -322,7 +322,7 @@ describe('a fan-out', () => {
     await server.sql(`delete from graphile_worker._private_jobs`);
   });
 
-  test('an operation with 10,000 followers costs as much as one with ten, and notifies all of them', async () => {
+  test('an operation runs the same statements for 10,000 followers as for ten, and all followers get a notification', async () => {
     await addFollowers(10);
     const few = await logStatements(() => setStatus(world.ownerId));
     await tell();
@@ -337,7 +337,7 @@ describe('a fan-out', () => {
     expect(await countTold()).toEqual({ people: 10_010, rows: 10_010 });
   });
 
-  test('a fan-out continues after each batch, even if the last batch is full', async () => {
+  test('a notification job notifies all followers in batches, even if the last batch is full', async () => {
     await addFollowers(1000);
     await setStatus(world.ownerId);
     await tell();

@@ -61,7 +61,7 @@ async function addressOf(id: number) {
   return row?.notification_email;
 }
 
-/** The path of the unsubscription in the header of the last mail. */
+/** Returns the path of the unsubscribe URL in the header of the last mail. */
 function pathInMail(): string {
   const header = smtp.received.at(-1)?.mail.headers.find(({ key }) => key === 'list-unsubscribe')?.value ?? '';
   return header.replace(/^<https:\/\/ideas\.example\.com|>$/g, '');
@@ -74,7 +74,7 @@ const oneClick = (path: string, headers = {}, raw: RequestInit['body'] = 'List-U
   });
 
 describe('a one-click unsubscription', () => {
-  test('the one click of a mail provider unfollows only the idea of the mail', async () => {
+  test('a one-click request by a mail provider unfollows only the idea of the mail', async () => {
     const other = await insertIdea(server, world, { title: 'Another' });
     await follow(other);
     await setStatus('planned');
@@ -100,7 +100,7 @@ describe('a one-click unsubscription', () => {
     ],
     ['JSON', () => ({ json: { 'List-Unsubscribe': 'One-Click' } })],
     ['no body', () => ({})],
-  ])('one click works with %s', async (_, options) => {
+  ])('a one-click unsubscription works with %s', async (_, options) => {
     await setStatus('planned');
     await runJobs(server);
 
@@ -108,14 +108,14 @@ describe('a one-click unsubscription', () => {
     expect(await followed()).toEqual([]);
   });
 
-  test('one click can be repeated', async () => {
+  test('a one-click unsubscription can be repeated without an error', async () => {
     await setStatus('planned');
     await runJobs(server);
     for (let time = 0; time < 3; time++) expect((await oneClick(pathInMail())).status).toBe(200);
     expect(await followed()).toEqual([]);
   });
 
-  test('one click in the mail of a merge unfollows the followed idea', async () => {
+  test('a one-click unsubscription from the mail about a merge unfollows the target if the user follows the target', async () => {
     const targetId = await insertIdea(server, world, { title: 'Themes' });
     await server.sql('delete from followers where user_id = $1', [userId]);
     await follow(targetId);
@@ -126,7 +126,7 @@ describe('a one-click unsubscription', () => {
     expect(await followed()).toEqual([]);
   });
 
-  test("one click in a moderator's notice ends only the mail of that user", async () => {
+  test("a one-click unsubscription from a moderator's mail removes only that moderator's notification address", async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const moderator = await createMember(server, world.accountId, 'moderator');
     await server.sql(`update users set notification_email = 'moderator@example.com' where id = $1`, [moderator]);
@@ -142,7 +142,7 @@ describe('a one-click unsubscription', () => {
     expect(updates.at(-1)).toMatchObject({ user_id: moderator, changed: ['notification_email'] });
   });
 
-  test('one click with a body that is too large is refused', async () => {
+  test('a one-click unsubscription with a body that is too large is rejected', async () => {
     await setStatus('planned');
     await runJobs(server);
     expect((await oneClick(pathInMail(), {}, 'x'.repeat(20_000))).status).toBe(413);
@@ -151,7 +151,7 @@ describe('a one-click unsubscription', () => {
 });
 
 describe('the unsubscribe page', () => {
-  test('a GET of the page asks for a confirmation and changes nothing', async () => {
+  test('a GET request for the unsubscribe page shows a confirmation button and changes nothing', async () => {
     await setStatus('planned');
     await runJobs(server);
     const before = await snapshot(server);
@@ -164,10 +164,10 @@ describe('the unsubscribe page', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('the button of the page unfollows the idea', async () => {
+  test('the button of the unsubscribe page unfollows the idea', async () => {
     await setStatus('planned');
     await runJobs(server);
-    // The form has no action and no fields, so a browser posts an empty form to the address of the page.
+    // The HTML form has no action and no fields, so a browser sends an empty POST to the URL of the page.
     const answer = await oneClick(pathInMail(), {}, '');
 
     expect(answer.status).toBe(200);
@@ -175,7 +175,7 @@ describe('the unsubscribe page', () => {
     expect(await followed()).toEqual([]);
   });
 
-  test('the headers of the page forbid frames, caches, indexing, referrers and scripts', async () => {
+  test('the headers of the unsubscribe page forbid frames, caching, indexing, referrers and scripts', async () => {
     const token = buildUnsubscribeTokens(testAppKey).make({ userId, ideaId: 'all' });
     for (const path of [`/unsubscribe?token=${token}`, '/unsubscribe']) {
       const { headers } = await request(server, `GET ${path}`);
@@ -194,7 +194,7 @@ describe('the unsubscribe page', () => {
 });
 
 describe('an invalid unsubscribe token', () => {
-  test('an invalid token gets 404 without a reason and changes nothing', async () => {
+  test('an invalid unsubscribe token gets 404 without a reason and changes nothing', async () => {
     const tokens = buildUnsubscribeTokens(testAppKey);
     const ours = tokens.make({ userId, ideaId });
     const mac = ours.split('.')[2];
@@ -229,7 +229,7 @@ describe('an invalid unsubscribe token', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('an answer does not reveal whether a user or an idea exists', async () => {
+  test('the response to an unsubscribe request does not reveal whether the user or the idea still exists', async () => {
     const tokens = buildUnsubscribeTokens(testAppKey);
     const answer = await request(
       server,
@@ -239,7 +239,7 @@ describe('an invalid unsubscribe token', () => {
   });
 });
 
-test('no log line has an unsubscribe token', async () => {
+test('no log line contains an unsubscribe token', async () => {
   const token = buildUnsubscribeTokens(testAppKey).make({ userId, ideaId });
   await request(server, `GET /unsubscribe?token=${token}`);
   await oneClick(`/unsubscribe?token=${token}`);
@@ -248,12 +248,12 @@ test('no log line has an unsubscribe token', async () => {
   expect(server.logLines.filter(line => line.includes(token))).toEqual([]);
 });
 
-test('other methods than GET and POST get 405', async () => {
+test('the unsubscribe page answers 405 to methods other than GET and POST', async () => {
   const answer = await request(server, 'DELETE /unsubscribe');
   expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
 });
 
-test('an address with too many requests gets 429', async () => {
+test('too many unsubscribe requests from one IP address get 429', async () => {
   const strict = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_IP: '2' } });
   const statuses = [];
   for (let time = 0; time < 3; time++) statuses.push((await request(strict, 'POST /unsubscribe')).status);

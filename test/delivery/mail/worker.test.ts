@@ -11,7 +11,7 @@ import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { administer, eventually, testSecretBox } from '../../helpers/webhooks.ts';
 import { startWorkerForTest } from '../../helpers/worker.ts';
 
-test('a worker passes a committed event to the app, the mail server and the chat', async () => {
+test('a worker process sends an event that another process committed to the app, the mail server and the chat', async () => {
   const smtp = await startSmtpReceiver();
   onTestFinished(smtp.close);
   const chat = await startReceiverForTest(200);
@@ -36,7 +36,7 @@ test('a worker passes a committed event to the app, the mail server and the chat
   await chat.waitForRequests(1);
   await eventually(async () => {
     expect(smtp.received.map(({ to }) => to)).toEqual(['grace@example.com']);
-    // The deferred mail waits in its own job.
+    // The mail server deferred one mail. This mail waits in a separate job.
     const [deferred] = await server.sql<{ id: number }>('select id from notifications where mailed_at is null');
     expect((await waitingJobs(server)).filter(({ task }) => task === 'mail_people')).toMatchObject([
       { payload: [{ account_id: world.accountId, id: deferred?.id }], attempts: 1 },
