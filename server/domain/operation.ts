@@ -1,7 +1,7 @@
 import type { Queryable } from '../database/database.ts';
 import type { AuditTrail } from './administration.ts';
 
-/** The reader of a board: either a user, in person or through a token, or a visitor of a public board. */
+/** The reader of a board: either a user, signed in or through a token, or a visitor of a public board. */
 type Reader = Actor | PublicReader;
 
 /** A visitor of a public board. Visitors cannot read pending ideas or ideas in hidden statuses. */

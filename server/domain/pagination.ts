@@ -93,7 +93,8 @@ function parseCursor(text: string): Cursor | undefined {
   const [sort, key, id] = parts;
   if (typeof sort !== 'string' || !Number.isSafeInteger(id)) return undefined;
   if (timeSorts.has(sort)) {
-    // Converts the date with JavaScript first, because PostgreSQL would reject a date such as February 31.
+    // JavaScript accepts a date such as February 31 and converts it to March, but PostgreSQL rejects such a date. So
+    // the cursor gets the converted date.
     const time = typeof key === 'string' && timestampText.test(key) ? new Date(key) : undefined;
     return time && !Number.isNaN(time.getTime()) ? { sort, key: time.toISOString(), id } : undefined;
   }

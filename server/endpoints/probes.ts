@@ -9,8 +9,8 @@ export function probeEndpoints(server: ServerDependencies): Pick<Endpoints, 'get
 
     getReadiness: async ({ request, reply }) => {
       reply.header('Cache-Control', 'no-store');
-      // A server that is shutting down does not record a failed check, because it stops on purpose. Its log shows the
-      // shutdown.
+      // A server that is shutting down writes no audit entry about a failed check, because it stops on purpose. Its log
+      // already shows the shutdown.
       if (request.server.isDraining) return { status: 503, body: { ok: false } };
       const failed = await checkReadiness();
       return failed.length === 0 ? { status: 200, body: { ok: true } } : { status: 503, body: { ok: false } };

@@ -30,7 +30,8 @@ export const Invitation = defineTable('Invitation', 'invitations', {
   ...accountKey,
   email: p.text(),
   /**
-   * The canonical form of the address, which queries use to find an invitation. Null in the same cases as for a user.
+   * The canonical form of the address, which queries use to find an invitation. Null if another invitation of the
+   * account has the same canonical form. Null also until the server fills it in.
    */
   canonicalEmail: p.text().nullable(),
   role: p.text().$type<Role>(),

@@ -69,7 +69,10 @@ export const Vote = defineTable('Vote', 'votes', {
    * voter's vote on the source from being counted.
    */
   value: p.smallint().$type<-1 | 0 | 1>(),
-  /** The idea that got the original vote, if a merge copied the vote to this idea. Null for a vote on this idea. */
+  /**
+   * The merged idea that has the original vote, if a merge copied the vote to this idea. Null if the voter voted on
+   * this idea.
+   */
   carriedFromId: bigint().nullable(),
   createdAt: creationTime(),
 });

@@ -25,7 +25,7 @@ export const OauthRecord = defineTable('OauthRecord', 'oauth_records', {
   consumedAt: timestamp().nullable(),
   /**
    * The time when the record expires. Each new token extends this time for its client and its grant, so only unused
-   * ones expire.
+   * clients and grants expire.
    */
   expiresAt: timestamp().nullable(),
 });

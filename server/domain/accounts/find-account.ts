@@ -46,7 +46,10 @@ export async function requireLockedAccount(admin: Administration, accountId: num
  */
 export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 
-/** Selects accounts. The argument is the id of one account, or the column a.id to select all accounts. */
+/**
+ * Selects accounts with their owners. The argument accountId is the id of one account, or the column a.id to select all
+ * accounts.
+ */
 function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
   const owners = db
     .selectFrom('memberships as m')

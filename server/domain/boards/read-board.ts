@@ -32,7 +32,7 @@ const selectBoard = query('select_board', (db, $: Arguments<{ accountId: number;
     .where(b => b.and({ 'b.account_id': $.accountId, 'b.id': $.boardId })),
 );
 
-/** Reads the board of the operation with its status registry and its tags. */
+/** Reads the reader's board with its status registry and its tags. */
 export async function readBoard(op: ReadOperation): Promise<BoardView> {
   const { accountId, boardId } = op.actor;
   const [board] = await op.query(selectBoard, { accountId, boardId });

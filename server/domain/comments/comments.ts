@@ -103,7 +103,10 @@ export async function commentOnIdea(op: WriteOperation, ideaId: number, body: st
 
 export type CommentView = RowOf<typeof selectComments>;
 
-/** The order of the list. It is part of the cursors. Later comments have larger ids. */
+/**
+ * The sort order of the list, which is part of each cursor. The list is sorted by id, because later comments have
+ * larger ids.
+ */
 export const commentSort = 'oldest';
 
 const selectComments = query(

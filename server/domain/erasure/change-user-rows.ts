@@ -29,8 +29,8 @@ const passComments = batchedChange(
 
 /** Changes that do not need the placeholder user. */
 const changes = [
-  // The stored responses to requests with an Idempotency-Key. The tokens of the user are revoked, so nobody can request
-  // a response again.
+  // Removes the stored responses to requests with an Idempotency-Key. The user's tokens are revoked, so nobody can
+  // repeat such a request.
   batchedRemoval('remove_answers_of_user', 'idempotency_keys', (k, $: Arguments<UserBatch>) =>
     isOfTokens(
       k
@@ -39,7 +39,7 @@ const changes = [
         .where(t => t.and({ 't.account_id': $.accountId, 't.issuer_id': $.userId })),
     ),
   ),
-  // The votes stay and still count. Their voter no longer refers to a user.
+  // The votes of the user stay and still count, but their voter no longer refers to the user.
   batchedChange('unlink_voters_of_user', 'voters', (db, $: Arguments<UserBatch>) =>
     db
       .updateTable('voters')

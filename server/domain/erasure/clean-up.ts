@@ -55,7 +55,7 @@ export interface CleanUpOptions {
   batchSize?: number;
 }
 
-/** One statement for this many rows takes a few hundredths of a second. */
+/** The default number of rows in a batch. One statement for this many rows takes a few hundredths of a second. */
 const defaultBatchSize = 1000;
 
 /**
@@ -80,8 +80,8 @@ export async function cleanUp(
       if (outcome && 'heldBy' in outcome) witness.held(id, outcome.heldBy);
       else if (outcome) witness.erased(what, outcome);
     } catch (error) {
-      // If the database still answers, only this account or user has failed. If the database does not answer, the whole
-      // clean-up fails.
+      // If the database still answers, only the erasure of this account or user has failed, and the clean-up continues.
+      // Otherwise the whole clean-up fails.
       await database.query(ping, {});
       witness.failed(what, id, error);
     }
@@ -98,7 +98,10 @@ export async function cleanUp(
   });
 }
 
-/** Returns two times. An account or user is due if its deletion was requested at its time or earlier. */
+/**
+ * Returns two times. The deletion of an account is due if it was requested at accountsDueBefore or earlier. For the
+ * deletion of a user, the time is usersDueBefore.
+ */
 function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Graces, now: Date) {
   return {
     accountsDueBefore: new Date(now.getTime() - ACCOUNT_DELETION_GRACE_DAYS * 24 * hourMs),

@@ -16,8 +16,8 @@ import { removeAccountJobs } from './jobs.ts';
 const removalOfAll = (table: keyof Tables) => batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table);
 
 /**
- * Removes the rows of an account. Dependent rows are removed first, for example the votes before the ideas, so that no
- * cascading delete takes long. Statuses and tags are removed with their boards.
+ * The statements that remove the rows of an account. Dependent rows are removed first, for example the votes before the
+ * ideas, so that no cascading delete takes long. Statuses and tags are removed with their boards.
  */
 const removals = [
   ...(['notifications', 'webhook_attempts', 'webhook_deliveries', 'events'] as const).map(removalOfAll),

@@ -16,7 +16,9 @@ import { forgetErrorsNaming, removeUserJobs } from './jobs.ts';
 import { placeholderName, requirePlaceholder, type ShownPerson } from './placeholder.ts';
 import { findHolds } from './request-deletion.ts';
 
-/* These statements select rows by user in all accounts, so the user loses access everywhere in one transaction. */
+/*
+ * These statements search all accounts for the rows of a user, so the user loses access everywhere in one transaction.
+ */
 
 type OfUser = Arguments<{ userId: number }>;
 
@@ -39,8 +41,8 @@ const lockUser = query('lock_user_for_erasure', (db, $: Arguments<{ userId: numb
 );
 
 /**
- * Replaces the profile. From now on every reader sees the placeholder's name. The new address is unique and ends in
- * .invalid, so it receives no mail (RFC 2606). The user's own address becomes free for a new sign-up.
+ * Replaces the user's profile. From now on every reader sees the placeholder's name. The new address is unique and ends
+ * in .invalid, so it receives no mail (RFC 2606). The user's own address becomes free for a new sign-up.
  */
 const clearProfile = query(
   'begin_user_erasure',
@@ -111,9 +113,9 @@ function isOfIssuer(db: Kysely<Tables>, $: OfUser) {
 }
 
 /**
- * Begins the erasure of a user who is due, or returns the reasons that prevent it. A cancelled deletion or a new role
- * as owner also locks the user, so the first operation to get the lock wins. Returns undefined if the user does not
- * exist or is not due.
+ * Begins the erasure of a user who is due, or returns the reasons that prevent it. Cancelling the deletion, or making
+ * the user an owner, also locks the user. So the first operation to get the lock wins. Returns undefined if the user
+ * does not exist or is not due.
  */
 function beginUserErasure(
   database: Database,
@@ -126,8 +128,8 @@ function beginUserErasure(
     const counts: RowCounts = {};
     if (user?.erasure_began_at != null) return { isResumed: true, counts };
     if (!user?.is_due) return undefined;
-    // The check needs the lock. A transaction that makes the user an owner has either committed, or will find that the
-    // erasure has begun.
+    // This check comes after the lock of the user. A transaction that makes the user an owner has then either
+    // committed, or will find that the erasure has begun.
     const heldBy = await findHolds({ query }, userId);
     if (heldBy.length > 0) return { heldBy };
 

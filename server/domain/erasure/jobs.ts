@@ -3,8 +3,10 @@ import { array, bigint, integer, nullable, sql, text } from '../../database/sql.
 import { addCount, type Batch, type RowCounts } from './batches.ts';
 
 /**
- * Removes an account's jobs among the next jobs in the order of their ids. No index finds jobs by their payload.
- * Running jobs are not removed: a task ends without an error if the rows named in its payload are gone.
+ * Looks at the next batch of jobs by id, and removes the account's jobs from the queue. No index finds jobs by their
+ * payload.
+ *
+ * Running jobs are not removed. Their tasks end without an error if the rows named in the payload are gone.
  */
 const removeJobs = sql(
   'remove_jobs_of_account',

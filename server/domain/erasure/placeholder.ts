@@ -32,7 +32,7 @@ export async function requirePlaceholder(database: Queryable, now: Date): Promis
   return made;
 }
 
-/** A user as API responses and events show one. */
+/** The id and name of a user, as API responses and events contain them. */
 export interface ShownPerson {
   id: number;
   name: string;

@@ -19,7 +19,10 @@ export async function previewCleanUp(database: QueryBuilding, graces: Graces, no
   return { accounts, users };
 }
 
-/** Counts votes and comments from the counters of the ideas, because counting all their rows takes long. */
+/**
+ * Counts the rows of an account. The numbers of votes and comments are sums of the ideas' counters, because counting
+ * all their rows would take long.
+ */
 function countOfAccount(db: Kysely<Tables>, accountId: number): Promise<RowCounts> {
   const count = (table: 'boards' | 'memberships' | 'api_tokens' | 'webhook_endpoints' | 'events') =>
     countAll(db.selectFrom(table).where('account_id', '=', accountId));

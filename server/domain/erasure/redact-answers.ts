@@ -13,7 +13,7 @@ interface AnswerKey {
 
 /**
  * Reads the stored responses of all accounts in the order of the primary key. No index finds the responses that show a
- * user. The column mayShow is false if the text certainly does not show the user, as nearly all texts.
+ * user. The column mayShow is false for a text that cannot show the user. Nearly all texts are of this kind.
  */
 const selectAnswers = query(
   'select_answers_that_may_show',

@@ -29,8 +29,8 @@ const selectPending = query('select_pending_deliveries_of_events', (db, $: Event
 );
 
 /**
- * Marks one delivery. The statement holds no other lock while it waits, so it cannot deadlock with a worker that stores
- * a response.
+ * Marks one delivery as redacted. The statement holds no other lock while it waits, so it cannot deadlock with a worker
+ * that stores a response.
  */
 const markDelivery = query('mark_delivery_redacted', (db, $: Arguments<{ accountId: number; id: number }>) =>
   db

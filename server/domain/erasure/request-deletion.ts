@@ -7,7 +7,7 @@ import { requireLockedAccount } from '../accounts/find-account.ts';
 import type { Administration } from '../administration.ts';
 import { lockUser } from '../users/find-user.ts';
 
-/** Selects by user in all accounts, because one user may own several accounts. */
+/** Searches all accounts, because one user may own several accounts. */
 const selectHolds = query('select_holds', (db, $: Arguments<{ userId: number }>) =>
   db
     .selectFrom('users as u')

@@ -45,8 +45,8 @@ const callRecordEvent = sql(
 );
 
 /**
- * Records an event of an idea (Events) in the transaction of the operation. The operation must hold the lock of the
- * idea, so that the events of an idea are delivered in order.
+ * Records an event of an idea in the transaction of the operation (specification: Events). The operation must hold the
+ * lock of the idea, so that the events of an idea are delivered in order.
  */
 export async function recordEvent<T extends RecordedType>(
   op: EventSource,

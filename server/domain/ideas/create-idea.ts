@@ -50,7 +50,7 @@ interface NewIdea {
 
 /**
  * Creates an idea with its first follower and its event in one round trip to the database. Three round trips would take
- * 25% more CPU. record_event is a volatile function, so it sees the idea that the same statement creates.
+ * a quarter more CPU time. record_event is a volatile function, so it sees the idea that the same statement creates.
  */
 const insertIdea = query('insert_idea', (db, $: Arguments<NewIdea>) =>
   db

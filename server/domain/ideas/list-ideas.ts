@@ -67,8 +67,8 @@ interface ListForm {
  * The values of rowsOfStatus: one more than the default page size, and one more than the maximum page size. They are
  * constants in the SQL text.
  *
- * For a parameter, PostgreSQL estimates a tenth of the table. PostgreSQL then makes a new plan for each call, which
- * took three times as long as the query itself.
+ * If the limit were a parameter, PostgreSQL would estimate it as a tenth of the table. PostgreSQL would then make a new
+ * plan for each call, which took three times as long as the query itself.
  */
 const enoughRows = [21, 101] as const;
 

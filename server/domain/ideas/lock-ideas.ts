@@ -69,7 +69,10 @@ export function turnsOfMerge(...ideaIds: number[]): (actor: Pick<Actor, 'account
   return ({ accountId }) => [...ideaIds.map(turnOnIdea), `merging:${accountId}`];
 }
 
-/** Returns a Queryable that runs each statement in its own turn, one after the other for the same keys. */
+/**
+ * Returns a Queryable that runs each statement in its own turn (see Database.inTurn). Statements with the same keys
+ * wait for each other.
+ */
 export function inTurnAlone(database: Pick<Database, 'query' | 'inTurn'>, keys: readonly string[]): Queryable {
   return { query: (statement, values) => database.inTurn(keys, () => database.query(statement, values)) };
 }

@@ -79,7 +79,7 @@ export async function inviteMember(
     await addJob(admin, {
       task: 'mail_invitation',
       payload: { invitation_id: id, account_id: accountId },
-      // If an address is invited several times in a row, the key leads to only one mail.
+      // The job key prevents several mails if an address is invited several times in a row.
       key: `invitation:${id}`,
       // Twelve attempts take about a day, so they end long before the invitation expires.
       maxAttempts: 12,

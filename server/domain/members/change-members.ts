@@ -4,7 +4,7 @@ import { type Administration, AdministrationError, actingUserOf, explainViolatio
 import { revokeTokensOf } from '../tokens/change-tokens.ts';
 import { hasOtherOwner, lockMembers, type UserInAccount } from './authority.ts';
 
-/** Makes a user a member, and deletes an open invitation to the user's address. */
+/** Makes a user a member, and deletes the invitation to the user's address. */
 export async function addMember(admin: Administration, member: UserInAccount, role: Role): Promise<void> {
   const authority = await lockMembers(admin, member.accountId);
   authority.require(role);

@@ -5,7 +5,10 @@ import { cutPage, type Page, type Place } from '../pagination.ts';
 /** A merged idea. Its score comes from its own votes, and an unmerge restores this score. */
 export type MergedIdea = RowOf<typeof selectMergedIdeas>;
 
-/** The order of the list. It is part of the cursors. Later merges have larger ids. */
+/**
+ * The sort order of the list, which is part of each cursor. The list is sorted by id, because later merges have larger
+ * ids.
+ */
 export const mergedSort = 'merged';
 
 const selectMergedIdeas = query(

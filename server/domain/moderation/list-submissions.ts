@@ -46,7 +46,7 @@ export function listPendingIdeas(
     .execute();
 }
 
-/** The order of the moderation queue. It is part of the cursors. */
+/** The sort order of the moderation queue, which is part of each cursor. */
 export const pendingSort = 'waiting';
 
 /** Reads a page of the moderation queue. */
@@ -55,7 +55,7 @@ export async function pagePendingIdeas(admin: Administration, accountId: number,
   return cutPage(rows, place, idea => ({ sort: pendingSort, key: idea.created_at, id: idea.id }));
 }
 
-/** The order of the rejected ideas. It is part of the cursors. */
+/** The sort order of the list of rejected ideas, which is part of each cursor. */
 export const rejectedSort = 'rejected';
 
 /**

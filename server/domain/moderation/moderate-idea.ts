@@ -23,7 +23,7 @@ export async function rejectIdea(admin: Administration, accountId: number, ideaI
   return true;
 }
 
-/** The second part of the error message, if a moderator approves a rejected idea or rejects a published idea. */
+/** The end of the error message for a moderator who rejects a published idea, or approves a rejected idea. */
 const decisions: Record<Exclude<ModerationState, 'pending'>, string> = {
   published: 'is published: only a pending one can be rejected',
   rejected: 'was rejected: only a pending one can be approved',

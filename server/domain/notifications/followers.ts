@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
-/** A user and an idea. */
+/** The ids of a user and of an idea that the user may follow. */
 interface Following {
   ideaId: number;
   userId: number;

@@ -182,8 +182,9 @@ export async function consumeRecord(db: Queryable, model: string, id: string, no
 }
 
 /**
- * Judges a second use of a refresh token. is_in_leeway: the token was redeemed a moment ago, and the refresh tokens
- * issued for it have not been redeemed. issued_count: the number of refresh tokens issued for it.
+ * Selects the state of a refresh token that a client redeems again. is_in_leeway is true if the token was redeemed a
+ * moment ago and the refresh tokens issued for it have not been redeemed. issued_count is the number of refresh tokens
+ * issued for it.
  *
  * The query uses the index on grant_id. A grant has few records, so parent_hash needs no index.
  */

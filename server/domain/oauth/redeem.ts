@@ -46,10 +46,10 @@ const maxSiblings = 32;
 
 /**
  * Stores the issued tokens and marks the code or refresh token as redeemed, in one transaction. If the request fails
- * halfway, the client can repeat it.
+ * halfway, the client can repeat the request.
  *
- * The tokens are stored first, because storing locks the grant. Redemptions under one grant wait for each other, and
- * for the end of the grant.
+ * The tokens are stored first, because storing locks the grant. So redemptions under one grant wait for each other, and
+ * ending the grant waits for them.
  */
 export async function redeem(db: Queryable, { redeemed, issued }: Redemption, now: Date): Promise<void> {
   const parentId = redeemed.find(({ model }) => model === refreshToken)?.id ?? null;

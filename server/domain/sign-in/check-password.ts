@@ -34,7 +34,7 @@ function hasFewCharactersOrSteps(password: string): boolean {
   return new Set(codes).size <= 2 || new Set(steps).size <= 2;
 }
 
-/** Well-known passwords that are missing in the package. */
+/** Well-known passwords that the package's list of common passwords does not contain. */
 const otherCommon = [
   'correct horse battery staple',
   'correcthorsebatterystaple',

@@ -124,8 +124,8 @@ const selectLink = query('select_password_link', (db, $: Arguments<{ tokenHash: 
 );
 
 /**
- * Returns the user whose password a link can set. Returns undefined if the link does not work. A link still works after
- * this call.
+ * Returns the user whose password a link can set. Returns undefined if the link does not work. The call does not use up
+ * the link.
  */
 export async function readPasswordLink(
   db: Queryable,

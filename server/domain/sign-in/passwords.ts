@@ -34,7 +34,10 @@ interface Verification {
 export interface Passwords {
   /** Returns the hash as a PHC string of argon2id, which contains the salt and the cost settings. */
   hash(password: string): Promise<string>;
-  /** Compares a password with its hash. Without a hash, the call takes the same time and reports a wrong password. */
+  /**
+   * Compares a password with the credential, which is its stored hash. Without a credential, the call takes the same
+   * time and reports a wrong password.
+   */
   verify(credential: string | undefined, password: string): Promise<Verification>;
 }
 
@@ -48,8 +51,8 @@ export function buildPasswords({ memoryKib, passes }: PasswordCosts = costs): Pa
   const takeTurn = buildTurns();
   const hash = (password: string) => argon2.hash(normalize(password), { ...options, type: argon2.argon2id });
   /**
-   * The hash of a random secret, for calls without a credential. Every call waits for this hash. Otherwise only the
-   * first call without a credential would be slower.
+   * The hash of a random secret. verify uses it if there is no credential to compare. Every call waits for this hash.
+   * Otherwise only the first call without a credential would be slower.
    */
   let decoy: Promise<string> | undefined;
 

@@ -27,11 +27,11 @@ interface IssuedToken {
 }
 
 /**
- * Creates a token (Token; Authentication, rules 8 and 11) for some boards of an account. The issuer must be an owner or
- * admin, and the account's plan must include the Agent API.
+ * Creates a token for some boards of an account (specification: Token; Authentication, 8 and 11). The issuer must be an
+ * owner or admin, and the account's plan must include the Agent API.
  *
- * Locks the account. Erasing the account, and removing, demoting or blocking the issuer, take the same lock: they
- * either revoke the new token, or prevent its creation.
+ * Locks the account. Erasing the account, and removing, demoting or blocking the issuer, take the same lock. So these
+ * operations either revoke the new token or prevent its creation.
  */
 export async function createToken(
   admin: Administration,
@@ -52,8 +52,8 @@ export async function createToken(
 }
 
 /**
- * Stores a token with its own voter (Vote), without any checks. Only the result contains the plaintext, because the
- * database stores the SHA-256 of the secret.
+ * Stores a token with its own voter, without any checks. Only the result contains the plaintext, because the database
+ * stores the SHA-256 of the secret.
  */
 export async function insertToken(admin: Administration, input: NewToken): Promise<IssuedToken> {
   const voter = admin.em.create(Voter, { accountId: input.accountId });
@@ -112,7 +112,7 @@ async function checkBoards(admin: Administration, { accountId, boards }: NewToke
   if (found < ids.size) throw new AdministrationError('not_found', 'The account does not have all boards of the token');
 }
 
-/** Revokes a token of an account permanently. The votes of the token still count (Vote). */
+/** Revokes a token of an account permanently. The votes of the token still count. */
 export async function revokeToken(admin: Administration, accountId: number, tokenId: number): Promise<void> {
   const token = await admin.em.findOne(ApiToken, { id: tokenId, accountId });
   if (!token) throw new AdministrationError('not_found', `The account has no token ${tokenId}`);

@@ -52,7 +52,10 @@ export function listTokens(admin: Administration, accountId: number) {
   return listingOf(admin, accountId, tokensOf(admin, accountId)).orderBy('t.id').execute();
 }
 
-/** Lists a page of an account's tokens. Active tokens come first. Within each group, the newest token comes first. */
+/**
+ * Lists a page of an account's tokens. Active tokens come before all others. Within both groups, the newest token comes
+ * first.
+ */
 export async function listTokenPage(
   admin: Administration,
   accountId: number,

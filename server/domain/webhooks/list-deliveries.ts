@@ -199,8 +199,8 @@ function logOf({ db, accountId, endpointId, before }: Log) {
 }
 
 /**
- * Selects deliveries in the order of the index, newest first. The condition is `between`, because with `endpoint_id =
- * …` PostgreSQL ignores the column in the order. PostgreSQL might then read the log of all endpoints.
+ * Selects deliveries in the order of their index, newest first. The query uses `between`, because with `endpoint_id =
+ * …` PostgreSQL leaves the column out of the order. PostgreSQL might then read the log of all endpoints.
  */
 function inOrderOfIndex({ db, accountId, endpointId, before }: Log) {
   return db

@@ -30,8 +30,8 @@ export async function redeliver(admin: Administration, accountId: number, endpoi
 }
 
 /**
- * Redelivers an endpoint's dead deliveries that were created at or after a time, oldest first and at most atMost.
- * Returns the number of redelivered deliveries.
+ * Redelivers an endpoint's dead deliveries that were created at or after a time, the oldest first. atMost limits their
+ * number. Returns the number of redelivered deliveries.
  */
 export async function redeliverDeadSince(
   admin: Administration,
