@@ -7,12 +7,13 @@ import { decodeSecret, makeKeptSecret, readKeptSecret } from './kept-secret.ts';
 
 type KeyConfig = Pick<Config, 'APP_KEY' | 'DATABASE_URL' | 'DATA_DIR'>;
 
-/** Begins the sentence of an error about the file. */
+/** The name of the secret at the start of an error message. */
 const fileName = 'The application key';
 
 /**
- * Returns the application key from APP_KEY or from DATA_DIR, where the first start creates it. Logs a warning if
- * DATABASE_URL is set without APP_KEY: a second server would have another key and could not read the secrets.
+ * Returns the application key from APP_KEY, or from a file in DATA_DIR that the first start creates. Logs a warning if
+ * DATABASE_URL is set without APP_KEY. A second server would then create another key, and could not decrypt the secrets
+ * in the database.
  */
 export async function loadAppKey(config: KeyConfig, logger: Pick<Logger, 'warn'>): Promise<Buffer> {
   if (config.APP_KEY) return config.APP_KEY;
@@ -25,7 +26,10 @@ export async function loadAppKey(config: KeyConfig, logger: Pick<Logger, 'warn'>
   return (await readKey(config)) ?? makeKeptSecret(keyFile(config), fileName);
 }
 
-/** Returns the key for a command. Never creates one for the database of DATABASE_URL, because its server has another key. */
+/**
+ * Returns the application key for a command. If DATABASE_URL is set, never creates a key, because the server of that
+ * database already has another one.
+ */
 export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
   const key = config.APP_KEY ?? (await readKey(config));
   if (key) return key;
@@ -33,7 +37,10 @@ export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
   throw new ConfigError(`Set APP_KEY to the server's key: ${keyFile(config)} does not exist`);
 }
 
-/** Returns the key for the log, which starts before a key is loaded or created. Until then it is a random key. */
+/**
+ * Returns a function that returns the application key for the log. The log starts before the key is loaded or created.
+ * Until then the function returns a random key.
+ */
 export function appKeyWhenKept(config: Pick<Config, 'APP_KEY' | 'DATA_DIR'>): () => Buffer {
   let known: Buffer | undefined = config.APP_KEY;
   const own = randomBytes(32);

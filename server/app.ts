@@ -40,10 +40,10 @@ import { servePublicBoards } from './pages/public-board/serve-public-boards.ts';
 import { buildPages } from './pages/serve-pages.ts';
 import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
 
-/** A person waits for the page, so this is shorter than the timeout of a job. */
+/** The time limit of a test post. It is shorter than the time limit of a job, because a person waits for the page. */
 const testPostTimeoutMs = 5_000;
 
-/** Builds the HTTP server. It does not listen yet. Closing it leaves its dependencies open. */
+/** Builds the HTTP server, which does not listen yet. Closing the server does not close its dependencies. */
 export async function buildApp(server: ServerDependencies): Promise<FastifyInstance> {
   const admit = admitRequests(server);
   const cors = shareWithOrigins(server.config.CORS_ORIGINS);
@@ -58,12 +58,13 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     bodyLimit: maxBodyBytes,
     genReqId: requestIdOf,
     requestTimeout: server.config.REQUEST_TIMEOUT_MS,
-    // The hook below refuses a request without Host: Node would answer without a body.
+    // A hook refuses a request without a Host header. Node itself would answer it without a body.
     http: { ...boundedServer(server.config), requireHostHeader: false },
-    // The listener of guardTransport answers instead of Fastify's.
+    // guardTransport answers client errors, so Fastify must not.
     clientErrorHandler() {},
     routerOptions: { ignoreTrailingSlash: false },
-    // A request on an open connection is answered as usual. Fastify's own 503 would have another body.
+    // During a stop, requests on open connections are answered as usual. Fastify's own 503 would have a body in another
+    // format.
     return503OnClosing: false,
     frameworkErrors: answerUnroutable(
       (error, request, reply) => {
@@ -93,7 +94,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.addHook('onRequest', refuseInvalidHead);
   app.addHook('onRequest', cors.answerPreflight);
   app.addHook('onRequest', async ({ is404, url }, reply) => {
-    // The handler would run after the body is read, and only if it is valid.
+    // This hook answers instead of the not-found handler, because that handler runs only after a valid body was read.
     if (!is404) return;
     const allow = app.allowOf(url);
     if (allow === undefined) throw new DomainError('not_found');
@@ -142,7 +143,10 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   return app;
 }
 
-/** Sets the headers of every answer. Browsers ignore Strict-Transport-Security over plain HTTP, as on localhost. */
+/**
+ * Sets the headers that every answer has. Browsers ignore Strict-Transport-Security over plain HTTP, so it is only set
+ * for HTTPS.
+ */
 function headersOfAnswers({ BASE_URL }: Config) {
   const isSecure = BASE_URL.startsWith('https:');
   return async (request: FastifyRequest, reply: FastifyReply) => {

@@ -5,19 +5,22 @@ import { buckets } from '../contract/limits.ts';
 const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.int().min(min).max(max));
 
-/** Timers and PostgreSQL support at most 24 days. A longer timer would fire after one millisecond. */
+/**
+ * The unit of the maximum of many settings. Timers support at most 24 days, and a timer with a longer delay would fire
+ * after one millisecond.
+ */
 const dayMs = 86_400_000;
 
 const flag = z.enum(['0', '1', 'true', 'false']).transform(value => value === '1' || value === 'true');
 
-/** Values, separated by commas. */
+/** A list of values that are separated by commas. */
 const list = z
   .string()
   .default('')
   .transform(value => value.split(',').map(part => part.trim()))
   .transform(parts => parts.filter(part => part !== ''));
 
-/** Addresses and CIDRs. Each becomes an address and a prefix length for ipaddr.js. */
+/** A list of IP addresses and CIDRs. Each becomes an address and a prefix length for ipaddr.js. */
 const cidrs = list
   .refine(parts => parts.every(isCidr), 'must be CIDRs such as 10.1.0.0/16, separated by commas')
   .transform(parts => parts.map(part => ipaddr.parseCIDR(withPrefixLength(part))));
@@ -31,7 +34,7 @@ function withPrefixLength(text: string): string {
   return `${text}/${ipaddr.parse(text).kind() === 'ipv4' ? 32 : 128}`;
 }
 
-/** Origins in the form of browsers, or * for all. */
+/** A list of origins as browsers write them, or * for all origins. */
 const origins = list.refine(parts => parts.every(part => part === '*' || isOrigin(part)), {
   error: 'must be origins such as https://app.example.com, separated by commas, or *',
 });
@@ -42,7 +45,10 @@ function isOrigin(text: string): boolean {
 
 const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''));
 
-/** An origin in the form of browsers. Below a path, pages, cookies and OAuth clients would not work. */
+/**
+ * An origin as browsers write it. It must have no path, because pages, cookies and OAuth clients would not work below a
+ * path.
+ */
 const publicOrigin = z
   .string()
   .refine(isPublicOrigin, 'must be an origin such as https://ideas.example.com, without a path')
@@ -53,10 +59,10 @@ function isPublicOrigin(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
 }
 
-/** The length of the application key. */
+/** The length of the application key in bytes. */
 const appKeyBytes = 32;
 
-/** Every setting of the server: its environment variable, form, default and description. */
+/** All settings of the server. Each has an environment variable, a schema, a default and a description. */
 export const settings = z.object({
   NODE_ENV: z
     .string()
@@ -266,13 +272,13 @@ type Settings = z.output<typeof settings>;
 
 export interface Config extends Settings {
   BASE_URL: string;
-  /** Whether BASE_URL is set. The default is a guess: browsers may use another origin. */
+  /** Whether the environment sets BASE_URL. The default value is a guess, because browsers may use another origin. */
   isBaseUrlSet: boolean;
 }
 
 export class ConfigError extends Error {}
 
-/** Reads the settings from the environment. An empty variable counts as unset. */
+/** Reads the settings from environment variables. An empty variable counts as unset. */
 export function loadConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
   const result = settings.safeParse(given);

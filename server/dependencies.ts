@@ -15,10 +15,10 @@ export interface ServerDependencies {
   logger: Logger;
   audit: AuditLog;
   reporter: ErrorReporter;
-  /** Undefined if METRICS_PORT is not set. */
+  /** The metrics. Undefined if METRICS_PORT is not set. */
   metrics?: Metrics | undefined;
   passwords: Passwords;
   extensions: readonly Extension[];
-  /** The key for the encryption of secrets at rest and for keyed hashes, 32 bytes. */
+  /** The application key of 32 bytes. It encrypts stored secrets and makes keyed hashes. */
   appKey: Buffer;
 }

@@ -1,12 +1,13 @@
-/** Many times the time to compile a function, even on a busy machine. */
+/**
+ * How long the event loop may take to end by itself. Even on a busy machine, compiling a function takes much less time.
+ */
 const lingerMs = 300;
 
 /**
- * Ends the process with a status. If called several times, the first status counts.
- *
- * process.exit() may hang: it joins V8's compiler threads, and one of them may wait for a garbage collection of the joining
- * thread (nodejs/node#54918). So the event loop gets time to end by itself, which joins no threads. process.exit() runs
- * only after all compilations have ended.
+ * Ends the process with an exit status. If this function is called several times, the first status counts.
+ * process.exit() may hang. It waits for V8's compiler threads, and such a thread may wait until the waiting thread
+ * collects garbage (nodejs/node#54918). So the event loop first gets time to end by itself, which does not wait for
+ * threads. process.exit() runs only after all compilations have ended.
  */
 export function endProcess(status: number): void {
   process.exitCode ??= status;

@@ -5,7 +5,10 @@ import { ConfigError } from './config.ts';
 
 const secretBytes = 32;
 
-/** Reads 32 bytes in base64. Returns undefined if there is no such file. `name` starts the sentence of an error. */
+/**
+ * Reads a secret from a file with 32 bytes in base64. Returns undefined if the file does not exist. `name` is the name
+ * of the secret in an error message.
+ */
 export async function readKeptSecret(file: string, name: string): Promise<Buffer | undefined> {
   let text: string;
   try {
@@ -19,15 +22,16 @@ export async function readKeptSecret(file: string, name: string): Promise<Buffer
   return secret;
 }
 
-/** Decodes the text of a secret's file. Returns undefined if it is invalid. */
+/** Decodes the content of a secret's file. Returns undefined if the content is invalid. */
 export function decodeSecret(text: string): Buffer | undefined {
   const secret = Buffer.from(text.trim(), 'base64');
   return secret.length === secretBytes ? secret : undefined;
 }
 
 /**
- * Creates a secret that only this process's user can read. It writes a draft and then links it, so that the file is never
- * incomplete. If two processes create it at once, both get the secret of the first.
+ * Creates a file with a random secret that only the process's system user can read. Writes a draft and then links it
+ * under the final name, so that the file is never incomplete. If two processes do this at the same time, both get the
+ * secret of the first.
  */
 export async function makeKeptSecret(file: string, name: string): Promise<Buffer> {
   await mkdir(dirname(file), { recursive: true });

@@ -13,8 +13,9 @@ import { buildRedactor } from './observability/redactor.ts';
 import { buildSentryReporter } from './observability/sentry-reporter.ts';
 
 /**
- * A short write holds its locks for milliseconds, and a merge of 100,000 votes for less than a second. The command line
- * has no lock timeout. Its statements end after DATABASE_STATEMENT_TIMEOUT_MS.
+ * How long a request waits for a database lock. A short write holds its locks for milliseconds, and a merge of 100,000
+ * votes for less than a second. Commands have no lock timeout. Their statements end after
+ * DATABASE_STATEMENT_TIMEOUT_MS.
  */
 const lockTimeoutMs = 1_000;
 

@@ -1,13 +1,16 @@
 import { type Config, ConfigError } from './config.ts';
 
-/** Passwords from examples and images, which attackers try first. */
+/** Passwords from examples and container images. Attackers try them first. */
 const knownPasswords = new Set(['postgres', 'password', 'passw0rd', 'secret', 'changeme', 'admin', 'example', 'test']);
 const minPasswordLength = 12;
 
-/** 32 random bytes have about 30 different values. A phrase or a repeated byte has far fewer. */
+/**
+ * The minimum number of different bytes in a key. Of 32 random bytes about 30 are different. A phrase or a repeated
+ * byte has far fewer different bytes.
+ */
 const minDifferentBytes = 20;
 
-/** Returns a line for each secret that is unset or weak, with the name of its setting. */
+/** Returns a line of text for each secret that is unset or weak. The line has the name of the setting. */
 export function findWeakSecrets({ APP_KEY, DATABASE_URL }: Pick<Config, 'APP_KEY' | 'DATABASE_URL'>): string[] {
   const key = APP_KEY
     ? weaknessOfKey(APP_KEY)
@@ -27,7 +30,10 @@ function weaknessOfKey(key: Buffer): string | undefined {
   return 'is not random: make another with openssl rand -base64 32';
 }
 
-/** A URL without a password is valid: a socket, a certificate, PGPASSWORD or a password file may authenticate the user. */
+/**
+ * Returns the weakness of the password in a database URL, if any. A URL without a password is valid, because PostgreSQL
+ * may use a socket, a certificate, PGPASSWORD or a password file.
+ */
 function weaknessOfPassword(url: URL): string | undefined {
   const password = decodeURIComponent(url.password || (url.searchParams.get('password') ?? ''));
   if (password === '') return undefined;

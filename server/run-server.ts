@@ -24,12 +24,12 @@ import { openDependencies } from './open-dependencies.ts';
 import { requireProductionSecrets } from './production-secrets.ts';
 import { type ReportCrashes, runUntilSignal, type StopReason, type Stops } from './run-until-signal.ts';
 
-/** Starts everything, serves until SIGINT or SIGTERM, and stops everything in the reverse order. */
+/** Starts the database, the HTTP server and the worker. At SIGINT or SIGTERM, stops them in the reverse order. */
 export function runServer(environment: NodeJS.ProcessEnv): Promise<void> {
   return run(environment, startServer);
 }
 
-/** Runs only jobs until SIGINT or SIGTERM. */
+/** Starts only the worker. Stops it at SIGINT or SIGTERM. */
 export function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   return run(environment, startWorkerAlone);
 }
@@ -62,9 +62,11 @@ async function startServer(options: StartOptions, stops: Stops): Promise<void> {
   await startMetrics(server, stops);
   let worker: Worker | undefined;
   let app: FastifyInstance | undefined;
-  // The worker stops at once: only requests wait until balancers have noticed.
+  // The worker and the HTTP server stop in parallel. Only the HTTP server first waits until load balancers have
+  // noticed.
   stops.push(reason => Promise.all([worker?.stop(), app && stopServing(app, reason)]));
-  // Builds the routes of extensions before their subscriptions begin, so that a faulty extension does nothing.
+  // The routes of extensions are built before their subscriptions begin. So an extension with an error in its routes
+  // gets no events.
   app = await buildApp(server);
   await renewSubscriptions(server.database, extensions);
   if (config.WORKER) worker = await startWorker({ ...server, url });
@@ -74,7 +76,9 @@ async function startServer(options: StartOptions, stops: Stops): Promise<void> {
   greet(address, config.BASE_URL, tokens);
 }
 
-/** Makes /ready answer 503, serves until balancers have noticed, and then completes the requests in flight. */
+/**
+ * Makes /ready answer 503, continues to serve until load balancers have noticed, and then completes the open requests.
+ */
 async function stopServing(app: FastifyInstance, { noticeMs }: StopReason): Promise<void> {
   app.isDraining = true;
   await delay(noticeMs);
@@ -83,7 +87,7 @@ async function stopServing(app: FastifyInstance, { noticeMs }: StopReason): Prom
 
 async function startWorkerAlone(options: StartOptions, stops: Stops): Promise<void> {
   const { config, extensions } = options;
-  // A server on this machine has usually started the embedded PostgreSQL.
+  // The worker usually connects to the embedded PostgreSQL that a server on this machine has started.
   const { server, url } = await openServer(options, stops, connectOrStart);
   await renewSubscriptions(server.database, extensions);
   const worker = await startWorker({ ...server, url });
@@ -115,7 +119,10 @@ async function openServer(options: StartOptions, stops: Stops, startEmbedded: St
   return { server, url };
 }
 
-/** Starts the embedded PostgreSQL if DATABASE_URL is not set. Checks and migrates the database, and returns its URL. */
+/**
+ * Starts the embedded PostgreSQL if DATABASE_URL is not set. Checks the version of PostgreSQL, migrates the database
+ * and returns its URL.
+ */
 async function prepareDatabase(
   { config, logger, extensions }: StartOptions,
   stops: Stops,
@@ -135,7 +142,7 @@ async function prepareDatabase(
   return url;
 }
 
-/** The URL of the server for a browser on its machine. */
+/** Returns the URL at which a browser on the same machine can open the server. */
 function addressOf(app: FastifyInstance): string {
   const { address, family, port } = app.server.address() as AddressInfo;
   const isEverywhere = address === '0.0.0.0' || address === '::';
@@ -143,7 +150,7 @@ function addressOf(app: FastifyInstance): string {
   return `http://${host}:${port}`;
 }
 
-/** Prints the URLs of the server, and the tokens of the demo after it was created. */
+/** Prints the URLs of the server. If the demo was just created, also prints the tokens of the demo. */
 function greet(baseUrl: string, publicUrl: string, tokens: DemoTokens | undefined) {
   process.stdout.write(`\nIdea-Board listens on ${baseUrl}, and its documentation is at ${baseUrl}/docs\n`);
   if (tokens) process.stdout.write(describeDemo(baseUrl, publicUrl, tokens));

@@ -4,26 +4,28 @@ import type { Config } from './config.ts';
 import { endProcess } from './end-process.ts';
 import type { ErrorReporter } from './observability/error-reporter.ts';
 
-/** Stops the started parts, the last one first. */
+/** The functions that stop the started parts of the process. They are called in the reverse order. */
 export type Stops = ((reason: StopReason) => Promise<unknown>)[];
 
 export interface StopReason {
-  /** How long the server goes on serving, so that balancers notice the stop. */
+  /** How long the server continues to serve, so that load balancers notice the stop. */
   noticeMs: number;
 }
 
-/** Adds a reporter of uncaught errors. The log has them in any case. */
+/** Adds a reporter that gets uncaught errors. They are logged in any case. */
 export type ReportCrashes = (reporter: ErrorReporter) => void;
 
-/** Ctrl-C in a terminal sends the signal twice: directly, and through npm. The second one follows within this time. */
+/**
+ * Ctrl-C in a terminal sends the signal twice: directly, and through npm. A second signal within this time is ignored.
+ */
 const sameSignalMs = 1_000;
 
 type LifecycleConfig = Pick<Config, 'SHUTDOWN_DELAY_MS' | 'SHUTDOWN_TIMEOUT_MS'>;
 
 /**
- * Starts a process and stops it at SIGINT or SIGTERM. The exit status is 0 after a complete stop, and 1 after a timeout or
- * a second signal. Orchestrators send SIGTERM while balancers still send requests, so SIGTERM gives the balancers time to
- * notice. SIGINT comes from a terminal and stops at once.
+ * Starts the parts of a process and stops them at SIGINT or SIGTERM. The exit status is 0 after a complete stop, and 1
+ * after a timeout or a second signal. An orchestrator sends SIGTERM while load balancers still send requests. So after
+ * SIGTERM, the server waits until they have noticed. SIGINT comes from a terminal and stops the server at once.
  */
 export async function runUntilSignal(
   config: LifecycleConfig,
@@ -40,9 +42,10 @@ export async function runUntilSignal(
     isStarted = true;
   });
   stopOnSignal(config, logger, signal => {
-    // Balancers do not know a server that is still starting.
+    // The stop of a starting server need not wait, because load balancers do not use it yet.
     const reason = { noticeMs: isStarted && signal === 'SIGTERM' ? config.SHUTDOWN_DELAY_MS : 0 };
-    // A signal during the start waits for its end, because a half-started part cannot be stopped.
+    // A signal during the start takes effect when the start has ended, because a part that is still starting cannot be
+    // stopped.
     return starting.then(
       () => stop(reason),
       () => stop({ noticeMs: 0 }),
@@ -56,7 +59,10 @@ export async function runUntilSignal(
   }
 }
 
-/** Limits the time of the stop after a failed start, so that the error is always printed. */
+/**
+ * Stops the started parts after a failed start. Limits the time for it, so that the error of the start is always
+ * printed.
+ */
 async function stopInTime({ SHUTDOWN_TIMEOUT_MS }: LifecycleConfig, logger: Logger, stopping: Promise<void>) {
   const isOver = new AbortController();
   const stopped = stopping.catch(error => logger.error({ err: error }, 'stopping failed'));
@@ -90,7 +96,7 @@ function stopOnSignal(config: LifecycleConfig, logger: Logger, stop: (signal: st
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, onSignal);
 }
 
-/** After an uncaught error the state of the process is unknown. Logs and reports the error, and ends the process. */
+/** Logs and reports an uncaught error and ends the process, because its state is then unknown. */
 function endOnCrash(logger: Logger): ReportCrashes {
   const reporters: ErrorReporter[] = [];
   process.on('uncaughtException', async (error, origin) => {

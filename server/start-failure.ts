@@ -5,10 +5,13 @@ import { explainUnreachable } from './database/unavailable.ts';
 import { ExtensionError } from './extensions/extension-error.ts';
 import { buildEnvironmentRedactor } from './observability/redactor.ts';
 
-/** Errors with messages for operators. */
+/** The errors whose messages are written for the operator of the server. */
 const expectedErrors = [ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];
 
-/** Describes a failed start without secrets: in one line if the cause is known, otherwise by the stacks of the errors. */
+/**
+ * Describes a failed start without secrets. If the cause is known, the description is one line. Otherwise it has the
+ * stacks of the errors.
+ */
 export function describeFailure(error: unknown, environment: NodeJS.ProcessEnv): string {
   const redactor = buildEnvironmentRedactor(environment);
   const explanation = explainFailure(error);
@@ -25,7 +28,7 @@ interface Fault {
   cause?: unknown;
 }
 
-/** Explains an expected error in one line. Returns undefined for other errors. */
+/** Returns one line that explains an expected error. Returns undefined for other errors. */
 export function explainFailure(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   if (expectedErrors.some(kind => error instanceof kind)) return `Idea-Board cannot start: ${error.message}`;

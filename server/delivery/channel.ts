@@ -2,25 +2,33 @@ import { SecretBoxError } from '../domain/secret-box.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type OutgoingAnswer, OutgoingRequestError, type OutgoingRequests } from '../outgoing/outgoing-request.ts';
 
-/** The outcome of one try. The person who set the receiver up reads the reason. */
+/**
+ * The outcome of one try to deliver an item. The reason is shown to the person who set up the webhook or chat channel.
+ */
 export type Outcome = (
   | { result: 'delivered' }
-  /** The receiver will never take it. */
+  /** The receiver will never accept the item. */
   | { result: 'refused'; reason: string }
   | { result: 'failed'; reason: string; retryAfterMs?: number | undefined }
 ) & {
-  /** The answer to a post; undefined without an answer. */
+  /** The HTTP answer of the receiver. Undefined if the receiver did not answer, or the channel is mail. */
   answer?: OutgoingAnswer;
 };
 
-/** One way to deliver items: webhook, chat or mail. */
+/** A way to deliver items: webhooks, chats or mail. */
 export interface Channel<Item> {
   readonly name: Parameters<Metrics['countDelivery']>[0];
-  /** Makes one try. Throws if no item can be delivered now: the worker stops, or the mail server is unavailable. */
+  /**
+   * Tries once to deliver an item. Throws if no item can be delivered now, because the worker stops or the mail server
+   * is unavailable.
+   */
   send(item: Item, signal?: AbortSignal): Promise<Outcome>;
 }
 
-/** Makes one try on a channel, measures it and counts it. Throws the errors of the channel. */
+/**
+ * Tries once to deliver an item, and records the outcome and the duration in the metrics. Throws the errors that the
+ * channel throws.
+ */
 export async function deliver<Item>(
   channel: Channel<Item>,
   item: Item,
@@ -50,14 +58,14 @@ interface Post {
   url: string;
   headers: Record<string, string>;
   body: string;
-  /** The subject of the reason, such as `The chat`. */
+  /** The receiver's name in the reason of a failure, such as `The chat`. */
   receiver: string;
-  /** With these statuses the receiver says that it is gone for good. */
+  /** The HTTP statuses that mean that the receiver has been permanently removed. */
   goneStatuses: readonly number[];
   now: Date;
 }
 
-/** Posts to a receiver. Throws an OutgoingRequestError if there is no answer. */
+/** Posts an item to a receiver. Throws an OutgoingRequestError if there is no answer. */
 export async function post(
   requests: OutgoingRequests,
   { url, headers, body, receiver, goneStatuses, now }: Post,
@@ -71,7 +79,10 @@ export async function post(
   return { result: 'failed', reason, retryAfterMs: parseRetryAfter(retryAfter, now), answer };
 }
 
-/** Returns the milliseconds of a Retry-After header: a date or seconds (RFC 9110, 10.2.3). Discord sends fractions. */
+/**
+ * Converts a Retry-After header to milliseconds. The header has a date or seconds (RFC 9110, 10.2.3). Discord sends
+ * fractions of seconds.
+ */
 function parseRetryAfter(value: string | undefined, now: Date): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,9}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);

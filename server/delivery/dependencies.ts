@@ -6,9 +6,11 @@ import type { AddressTokens } from '../domain/users/change-address.ts';
 import type { OutgoingRequests } from '../outgoing/outgoing-request.ts';
 import type { Mailer } from './mail/mailer.ts';
 
-/** Locks of one process. They end with the process. */
+/** The locks that one worker process holds. They are released when the process ends. */
 export interface WorkerLocks {
-  /** Takes a lock, or returns false. A process must not ask for a lock that it holds. */
+  /**
+   * Takes a lock. Returns false if another process holds it. A process must not ask for a lock that it already holds.
+   */
   tryLock(key: string): Promise<boolean>;
   unlock(key: string): Promise<void>;
 }
@@ -18,14 +20,18 @@ export interface TaskDependencies extends Omit<ServerDependencies, 'appKey' | 'p
   requests: OutgoingRequests;
   unsubscribeTokens: UnsubscribeTokens;
   addressTokens: AddressTokens;
-  /** Undefined if SMTP_URL is not set. Then the server sends no mail. */
+  /** Sends mail. Undefined if SMTP_URL is not set: then the server sends no mail. */
   mailer: Mailer | undefined;
   /**
-   * The worker's own connections, for the statements that most jobs run. Their commits are asynchronous: a crash of
-   * PostgreSQL may undo a commit together with the end of its job. Then the job runs again.
+   * The worker's own database connections, for the statements that most jobs run. Their commits are asynchronous. A
+   * crash of PostgreSQL may undo a job's commit together with the record that the job has ended. Then the job runs
+   * again.
    */
   queue: Queryable;
   locks: WorkerLocks;
-  /** Aborted when the worker stops. Then a long task ends early and leaves the rest to other processes. */
+  /**
+   * The signal that is aborted when the worker stops. A long task then ends early and leaves the rest of its work to
+   * other processes.
+   */
   stopping: AbortSignal;
 }

@@ -2,21 +2,25 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 interface RetryPolicy {
-  /** The delay after each failed try. */
+  /** The delays before the retries: the first after the first failed try, and so on. */
   delaysMs: readonly number[];
-  /** Delays vary by up to this share, so that items that failed together are not retried together. */
+  /**
+   * The maximum random change of a delay, as a fraction. With it, items that failed together are not retried together.
+   */
   jitter: number;
   /**
-   * The item is given up if its next try would be later than this after the event. Until then the last delay repeats.
+   * The maximum age of an event at a retry. An item that would be older is given up. Until then, the last delay is used
+   * again.
    */
   maxAgeMs?: number;
-  /** The least delay that a Retry-After header can ask for. Without it the header is ignored. */
+  /** The shortest delay that a Retry-After header can request. If it is missing, the header is ignored. */
   minRetryAfterMs?: number;
 }
 
 /**
- * The retry policy of each channel. Mail has none here: its job fails, and graphile-worker retries a failed job after
- * e, e², … up to e¹⁰ seconds, 25 times by default. A mail with a link that expires gets fewer tries from the domain.
+ * The retry policies of webhooks and chats. Mail needs none, because its job fails and graphile-worker retries it after
+ * e, e², … up to e¹⁰ seconds, 25 times by default. For a mail with a link that expires, the domain code limits the
+ * number of tries.
  */
 export const retryPolicies = {
   /** Ten tries in about three days. */
@@ -34,7 +38,7 @@ export const retryPolicies = {
     ],
     jitter: 0.2,
   },
-  /** A post is of no use to a chat after a day. */
+  /** The tries end after a day, because later a post is of no use to a chat. */
   chat: {
     delaysMs: [10_000, minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 2 * hourMs, 4 * hourMs],
     jitter: 0,
@@ -44,15 +48,15 @@ export const retryPolicies = {
 } satisfies Record<string, RetryPolicy>;
 
 interface FailedTry {
-  /** Including this one. */
+  /** The number of failed tries, including the last one. */
   failedTries: number;
-  /** The delay that the receiver asked for. */
+  /** The delay that the receiver requested. */
   retryAfterMs?: number | undefined;
-  /** The time since the event. */
+  /** The time since the event, in milliseconds. */
   ageMs?: number;
 }
 
-/** Returns the delay before the next try in milliseconds, or 'give up'. */
+/** Returns the delay before the next try in milliseconds. Returns 'give up' if there must be no further try. */
 export function nextTry(policy: RetryPolicy, { failedTries, retryAfterMs, ageMs = 0 }: FailedTry): number | 'give up' {
   const { delaysMs, jitter, maxAgeMs, minRetryAfterMs } = policy;
   const delayMs = delaysMs[failedTries - 1] ?? (maxAgeMs === undefined ? undefined : delaysMs.at(-1));
@@ -65,7 +69,10 @@ export function nextTry(policy: RetryPolicy, { failedTries, retryAfterMs, ageMs 
 const shortestPauseMs = 5_000;
 const longestPauseMs = 5 * minuteMs;
 
-/** Returns the pause between two single tries of a failing endpoint. It grows with the duration of the failure. */
+/**
+ * Returns the pause between two single tries of a failing endpoint. The longer the endpoint has been failing, the
+ * longer the pause.
+ */
 export function pauseMs(failingForMs: number): number {
   const pause = Math.min(Math.max(failingForMs, shortestPauseMs), longestPauseMs);
   return withJitter(pause, retryPolicies.webhook.jitter);

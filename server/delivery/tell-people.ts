@@ -13,17 +13,20 @@ import type { TaskDependencies } from './dependencies.ts';
 
 /** The payload of a tell_people job. */
 interface TellPeople {
-  /** Missing in jobs of an older version. */
+  /** The id of the account. Jobs from an older version of the server do not have it. */
   account_id?: number;
   event_id: string;
-  /** The last user of the batch before. */
+  /** The id of the last user in the previous batch. */
   after?: number;
 }
 
-/** The most users that one job notifies, so that no job takes long. For further followers it adds another job. */
+/**
+ * The maximum number of users that one job notifies, so that no job takes long. If there are more users, the job adds
+ * another job for them.
+ */
 const batchSize = 1000;
 
-/** The most mails that one job sends. */
+/** The maximum number of mails that one job sends. */
 const mailBatchSize = 100;
 
 interface AccountEvent {
@@ -51,7 +54,7 @@ const markTold = query('mark_event_told', (db, $: Arguments<AccountEvent & { now
     .returning('e.id'),
 );
 
-/** Adds a job for each channel that subscribed to the event. */
+/** Adds a job for each chat channel that subscribed to this type of event. */
 const addChatJobs = query('add_chat_jobs', (db, $: Arguments<AccountEvent & { boardId: number; type: EventType }>) =>
   db
     .selectFrom('chat_channels as c')
@@ -67,18 +70,18 @@ const addChatJobs = query('add_chat_jobs', (db, $: Arguments<AccountEvent & { bo
     .where(c => c.or([c('c.event_types', '=', sql<never>`'{}'`), c($.type, '=', c.fn.any('c.event_types'))])),
 );
 
-/** A batch of the users to notify, in the order of their ids. */
+/** The arguments to select a batch of the users to notify, in the order of their ids. */
 interface Batch {
   accountId: number;
-  /** The idea, and the target of a merge. */
+  /** The id of the idea. For a merge, also the id of the target. */
   ideaIds: readonly number[];
   after: number;
   actorId: number | null;
 }
 
 /**
- * Selects the next batch of candidates. Skips the actor, blocked users, the placeholder of erased users and
- * non-members.
+ * Builds a query for the next batch of users to notify. The query skips the actor, blocked users, users who are no
+ * members, and the placeholder for erased users.
  */
 function selectRecipients(
   name: string,
@@ -87,7 +90,8 @@ function selectRecipients(
   return query(name, (db, $: Arguments<Batch>) =>
     db
       .selectFrom(candidatesOf(db, $).as('c'))
-      // Looks members up one by one: a plan that was made for a small account must not join all members.
+      // The lateral join looks up each member separately. Otherwise PostgreSQL could reuse a plan for a small account
+      // and join all members of a large one.
       .innerJoinLateral(
         () =>
           activeMemberships(db, $.accountId)
@@ -135,8 +139,8 @@ const selectAuthor = selectRecipients('select_author_to_tell', (db, $) =>
 );
 
 /**
- * The users to notify of each type of event. Authors learn the result of their submission. Authors who may publish
- * without approval are the actor of idea.created, so they get no notification.
+ * The users who are notified, by the type of event. Authors learn whether their submission was accepted. An author who
+ * may publish without approval is the actor of idea.created, and actors get no notification.
  */
 const recipientsOfType: Record<string, typeof selectFollowers> = {
   'idea.status_changed': selectFollowers,
@@ -148,7 +152,7 @@ const recipientsOfType: Record<string, typeof selectFollowers> = {
   'idea.rejected': selectAuthor,
 };
 
-/** Returns only the new notifications, so that a second run mails nobody again. */
+/** Inserts notifications. Returns only those that are new, so that a second run of the job mails nobody again. */
 const insertNotifications = query(
   'insert_event_notifications',
   (db, $: Arguments<AccountEvent & { userIds: readonly number[]; kind: string; now: Date }>) =>
@@ -167,8 +171,9 @@ const insertNotifications = query(
 );
 
 /**
- * Builds the task that notifies people of an event. In one transaction it adds jobs for the event's chats,
- * notifications and mail jobs for a batch of users, and a job for the next batch. A second run adds nothing.
+ * Builds the task that notifies people of an event. In one transaction it adds four things: the jobs for chats, the
+ * notifications for a batch of users, the jobs for their mails, and the job for the next batch. A second run adds
+ * nothing.
  */
 export function tellPeople({ database, queue, clock }: Pick<TaskDependencies, 'database' | 'queue' | 'clock'>) {
   return async (payload: unknown) => {

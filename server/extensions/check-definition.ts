@@ -44,7 +44,7 @@ function isCrontab(times: string): boolean {
   }
 }
 
-/** Refuses an invalid definition. The types refuse most invalid definitions earlier. */
+/** Throws an error if the definition of an extension is invalid. TypeScript finds most invalid definitions earlier. */
 export function checkDefinition(definition: unknown): void {
   const { error } = Definition.safeParse(definition);
   if (!error) return;

@@ -5,7 +5,7 @@ import { operationsIn, queriesOn } from './operations.ts';
 
 export type ContextDependencies = Pick<ServerDependencies, 'database' | 'clock' | 'logger' | 'audit'>;
 
-/** Builds the context of an extension. Everything in it is bound to the extension's name. */
+/** Builds the context that the code of an extension gets. All its functions act under the name of the extension. */
 export function buildContext(
   { database, clock, logger, audit }: ContextDependencies,
   { name, settings = {} }: Extension,

@@ -20,12 +20,12 @@ export interface ExtensionTaskDependencies extends ContextDependencies {
   stopping: AbortSignal;
 }
 
-/** A job that hangs would keep its slot of the worker for ever. */
+/** The time limit of a job. Without it, a job that hangs would keep its worker slot forever. */
 const jobTimeoutMs = 300_000;
 
 type Handler = (payload: unknown, context: JobContext<Record<string, unknown>>) => Promise<unknown>;
 
-/** Builds the tasks of all extensions, and the task that cleans up after removed extensions. */
+/** Builds the tasks of all extensions, and the task that deletes the subscriptions of removed extensions. */
 export function buildExtensionTasks(deps: ExtensionTaskDependencies, timeoutMs = jobTimeoutMs): TaskList {
   const { database, stopping } = deps;
   const tasks: TaskList = { clear_left_extensions: () => clearLeftSubscriptions(database, stopping) };
@@ -48,7 +48,8 @@ export function buildExtensionTasks(deps: ExtensionTaskDependencies, timeoutMs =
 }
 
 /**
- * Returns the crontab of the extensions. A failed task is retried until its next time, and never runs twice at once.
+ * Returns the crontab of the extensions. A failed task is retried until its next scheduled time. Two runs of a task
+ * never overlap.
  */
 export function extensionCrontab(extensions: readonly Extension[]): string {
   const lines = ['23 * * * * clear_left_extensions ?max=1'];
@@ -62,7 +63,7 @@ export function extensionCrontab(extensions: readonly Extension[]): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Jobs of an older version have no account_id. */
+/** The payload of a job for an event. Jobs from an older version of the server have no account_id. */
 const Payload = z.object({ account_id: z.int().optional(), event_id: z.string() });
 
 const selectEvent = query('select_event_for_extension', (db, $: Arguments<{ accountId: number; eventId: string }>) =>
@@ -75,7 +76,10 @@ const selectEvent = query('select_event_for_extension', (db, $: Arguments<{ acco
 
 type EventHandler = (event: ExtensionEvent, context: JobContext<Record<string, unknown>>) => Promise<unknown>;
 
-/** Passes an event to an extension. Drops the event if its idea was deleted in the meantime, as webhooks do. */
+/**
+ * Builds the task that passes an event to an extension. Skips the event if its idea has been deleted in the meantime,
+ * as webhooks do.
+ */
 function handleEvent({ on = {} }: Extension, database: Queryable): Handler {
   return async (payload, context) => {
     const { account_id, event_id: eventId } = Payload.parse(payload);
@@ -84,7 +88,7 @@ function handleEvent({ on = {} }: Extension, database: Queryable): Handler {
     const [recorded] = await database.query(selectEvent, { accountId, eventId });
     if (!recorded) return;
     const event = presentEvent(recorded);
-    // Another version of the extension may have subscribed to this type.
+    // The handler may be missing, because another version of the extension may have subscribed to this type of event.
     const handle = on[event.type] as EventHandler | undefined;
     await handle?.({ ...event, id: `evt_${eventId}` }, context);
   };

@@ -1,6 +1,6 @@
 /**
- * The only file of the server that extensions import. Within a major version of the server it only gains features.
- * docs/extensions.md is the guide.
+ * The only file of the server that extensions may import. Within a major version of the server, features are only added
+ * to it. docs/extensions.md is the guide for authors of extensions.
  */
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -12,60 +12,75 @@ import type { Clock } from '../domain/time.ts';
 import { checkDefinition } from './check-definition.ts';
 import type { ExtensionOperations, ExtensionQueries } from './operations.ts';
 
-/** In a route it becomes an error of the Agent API: a status and `{ "error": { "key", "message" } }`. */
+/**
+ * An error that a route can throw. The server answers with its status and `{ "error": { "key", "message" } }`, as the
+ * Agent API does.
+ */
 export { DomainError } from '../domain/domain-error.ts';
 export type { ActingUser, ExtensionOperations, ExtensionQueries, JobOptions } from './operations.ts';
 
-/** The interface of the server for an extension's code. */
+/** The functions of the server that the code of an extension can call. */
 export interface ExtensionContext<Settings> extends ExtensionOperations {
   readonly settings: Settings;
-  /** Adds the extension's name to each line. */
+  /** The logger. It adds the name of the extension to each line. */
   readonly logger: Logger;
   readonly clock: Clock;
-  /** Runs work in a transaction, which commits if work resolves and rolls back if it rejects. May run work again. */
+  /**
+   * Runs `work` in a transaction. The transaction commits if `work` resolves, and rolls back if it rejects. May run
+   * `work` several times.
+   */
   transaction<T>(work: (transaction: ExtensionOperations) => Promise<T>): Promise<T>;
-  /** Writes an audit entry. The details must have no secrets. The log masks addresses. */
+  /** Writes an audit entry. The details must not contain secrets. The log masks addresses in them. */
   audit(what: string, details?: Record<string, unknown>): void;
 }
 
 /** The context of a job. */
 export interface JobContext<Settings> extends ExtensionContext<Settings> {
-  /** Aborted when the worker stops or the job times out. The job fails then, and is retried. */
+  /** The signal that is aborted when the worker stops or the job times out. The job then fails and is retried. */
   readonly signal: AbortSignal;
 }
 
-/** An event as in a webhook, with the same id. */
+/** An event with the same content and id as in a webhook. */
 export type ExtensionEvent<Type extends EventType = EventType> = EventBody<Type> & { readonly id: string };
 
 export interface ExtensionDefinition<Settings extends z.ZodObject = z.ZodObject> {
-  /** Lower-case letters, digits and hyphens. Names the extension's paths, settings and migrations. */
+  /**
+   * The name of the extension: lower-case letters, digits and hyphens. It is part of the extension's paths, settings
+   * and migrations.
+   */
   readonly name: string;
-  /** The directory of the migrations, such as new URL('migrations', import.meta.url). */
+  /** The directory of the extension's migrations, such as new URL('migrations', import.meta.url). */
   readonly migrations?: URL | string;
-  /** The settings. NAME is read from EXT_<EXTENSION>_NAME. An invalid setting prevents the start of the server. */
+  /**
+   * The schema of the extension's settings. The setting NAME comes from the variable EXT_<EXTENSION>_NAME. If a setting
+   * is invalid, the server does not start.
+   */
   readonly settings?: Settings;
-  /** Adds routes under /ext/<name>. The server calls it once, and waits at most 8 seconds. */
+  /** Adds routes under /ext/<name>. The server calls this function once, and waits for it at most 8 seconds. */
   register?(app: FastifyInstance, context: ExtensionContext<z.output<Settings>>): void | Promise<void>;
-  /** Handlers by type of event. A job calls the handler at least once for each event. */
+  /** The event handlers, by the type of event. A job calls the handler at least once for each event. */
   readonly on?: {
     readonly [Type in EventType]?: (
       event: ExtensionEvent<Type>,
       context: JobContext<z.output<Settings>>,
     ) => Promise<unknown>;
   };
-  /** Tasks by name, for addJob() and `cron`. */
+  /** The tasks by name. addJob() and `cron` refer to these names. */
   readonly tasks?: {
     readonly [task: string]: (payload: unknown, context: JobContext<z.output<Settings>>) => Promise<unknown>;
   };
-  /** The times of periodic tasks, in UTC: five fields of a crontab, such as '17 3 * * *', by the name of the task. */
+  /**
+   * The times of periodic tasks, by the name of the task. A time is five fields of a crontab in UTC, such as '17 3 * *
+   * *'.
+   */
   readonly cron?: { readonly [task: string]: string };
-  /** Removes the extension's data about a user, in the transaction that erases the user. */
+  /** Deletes the extension's data about a user. It runs in the transaction that erases the user. */
   eraseUser?(transaction: ExtensionQueries, userId: number): Promise<void>;
 }
 
 const defined = new WeakSet<object>();
 
-/** Defines an extension. Its result must be the default export of the extension's module. */
+/** Defines an extension. The result must be the default export of the extension's module. */
 export function defineExtension<Settings extends z.ZodObject>(
   definition: ExtensionDefinition<Settings>,
 ): ExtensionDefinition {
@@ -78,9 +93,9 @@ export function isExtension(value: unknown): value is ExtensionDefinition {
   return typeof value === 'object' && value !== null && defined.has(value);
 }
 
-/** A loaded extension. It has settings only where they are needed. */
+/** A loaded extension. It has no settings in commands that do not need them. */
 export interface Extension extends Pick<ExtensionDefinition, 'name' | 'register' | 'on' | 'tasks' | 'cron'> {
-  /** Undefined if it has no tables. */
+  /** The migrations. Undefined if the extension has no tables. */
   readonly migrations: MigrationStream | undefined;
   readonly settings?: Record<string, unknown>;
   eraseUser?(transaction: Queryable, userId: number): Promise<void>;

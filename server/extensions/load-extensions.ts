@@ -10,8 +10,9 @@ import { queriesOn } from './operations.ts';
 const importTimeoutMs = 10_000;
 
 /**
- * Loads the modules in EXTENSIONS: paths from the working directory, and installed packages. Reads their settings only
- * if it gets an environment, because migrations need no settings. Refuses all modules if one of them cannot be used.
+ * Loads the modules that the setting EXTENSIONS lists: paths relative to the working directory, and installed packages.
+ * Without an environment it does not read their settings, because migrations need no settings. Throws an error if any
+ * module cannot be used.
  */
 export async function loadExtensions(
   modules: readonly string[],
@@ -60,7 +61,7 @@ function directoryOf(migrations: URL | string): string {
   return migrations instanceof URL ? fileURLToPath(migrations) : resolve(migrations);
 }
 
-/** Reads the settings of an extension from the environment. An unset variable and an empty one are the same. */
+/** Reads the settings of an extension from the environment. An empty variable counts as unset. */
 function readSettings(
   extension: string,
   schema: z.ZodObject | undefined,
@@ -78,7 +79,10 @@ function readSettings(
   throw new ExtensionError(extension, `has invalid settings: ${problems.join('; ')}`);
 }
 
-/** EXT_FORM_INBOX_SECRET is the setting SECRET of form-inbox. */
+/**
+ * Returns the environment variable of an extension's setting. For example, EXT_FORM_INBOX_SECRET is the setting SECRET
+ * of form-inbox.
+ */
 function variableOf(extension: string, key: string): string {
   return `EXT_${extension.replaceAll('-', '_')}_${key}`.toUpperCase();
 }

@@ -21,31 +21,34 @@ import { issuesIn } from '../http/ts-rest.ts';
 import { taskIdentifier } from './subscriptions.ts';
 
 export interface ExtensionQueries {
-  /** Runs one statement with values for $1, $2 and so on. Returns times as text and ids as numbers. */
+  /** Runs one SQL statement. The values replace $1, $2 and so on. Returns times as text and ids as numbers. */
   query<Row>(sql: string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
 export interface JobOptions {
-  /** The earliest time; by default at once. */
+  /** The earliest time to run the job. By default it runs immediately. */
   readonly runAt?: Date;
-  /** A new job replaces one that waits under the same key. */
+  /** A key of the job. A new job replaces a waiting job with the same key. */
   readonly key?: string;
 }
 
 /**
- * Operations on a board on behalf of a member, with the rules and results of the Agent API. Frozen boards, closed ideas
- * and approval apply to extensions too. Webhooks, chats and people are notified. A refusal is a DomainError with the
- * key of the Agent API.
+ * Operations on a board on behalf of a member, with the rules and results of the Agent API. The rules for frozen
+ * boards, closed ideas and approval apply to extensions too. Changes notify webhooks, chats and people. A failed
+ * operation throws a DomainError with the error key of the Agent API.
  */
 export interface ExtensionOperations extends ExtensionQueries {
   createIdea(by: ActingUser, idea: { title: string; body: string }): Promise<z.output<typeof Idea>>;
-  /** Undefined if the board has no such idea, or the idea awaits approval and the member is not a moderator. */
+  /**
+   * Returns undefined if the board has no such idea. Also returns undefined if the idea is pending approval and the
+   * member is not a moderator.
+   */
   readIdea(by: ActingUser, ideaId: number): Promise<z.output<typeof Idea> | undefined>;
   commentOnIdea(by: ActingUser, ideaId: number, body: string): Promise<z.output<typeof Comment>>;
-  /** Only for moderators. */
+  /** Sets the status of an idea. The member must be a moderator. */
   setIdeaStatus(by: ActingUser, ideaId: number, status: string): Promise<z.output<typeof Idea>>;
   castVote(by: ActingUser, ideaId: number, value: VoteValue): Promise<Tally>;
-  /** Adds a job for one of the extension's tasks. The payload is stored as JSON. */
+  /** Adds a job that runs one of the extension's tasks. The payload is stored as JSON. */
   addJob(task: string, payload?: unknown, options?: JobOptions): Promise<void>;
 }
 
@@ -53,7 +56,7 @@ interface ExtensionOperation extends WriteOperation {
   readonly actor: ExtensionActor;
 }
 
-/** Builds the operations of an extension in one transaction. */
+/** Builds the operations that an extension can run in one transaction. */
 export function operationsIn(transaction: Transaction, extension: string, clock: Clock): ExtensionOperations {
   const operate = async <T>(by: ActingUser, work: (op: ExtensionOperation) => Promise<T>) => {
     const actor = await findActor(transaction, by);
@@ -95,7 +98,10 @@ export function operationsIn(transaction: Transaction, extension: string, clock:
   };
 }
 
-/** Runs statements as plain text. They are not prepared, because the names of prepared statements could collide. */
+/**
+ * Runs SQL text from an extension. The statements are not prepared, because the names of prepared statements could
+ * collide.
+ */
 export function queriesOn(queryable: Queryable): ExtensionQueries {
   return { query: (text, values = []) => queryable.query(queryOfText(text, values.length), values) };
 }
@@ -107,13 +113,13 @@ function valid<Schema extends z.ZodType>(schema: Schema, input: unknown): z.outp
   throw new DomainError('validation_failed', issuesIn('body', error));
 }
 
-/** A member of an account, and a board. */
+/** The board to act on, and the member who acts on it. */
 export interface ActingUser {
-  /** The account's slug. */
+  /** The slug of the account. */
   readonly account: string;
-  /** The board's slug. */
+  /** The slug of the board. */
   readonly board: string;
-  /** The member's address, in any spelling. */
+  /** The e-mail address of the member, in any spelling that means the same address. */
   readonly user: string;
 }
 
@@ -121,7 +127,7 @@ interface ExtensionActor extends Actor {
   readonly isBlocked: boolean;
 }
 
-/** Looks up the account by its slug, so it takes the id of the account from the row. */
+/** The statement has no filter on the account id, because it looks the account up by its slug. */
 const selectActor = query(
   'select_acting_user',
   (db, $: Arguments<{ account: string; board: string; address: string }>) =>
@@ -145,10 +151,10 @@ const selectActor = query(
       .where('u.canonical_email', '=', $.address),
 );
 
-/** Finds the member with their current role and their voter. */
+/** Finds the member who acts, with their current role and their voter. */
 async function findActor(queryable: Queryable, { account, board, user }: ActingUser): Promise<ExtensionActor> {
   const [row] = await queryable.query(selectActor, { account, board, address: canonicalAddress(user) });
-  // Not a DomainError: the cause is the configuration of the extension, not a request.
+  // This is not a DomainError, because the cause is the configuration of the extension and not a request.
   if (!row) throw new Error(`The account ${account} has no board ${board}, or no such member to act on it`);
   return {
     accountId: row.account_id,
@@ -171,7 +177,7 @@ const insertVoter = query('insert_voter_of_user', (db, $: Arguments<{ accountId:
     .returning('id'),
 );
 
-/** Finds or creates the voter of a person. The first vote creates it. */
+/** Returns the voter of a user. The user's first vote creates the voter. */
 async function requireVoter(queryable: Queryable, actor: Actor): Promise<number> {
   if (actor.voterId !== noVoter) return actor.voterId;
   const [voter] = await queryable.query(insertVoter, { accountId: actor.accountId, userId: actor.userId });

@@ -7,13 +7,17 @@ import { buildContext } from './context.ts';
 import type { Extension } from './extension.ts';
 import { ExtensionError, reasonOf } from './extension-error.ts';
 
-/** Shorter than the timeout of Fastify's plugins, because its message would not name the extension. */
+/**
+ * The time limit of register(). It is shorter than Fastify's timeout for plugins, because Fastify's message would not
+ * name the extension.
+ */
 const registrationTimeoutMs = 8_000;
 
 /**
- * Registers the routes of each extension under /ext/<name>. They have the rate limit by address, the request id, the
- * log and the error format of the Agent API, but not its authentication, document or schemas. Changes of an extension
- * to its part of the server, such as a body parser, stay there. Call this function before refuseOtherMethods.
+ * Registers the routes of each extension under /ext/<name>. These routes have the rate limit of the IP address, the
+ * request id, the log and the error format of the Agent API. They do not have its authentication, its OpenAPI document
+ * or its schemas. An extension can change only its own part of the server, for example the body parser. Call this
+ * function before refuseOtherMethods.
  */
 export async function serveExtensions(
   app: FastifyInstance,
@@ -45,7 +49,7 @@ function routesOf(extension: Extension, server: ServerDependencies) {
   };
 }
 
-/** Translates a mismatch with a route's Fastify schema to the validation error of the Agent API. */
+/** Converts Fastify's validation error for the schema of a route to the validation error of the Agent API. */
 function translate(error: FastifyError): unknown {
   if (error.code !== 'FST_ERR_VALIDATION' || !error.validation) return error;
   const { validation, validationContext = 'body' } = error;

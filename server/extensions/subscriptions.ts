@@ -3,12 +3,15 @@ import type { Queryable } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { integer, sql } from '../database/sql.ts';
 
-/** Returns the name of an extension's own task, or of a key of its jobs, in the queue. */
+/** Returns the name that an extension's task has in the job queue. The keys of its jobs get the same prefix. */
 export function taskIdentifier(extension: string, task: string): string {
   return `ext:${extension}:${task}`;
 }
 
-/** Returns the name of the task for an extension's events. record_event() in the database adds jobs with this name. */
+/**
+ * Returns the name of the task that handles the events of an extension. The database function record_event() adds jobs
+ * with this name.
+ */
 export function eventIdentifier(extension: string): string {
   return `extension_event:${extension}`;
 }
@@ -40,8 +43,8 @@ const renew = query(
 );
 
 /**
- * Subscribes extensions to the events that they handle, from the next event on. Every process does this when it starts,
- * and a worker each hour. Subscriptions that nobody renews end, see clearLeftSubscriptions.
+ * Subscribes extensions to the events that they handle, starting with the next event. Every process does this at its
+ * start, and a worker does it each hour. Subscriptions that no process renews are deleted: see clearLeftSubscriptions.
  */
 export async function renewSubscriptions(
   database: Queryable,
@@ -53,9 +56,15 @@ export async function renewSubscriptions(
   }
 }
 
-/** A version without the extension can be tried and rolled back within this time, without missed events. */
+/**
+ * How long a subscription stays without renewal. Within this time, an operator can deploy a version without the
+ * extension and roll back without missed events.
+ */
 const keptHours = 24;
-/** A job is retried for about four days. After a week it has used all its tries, or no worker knows its task. */
+/**
+ * Waiting jobs that are older than this are deleted. A job is retried for about four days. After a week it has used all
+ * its tries, or no worker knows its task.
+ */
 const overdueDays = 7;
 const batchSize = 1_000;
 
@@ -80,7 +89,7 @@ const deleteOverdueJobs = sql(
   { isPrepared: false },
 );
 
-/** Deletes the subscriptions and waiting jobs of extensions that are no longer in EXTENSIONS. */
+/** Deletes the subscriptions and the waiting jobs of extensions that are no longer in the setting EXTENSIONS. */
 export async function clearLeftSubscriptions(queue: Queryable, stopping: AbortSignal): Promise<void> {
   await queue.query(deleteLeft, {});
   while (!stopping.aborted) {

@@ -9,7 +9,7 @@ import {
 } from '../observability/audit-entries.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
 
-/** An audit entry that a worker is to write. */
+/** An audit entry that waits in a job until a worker writes it. */
 interface AuditEntry {
   event: AuditEntryName;
   fields: AuditEntries[AuditEntryName];
@@ -17,8 +17,9 @@ interface AuditEntry {
 }
 
 /**
- * Collects the audit entries of a process without an audit log, such as a command: it may run on another machine than
- * the server, or as another user. It stores its entries as jobs in the transaction of its change. A worker writes them.
+ * Collects the audit entries of a process without an audit log, such as a command. A command may run on another machine
+ * than the server, or as another system user. It stores its audit entries as jobs in the transaction of its change. A
+ * worker then writes them to the audit log.
  */
 export function collectAuditEntries(actor: AuditActor, now: Date) {
   const entries: AuditEntry[] = [];
@@ -29,19 +30,20 @@ export function collectAuditEntries(actor: AuditActor, now: Date) {
   };
   return {
     trail,
-    /** Adds a job for each entry. */
+    /** Adds a job for each collected entry. */
     async leave(db: Queryable) {
-      // One queue keeps the order of the entries.
+      // All entries use one named queue, which keeps their order.
       for (const one of entries) await addJob(db, { task: 'record_audit_event', payload: one, queueName: 'audit' });
     },
   };
 }
 
-/** Builds the task that writes an audit entry. After a crash of the worker an entry may be written twice. */
+/** Builds the task that writes an audit entry. If the worker crashes, an entry may be written twice. */
 export function recordAuditEntries(audit: AuditLog) {
   return async (payload: unknown) => {
     const { event, fields, at } = payload as AuditEntry;
-    // The event of a newer version waits for a worker that knows it.
+    // A newer version of the server may have added an entry that this version does not know. Its job fails until a
+    // worker of the newer version takes it.
     if (!Object.hasOwn(auditEntries, event)) throw new Error(`There is no audit entry ${event}`);
     audit.record(event, fields, new Date(at));
   };

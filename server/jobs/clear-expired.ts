@@ -3,7 +3,10 @@ import type { Queryable } from '../database/database.ts';
 import { type Query, query } from '../database/query.ts';
 import { primaryKeyOf } from '../database/tables.ts';
 
-/** The tables with a column expires_at: counters, stored answers, sessions, links and OAuth records. */
+/**
+ * The tables with a column expires_at. They hold rate limit counters, stored answers, sessions, links and OAuth
+ * records.
+ */
 export const expiringTables = [
   'rate_limits',
   'idempotency_keys',
@@ -15,7 +18,10 @@ export const expiringTables = [
 
 const expiredBatchSize = 5_000;
 
-/** A periodic scan over all accounts. It skips rows that requests have locked, so that neither waits for the other. */
+/**
+ * Deletes the expired rows of all accounts. Skips rows that requests have locked, so that neither side waits for the
+ * other.
+ */
 const deleteExpired = expiringTables.map(table => {
   const key = primaryKeyOf(table);
   const keyOf = (alias: string) => sql.join(key.map(column => sql.ref(`${alias}.${column}`)));
@@ -47,12 +53,15 @@ const deleteExpired = expiringTables.map(table => {
   );
 });
 
-/** How long events are kept. */
+/** How many days events are kept. */
 const keptDays = 30;
-/** A smaller batch, because each event takes its deliveries and notifications with it. */
+/**
+ * The batch size for events. It is smaller than other batches, because each event is deleted with its deliveries and
+ * notifications.
+ */
 const eventBatchSize = 1_000;
 
-/** An event with a pending delivery stays until the delivery ends. A periodic scan over all accounts. */
+/** Deletes the old events of all accounts. An event with a pending delivery stays until the delivery ends. */
 const deleteOldEvents = query(
   'delete_old_events',
   db =>
@@ -89,7 +98,7 @@ const deleteOldEvents = query(
   { isPrepared: false },
 );
 
-/** Deletes expired rows. */
+/** Deletes the expired rows of all tables. */
 export async function clearExpired(queue: Queryable, stopping: AbortSignal): Promise<void> {
   for (const deletion of deleteExpired) await deleteInBatches(queue, deletion, expiredBatchSize, stopping);
 }

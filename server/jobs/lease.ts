@@ -7,22 +7,23 @@ import { array, boolean, sql, text } from '../database/sql.ts';
 import type { WorkerLocks } from '../delivery/dependencies.ts';
 
 /**
- * The advisory locks of a worker process, in their own session. When the process dies, PostgreSQL releases them at
- * once. Then other processes take over its jobs. graphile-worker alone would wait four hours.
+ * The advisory locks of a worker process. The locks belong to a separate database session. If the process dies,
+ * PostgreSQL releases them at once, and other processes take over its jobs. graphile-worker by itself would take them
+ * over only after four hours.
  */
 export interface Lease extends WorkerLocks {
-  /** Shows other processes that the owner of this pool's jobs is alive. */
+  /** Takes the lock that shows other processes that the owner of this pool's jobs is alive. */
   holdPool(poolId: string): Promise<void>;
-  /** Frees the jobs of dead processes. Returns the ids of their pools. */
+  /** Unlocks the jobs of dead processes, so that others can run them. Returns the ids of the dead processes' pools. */
   recoverJobs(): Promise<string[]>;
-  /** Resolves when the session ends before it is released. Then the locks are gone. */
+  /** Resolves if the database session ends before the lease is released. Then its locks are gone. */
   readonly lost: Promise<Error>;
   release(): Promise<void>;
 }
 
 /**
- * A machine may disappear without closing its connections. PostgreSQL ends its session after about 11 silent seconds.
- * These settings have no effect on a Unix socket.
+ * The settings of the session. A machine may disappear without closing its connections. With these settings, PostgreSQL
+ * ends the session of such a machine after about 11 seconds. The keepalives have no effect on a Unix socket.
  */
 const keepAlive = `set tcp_keepalives_idle = 5; set tcp_keepalives_interval = 2; set tcp_keepalives_count = 3;
   set idle_session_timeout = 0; set synchronous_commit = off`;
@@ -48,7 +49,10 @@ const unlockAll = sql(
   `select pg_advisory_unlock(${hashOf('key')}) as was_locked from unnest($keys::text[]) as k(key)`,
 );
 
-/** Notifies all processes of the freed jobs. The locks that it tries end with the statement. */
+/**
+ * Unlocks the jobs of dead processes and tells all processes about them. The locks that this statement tries are
+ * released when it ends.
+ */
 const recover = sql(
   'recover_jobs',
   { arguments: { pools: array(text()) }, row: { locked_by: text() } },
@@ -76,7 +80,7 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
     });
   });
   let last: Promise<unknown> = Promise.resolve();
-  /** Runs one statement at a time: the session cannot run more. */
+  /** Runs one statement after the other, because a session can run only one at a time. */
   const run = <Values, Row>(statement: Query<Values, Row>, values: NoInfer<Values>): Promise<Row[]> => {
     const rows = last.then(() => runOn(client, statement, values));
     last = rows.catch(() => {});
@@ -85,7 +89,7 @@ export async function takeLease(connection: pg.ClientConfig): Promise<Lease> {
   try {
     await client.connect();
     await client.query(keepAlive);
-    // A standby does not share its locks with the primary.
+    // Refuses a standby of PostgreSQL, because its locks are not visible on the primary.
     const [session] = await run(selectIsReadOnly, {});
     if (session?.is_read_only) throw new Error('PostgreSQL is read-only, perhaps a standby');
   } catch (error) {

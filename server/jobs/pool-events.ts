@@ -15,12 +15,12 @@ export function countJobs(events: WorkerEvents, metrics: Metrics) {
   });
 }
 
-/** Writes the messages of graphile-worker to the server's log. Successes are logged at the level debug. */
+/** Writes the messages of graphile-worker to the log of the server. Completed jobs are logged at the level debug. */
 export function logJobs(logger: Logger): GraphileLogger {
   return new GraphileLogger(() => (level, message, meta) => {
     const { failure, job, error } = (meta ?? {}) as { failure?: boolean; job?: Job; error?: unknown };
     if (failure && job) {
-      // Drops the message: it repeats the error's message, and PostgreSQL may quote a value there.
+      // Omits graphile-worker's message. It repeats the message of the error, where PostgreSQL may quote a value.
       const { id, task_identifier: task, attempts: attempt } = job;
       logger.error({ err: error, task, jobId: id, attempt }, 'a job failed');
       return;
@@ -30,12 +30,15 @@ export function logJobs(logger: Logger): GraphileLogger {
   });
 }
 
-/** After the first delay PostgreSQL has usually recorded the end of a job. The second is for a busy PostgreSQL. */
+/**
+ * The delays before looking for the next job. PostgreSQL has usually recorded the end of a job after the first. The
+ * second is for a busy PostgreSQL.
+ */
 const queueDelaysMs = [5, 50];
 
 /**
- * Looks for the next job of a named queue when one of its jobs has ended. graphile-worker does not announce a free
- * queue and would find the job seconds later.
+ * Looks for the next job of a named queue when a job of the queue has ended. graphile-worker does not announce that the
+ * queue is free, and would find the next job seconds later.
  */
 export function followQueues(events: WorkerEvents) {
   let pool: WorkerPool | undefined;

@@ -1,23 +1,28 @@
 import type { TaskList } from 'graphile-worker';
 import { chatQueuesOfAccount } from '../delivery/chat/chat-queues.ts';
 
-/** Jobs that share slots. They never wait for the slots of another pool. */
+/** Tasks whose jobs share slots. They never wait for the slots of another pool. */
 export interface JobPool {
   taskList: TaskList;
-  /** The slots of the pool: a process runs this many of its jobs at once. */
+  /** The number of slots: how many jobs of the pool one process runs at the same time. */
   concurrency: number;
   hasCron: boolean;
 }
 
-/** One account takes at most half of the slots for chats and for webhooks. */
+/**
+ * How many accounts can use their maximum of slots at the same time. So one account takes at most half the slots for
+ * chats and half the slots for webhooks.
+ */
 const accountsAtOnce = 2;
 
-/** The slots for webhooks. One account may take `concurrency` of them. No other pool is larger. */
+/**
+ * Returns the number of slots for webhooks. One account may take `concurrency` of them. No other pool has more slots.
+ */
 export const webhookSlots = (concurrency: number) => accountsAtOnce * concurrency;
 
 /**
- * Gives webhooks and chats their own pools, which hanging receivers of customers may fill. Mail, cron and everything
- * else run in the first pool, which no receiver can fill.
+ * Builds a separate pool for webhooks and one for chats, because slow receivers of customers may take all slots of a
+ * pool. Mail, cron and all other tasks run in the first pool, where no receiver can take slots.
  */
 export function buildPools(tasks: TaskList, concurrency: number): JobPool[] {
   const { deliver_webhooks, post_to_chat, ...others } = tasks;

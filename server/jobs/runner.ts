@@ -18,7 +18,7 @@ import { patienceOf, queryOn, WorkerConnections } from './worker-connections.ts'
 export interface Runner {
   /** Resolves when the runner has stopped. Rejects if it failed. */
   readonly ended: Promise<void>;
-  /** Lets running jobs finish if PostgreSQL is available, and then resolves. */
+  /** Lets running jobs finish if PostgreSQL is available. Resolves when the runner has stopped. */
   stop(): Promise<void>;
 }
 
@@ -31,22 +31,24 @@ export interface RunnerOptions extends Omit<ServerDependencies, 'passwords'> {
 }
 
 export interface RunnerTiming {
-  /** The interval of looking for jobs that were not announced. */
+  /** How often the runner looks for jobs that PostgreSQL did not announce. */
   pollIntervalMs: number;
-  /** The interval of looking for jobs of dead processes. */
+  /** How often the runner looks for jobs of dead processes. */
   recoveryIntervalMs: number;
-  /** How long a stop waits for jobs before it aborts them. Another process repeats them. */
+  /** How long a stop waits for running jobs before it aborts them. Another process runs aborted jobs again. */
   stopPatienceMs: number;
-  /** How long an aborted job may take to record its progress. Then its connections are closed. */
+  /**
+   * How long an aborted job may take to record its progress. After this time the runner closes the job's connections.
+   */
   settlingMs: number;
 }
 
-/** Prefetched jobs that have not started after this time return to the queue. */
+/** How long a prefetched job may wait in the process. After this time it returns to the queue. */
 const prefetchMs = 1_000;
 
 /**
- * Starts the pools that run jobs, with their own connections and a lease. When the lease is lost, other processes take
- * over the jobs. So the runner closes its connections at once, because its later results must not count. The next
+ * Starts the pools that run jobs, with connections and a lease of their own. If the lease is lost, other processes take
+ * over the jobs. So this runner closes its connections at once, because its later results must not be stored. The next
  * runner opens new connections.
  */
 export async function startRunner({ url, appKey, timing, ...deps }: RunnerOptions): Promise<Runner> {
@@ -68,8 +70,8 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   const cutOff = Promise.withResolvers<never>();
   cutOff.promise.catch(() => {});
   let cutOffTimer: NodeJS.Timeout | undefined;
-  // A pool may never end: because of a job that ignores its signal, or in graphile-worker 0.18 after it failed to
-  // record a batch of finished jobs (https://github.com/graphile/worker/issues/636).
+  // Some pools would never end by themselves. A job may ignore its abort signal, or graphile-worker 0.18 may have
+  // failed to record a batch of finished jobs (https://github.com/graphile/worker/issues/636).
   const finish = (reason: string) => {
     cutOffTimer ??= setTimeout(
       () => cutOff.reject(new Error(`the worker took too long to end: ${reason}`)),
@@ -82,7 +84,7 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   try {
     for (const pool of buildPools(tasks, config.WORKER_CONCURRENCY)) {
       const runner = await startPool(pool);
-      // The pool may fail while the next one starts.
+      // The pool may fail while the next pool starts. Its rejection is handled later.
       runner.promise.catch(() => {});
       running.push(runner);
     }
@@ -109,14 +111,15 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
       clearTimeout(cutOffTimer);
       return lease.release();
     });
-  // A rejection before anybody awaits `ended` must not end the process.
+  // `ended` may reject before other code awaits it. This must not end the process.
   ended.catch(() => {});
   const over = new AbortController();
   ended.finally(() => over.abort()).catch(() => {});
   void recoverJobs(over.signal);
-  // Jobs may be locked whose rows never arrived. They stay locked until another runner replaces this one.
+  // PostgreSQL may have locked jobs for this process in an answer that was lost. Those jobs stay locked until another
+  // runner replaces this one.
   connections.once('answer lost', () => finish('an answer of PostgreSQL was lost'));
-  // Readiness must not wait for the next full minute.
+  // Adds the first heartbeat now, so that readiness does not wait for the next full minute.
   await running[0]?.addJob('heartbeat', {}, { jobKey: 'heartbeat at start' }).catch(error => {
     logger.warn({ err: error }, 'could not add the job of the first heartbeat');
   });
@@ -128,7 +131,10 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
     },
   };
 
-  /** Periodically frees the jobs of dead processes, and wakes the lanes that waited in their memory. */
+  /**
+   * Unlocks the jobs of dead processes at intervals, and wakes the webhook lanes that waited in the memory of those
+   * processes.
+   */
   async function recoverJobs(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -147,18 +153,18 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
 
   function startPool({ taskList, concurrency, hasCron }: JobPool): Promise<GraphileRunner> {
     const events: WorkerEvents = new EventEmitter();
-    // Fetches no job before other processes can see its owner.
+    // The pool fetches no job until other processes can see that its owner is alive.
     events.once('pool:create', ({ workerPool }) => connections.waitFor(lease.holdPool(workerPool.id)));
     followQueues(events);
     if (deps.metrics) countJobs(events, deps.metrics);
-    // Reports only a job that has used all its tries.
+    // This event comes only when a job has used all its tries. So a failure that a retry can fix is not reported.
     events.on('job:failed', ({ job, error }) => deps.reporter.report(error, { task: job.task_identifier }));
     return run({
       pgPool: connections,
       events,
       taskList,
       ...(hasCron ? { crontab: buildCrontab(deps.extensions) } : { parsedCronItems: [] }),
-      // The server handles signals itself.
+      // The server handles signals, not graphile-worker.
       noHandleSignals: true,
       logger: logJobs(logger),
       preset: {
@@ -166,7 +172,7 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
           concurrentJobs: concurrency,
           pollInterval: timing.pollIntervalMs,
           gracefulShutdownAbortTimeout: timing.stopPatienceMs,
-          // Fetches, completes and fails jobs in batches.
+          // These options let graphile-worker fetch, complete and fail jobs in batches.
           localQueue: { size: concurrency, ttl: prefetchMs },
           completeJobBatchDelay: 0,
           failJobBatchDelay: 0,

@@ -23,10 +23,10 @@ const recordHeartbeat = query('record_heartbeat', db =>
     ),
 );
 
-/** Builds the tasks of the worker. Each can run again, because a crash may repeat it. */
+/** Builds the tasks of the worker. Each task must be safe to run twice, because a job runs again after a crash. */
 export function buildTasks(deps: TaskDependencies): TaskList {
   return {
-    /** Shows the readiness probe that the cron runs. */
+    /** Records the time, so that the readiness probe can see that cron is running. */
     heartbeat: async () => {
       await deps.queue.query(recordHeartbeat, {});
     },
@@ -53,7 +53,7 @@ const coreCrontab = `
 17 * * * * clear_old_events ?max=1
 `;
 
-/** Returns the times of the periodic tasks, in UTC. */
+/** Returns the crontab of the periodic tasks, in UTC. */
 export function buildCrontab(extensions: readonly Extension[]): string {
   return `${coreCrontab}${extensionCrontab(extensions)}`;
 }

@@ -13,7 +13,8 @@ type ConnectionConfig = Pick<
 >;
 
 /**
- * Applies the timeouts of the server's other connections. PostgreSQL may stop answering without closing a connection.
+ * Returns the timeouts that the server's other connections also have. Without them a job could wait forever, because
+ * PostgreSQL may stop answering without closing a connection.
  */
 export function patienceOf(
   config: Pick<Config, 'DATABASE_CONNECT_TIMEOUT_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS'>,
@@ -26,16 +27,18 @@ export function patienceOf(
   };
 }
 
-/** How long the pool waits for connections to be returned at its end. */
+/** How long the pool waits at its end until all connections are returned. */
 const farewellMs = 1_000;
 
 /**
- * For work beside jobs, such as listening in each pool. Connections are opened on demand, and few are in use at once.
+ * The number of connections for work that is not a job, such as listening for new jobs in each pool. Connections are
+ * opened on demand, and few are in use at the same time.
  */
 const spareConnections = 6;
 
 /**
- * The connections of a runner. Emits 'answer lost' when a connection broke during a statement that may have succeeded.
+ * The connections of a runner. Emits 'answer lost' if a connection broke during a statement, because the statement may
+ * have succeeded.
  */
 export class WorkerConnections extends pg.Pool {
   #gate: Promise<void> | undefined;
@@ -48,7 +51,8 @@ export class WorkerConnections extends pg.Pool {
       Client: FailFastClient,
       max: webhookSlots(config.WORKER_CONCURRENCY) + spareConnections,
       ...patienceOf(config),
-      // A job whose end was lost runs again; see TaskDependencies.
+      // With asynchronous commits, a crash of PostgreSQL may lose the end of a job. Then the job runs again: see
+      // TaskDependencies.
       onConnect: async client => {
         await client.query('set synchronous_commit = off');
       },
@@ -63,7 +67,7 @@ export class WorkerConnections extends pg.Pool {
     });
   }
 
-  /** Hands out no connection until the gate resolves. If the gate rejects, connecting fails. */
+  /** Makes connect() wait until the gate resolves. If the gate rejects, connect() fails. */
   waitFor(gate: Promise<void>) {
     this.#gate = gate;
     const open = () => {
@@ -75,8 +79,9 @@ export class WorkerConnections extends pg.Pool {
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads connect in ways that no single signature can state.
   override connect(...args: any[]): any {
     const [callback] = args as [ConnectCallback?];
-    // If its listening connection breaks during a stop, graphile-worker releases it twice, and the pool throws an error
-    // that nobody catches. A pool that has ended returns no client to release.
+    // Lets a connection be released only once. If its listening connection breaks during a stop, graphile-worker
+    // releases it twice, and the pool throws an error that nothing catches. A pool that has ended returns no client to
+    // release.
     const take: ConnectCallback | undefined =
       callback && ((error, client, release) => callback(error, client, once(release ?? (() => {}))));
     if (!this.#gate) return take ? super.connect(take) : super.connect();
@@ -88,13 +93,16 @@ export class WorkerConnections extends pg.Pool {
     );
   }
 
-  /** Closes all connections at once, even those in use, and opens no new ones. */
+  /** Closes all connections immediately, including those in use, and opens no new ones. */
   cut() {
     for (const client of this.#clients) client.cut();
     if (!this.ending) this.end().catch(() => {});
   }
 
-  /** Closes each connection when it is returned, and those that are not returned soon. */
+  /**
+   * Closes each connection when it is returned to the pool. After a short time, closes the connections that were not
+   * returned.
+   */
   async close(): Promise<void> {
     const over = new AbortController();
     await Promise.race([this.end(), delay(farewellMs, undefined, over).catch(() => {})]);

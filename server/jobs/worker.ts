@@ -6,15 +6,15 @@ import { buildOutgoingRequests, type OutgoingRequests } from '../outgoing/outgoi
 import { type Runner, type RunnerTiming, startRunner } from './runner.ts';
 
 export interface Worker {
-  /** Lets running jobs finish, and then resolves. */
+  /** Lets running jobs finish. Resolves when the worker has stopped. */
   stop(): Promise<void>;
 }
 
 export interface WorkerOptions extends Omit<ServerDependencies, 'passwords'> {
   url: string;
-  /** By default with an address guard from the settings. */
+  /** Sends the outgoing requests. By default it has an address guard from the settings. */
   requests?: OutgoingRequests;
-  /** For tests. */
+  /** Other intervals and timeouts, for tests. */
   timing?: Partial<WorkerTiming>;
 }
 
@@ -32,8 +32,9 @@ const defaultTiming: WorkerTiming = {
 };
 
 /**
- * Starts the worker of jobs and cron. Any number of processes share the work. When PostgreSQL becomes unavailable, the
- * runner fails. The worker restarts it every second until it succeeds or the worker is stopped.
+ * Starts the worker, which runs jobs and cron. Any number of processes can share the work. If PostgreSQL becomes
+ * unavailable, the runner fails. The worker then starts a new runner every second until one succeeds or the worker is
+ * stopped.
  */
 export async function startWorker({ requests, timing: given, ...server }: WorkerOptions): Promise<Worker> {
   const { config, logger } = server;
@@ -60,7 +61,7 @@ export async function startWorker({ requests, timing: given, ...server }: Worker
     while (!stopping.signal.aborted) {
       try {
         runner ??= await start();
-        // The worker may have been stopped while the runner started.
+        // The worker was possibly stopped while the runner was starting.
         if (stopping.signal.aborted) await runner.stop();
         await runner.ended;
       } catch (error) {

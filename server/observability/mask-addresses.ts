@@ -82,8 +82,8 @@ function describe(local: string, domain: string, hash: HashText): string {
 }
 
 /**
- * Returns the first character if it is a letter or a digit. A reader could mistake punctuation for a part of the
- * surrounding text.
+ * Returns the first character if it is a letter, a digit or an underscore. A reader could mistake other characters for
+ * a part of the surrounding text.
  */
 function firstOf(text: string): string {
   return /^"?([\p{L}\p{N}_])/u.exec(text)?.[1] ?? '*';

@@ -3,24 +3,27 @@ import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';
 
-/** Allows outgoing requests only to the public internet and to addresses that a setting allows. */
+/** Allows outgoing requests only to public internet addresses and to addresses that a setting allows. */
 export interface AddressGuard {
   isAllowed(address: string): boolean;
-  /** For Node's sockets: resolves a name to allowed addresses only. */
+  /** The lookup function for Node's sockets. It resolves a host name to allowed addresses only. */
   lookup: LookupFunction;
 }
 
-/** Has the signature of dns.lookup with `all`. */
+/** Resolves a host name to all its addresses, like dns.lookup with the option `all`. */
 export type ResolveName = (
   hostname: string,
   options: { all: true; family?: number; hints?: number },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** The code of an error for a forbidden address. */
+/** The error code for a request to a forbidden address. */
 export const forbiddenAddress = 'ERR_FORBIDDEN_ADDRESS';
 
-/** A socket connects only to an address that its own lookup returned, so DNS rebinding cannot evade the check. */
+/**
+ * Builds the guard. A socket connects only to an address that the guard's own lookup returned, so DNS rebinding cannot
+ * avoid the check.
+ */
 export function buildAddressGuard(
   allowed: Config['WEBHOOK_ALLOWED_CIDRS'],
   resolve: ResolveName = systemLookup,
@@ -45,14 +48,20 @@ export function buildAddressGuard(
   };
 }
 
-/** Whether the host of a URL is a forbidden address. A socket does not look up an address, and checks names itself. */
+/**
+ * Whether the host of a URL is a forbidden IP address. Sockets check names at the lookup, but make no lookup for an IP
+ * address.
+ */
 export function isForbiddenHost(guard: AddressGuard, hostname: string): boolean {
-  // localhost is always a loopback address (RFC 6761, section 6.3), and people often enter it.
+  // People often enter localhost. It is checked here, because it is always a loopback address (RFC 6761, section 6.3).
   const addresses = hostname === 'localhost' ? ['127.0.0.1', '::1'] : [hostname.replace(/^\[(.*)\]$/, '$1')];
   return addresses.every(address => isIP(address) !== 0 && !guard.isAllowed(address));
 }
 
-/** Returns the reason why the server cannot send to a URL; undefined if it can. Looks up no names. */
+/**
+ * Returns the reason why the server cannot send requests to a URL. Returns undefined if it can. Does not look up host
+ * names.
+ */
 export function problemOfUrl(text: string, guard?: AddressGuard): string | undefined {
   const url = URL.parse(text);
   if (!url) return 'is not a URL';
@@ -66,12 +75,12 @@ function familyOf(family: unknown): number {
   return family === 'IPv4' ? 4 : family === 'IPv6' ? 6 : typeof family === 'number' ? family : 0;
 }
 
-/** The public part of IPv6. The rest is reserved, or another notation for other addresses. */
+/** The public addresses of IPv6. All other IPv6 addresses are reserved, or another notation for other addresses. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /**
- * Azure serves its virtual machines at this public address. Other clouds serve metadata at addresses that are not
- * public, such as 169.254.169.254.
+ * The public address of Azure's service for its virtual machines. It is forbidden because it serves metadata. Other
+ * clouds serve metadata at private addresses such as 169.254.169.254.
  */
 const azurePlatform = '168.63.129.16';
 
@@ -84,7 +93,7 @@ function isPublic(address: string): boolean {
 
 function isListed(address: string, cidrs: Config['WEBHOOK_ALLOWED_CIDRS']): boolean {
   if (!ipaddr.isValid(address)) return false;
-  // An IPv4-mapped IPv6 address reaches the IPv4 address, so the CIDRs of IPv4 apply.
+  // Converts an IPv4-mapped IPv6 address to the IPv4 address that it reaches, so that the CIDRs of IPv4 apply.
   const parsed = ipaddr.process(address);
   return cidrs.some(cidr => cidr[0].kind() === parsed.kind() && parsed.match(cidr));
 }

@@ -9,16 +9,17 @@ import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { type AddressGuard, forbiddenAddress, isForbiddenHost, problemOfUrl } from './address-guard.ts';
 
 /**
- * Sends requests to addresses that customers chose: webhooks, incoming webhooks of chats, documents of OAuth clients.
+ * Sends requests to URLs that customers chose: webhooks, incoming webhooks of chats, and metadata documents of OAuth
+ * clients.
  */
 export interface OutgoingRequests {
   /**
-   * Resolves to the answer with any status. Does not follow redirects. Rejects with an OutgoingRequestError if the
-   * answer is not complete in time.
+   * Resolves to the answer, even if its status is an error. Does not follow redirects. Rejects with an
+   * OutgoingRequestError if the complete answer does not arrive in time.
    */
   post(url: string, request: OutgoingPost): Promise<OutgoingAnswer>;
   get(url: string, request: OutgoingRequest): Promise<OutgoingAnswer>;
-  /** A receiver that takes longer is slow: the server sends it one request at a time. */
+  /** The time limit for a quick answer. If a receiver takes longer, the server sends it only one request at a time. */
   readonly quickMs: number;
   /** Closes the idle connections. */
   close(): void;
@@ -35,7 +36,7 @@ interface OutgoingPost extends OutgoingRequest {
 
 export interface OutgoingAnswer {
   status: number;
-  /** The seconds or date of a Retry-After header. */
+  /** The value of the Retry-After header: seconds or a date. */
   retryAfter: string | undefined;
   headers: IncomingHttpHeaders;
   /** The first 64 KiB of the body. */
@@ -43,7 +44,7 @@ export interface OutgoingAnswer {
 }
 
 /**
- * There was no answer. The person who set the address up reads the message, which reveals nothing about this server.
+ * A request got no answer. The person who entered the URL reads the message, so it reveals nothing about this server.
  */
 export class OutgoingRequestError extends Error {
   override readonly name = 'OutgoingRequestError';
@@ -55,7 +56,7 @@ export interface OutgoingOptions {
   quickMs?: number;
 }
 
-/** From the first lookup to the last byte of the answer. */
+/** The time limit of a request, from the DNS lookup to the last byte of the answer. */
 const defaultTimeoutMs = 10_000;
 const defaultQuickMs = 1_000;
 const maxResponseBytes = 64 * 1024;
@@ -73,7 +74,8 @@ export function buildOutgoingRequests({
       method: body === undefined ? 'GET' : 'POST',
       headers: {
         'user-agent': 'Idea-Board',
-        // A compressed answer would have to be unpacked for display, and could be a zip bomb.
+        // Asks for an uncompressed answer. A compressed answer would have to be decompressed for display, and could be
+        // a zip bomb.
         'accept-encoding': 'identity',
         ...headers,
         ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
@@ -98,7 +100,7 @@ export function buildOutgoingRequests({
       const fail = (error: NodeJS.ErrnoException) => {
         clearTimeout(timer);
         if (request.signal?.aborted) return reject(request.signal.reason);
-        // The receiver closed an idle connection, most likely before it read the request.
+        // The connection was idle, and the receiver has closed it, most likely before it read the request.
         const isStale = sent.reusedSocket && error.code === 'ECONNRESET' && !hasAnswer && !timeout;
         if (isStale) return sendOnce(url, request).then(resolve, reject);
         reject(timeout ?? explain(error));
@@ -134,7 +136,9 @@ export function buildOutgoingRequests({
   };
 }
 
-/** Reads an answer to its end. At the limit it closes the connection. */
+/**
+ * Reads the body of an answer. If the body exceeds the maximum size, closes the connection and returns the part so far.
+ */
 function readBody(response: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
@@ -173,7 +177,7 @@ const explanations: Record<string, string> = {
 
 function explain(error: NodeJS.ErrnoException): OutgoingRequestError {
   if (error instanceof OutgoingRequestError) return error;
-  // A name with several addresses fails with an error for each.
+  // If a host name has several addresses, the error contains one error for each address.
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const code: unknown = first?.code;
   const known = typeof code === 'string' ? explanations[code] : undefined;

@@ -1,4 +1,4 @@
-/** Safe markup: the text of a template with escaped values. */
+/** Safe HTML markup: a template with escaped values. */
 export class Html {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class Html {
 
 export type HtmlValue = Html | string | number | false | undefined | readonly HtmlValue[];
 
-/** Escapes the values of a template, except other templates. Shows nothing for false and undefined. */
+/** Builds markup from a template. Escapes all values except markup. Shows nothing for false and undefined. */
 export function html(parts: TemplateStringsArray, ...values: HtmlValue[]): Html {
   return new Html(parts.map((part, index) => part + (index < values.length ? render(values[index]) : '')).join(''));
 }
@@ -23,7 +23,7 @@ function render(value: HtmlValue): string {
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** For text, and for attributes in single or double quotation marks. */
+/** Escapes a text for the content of an element, or for an attribute in single or double quotation marks. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, character => entities[character] ?? '');
 }

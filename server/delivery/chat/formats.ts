@@ -1,7 +1,7 @@
 import type { ChatKind } from '../../entities/chat-channel.ts';
 import type { ChatMessage, Run } from './message.ts';
 
-/** Renders a message for the incoming webhook of each kind of chat. */
+/** The functions that render a message for the incoming webhook of each kind of chat. */
 export const renderers = {
   slack: renderForSlack,
   discord: renderForDiscord,
@@ -10,8 +10,8 @@ export const renderers = {
 } satisfies Record<ChatKind, (message: ChatMessage) => unknown>;
 
 /**
- * Slack shows the text elements of rich text literally: it parses no mark-up, mention or link in them. Notifications
- * show mrkdwn, where &, < and > are escaped.
+ * Renders rich text for Slack. Slack shows its text elements literally, and finds no markup, mention or link in them.
+ * Slack's notifications show the fallback text in the format mrkdwn, so &, < and > are escaped there.
  */
 function renderForSlack({ sentence, quote }: ChatMessage) {
   return {
@@ -35,14 +35,16 @@ function renderElement({ text, isStrong, url }: Run) {
   return url === undefined ? { type: 'text', text, ...style } : { type: 'link', url, text, ...style };
 }
 
-/** A zero-width space after @ prevents mentions in workspaces that parse names. */
+/**
+ * Escapes a text for mrkdwn. A zero-width space after each @ prevents mentions in workspaces where Slack parses names.
+ */
 function escapeMrkdwn(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('@', '@\u200b');
 }
 
 /**
- * An Adaptive Card for an incoming webhook that Workflows of Microsoft Teams made. Text runs do not support Markdown. A
- * mention would need an entity, and the card has none.
+ * Renders an Adaptive Card for an incoming webhook of a workflow in Microsoft Teams. Text runs do not support Markdown.
+ * A mention would need an entity, and the card has none.
  */
 function renderForTeams({ sentence, quote, url }: ChatMessage) {
   return {
@@ -77,14 +79,14 @@ function renderTextRun({ text, isStrong, url }: Run) {
   };
 }
 
-/** Keeps a card from reading {{DATE(…)}} as a date to compute. */
+/** Separates {{, so that the card does not compute a date from a text such as {{DATE(…)}}. */
 function literal(text: string): string {
   return text.replaceAll('{{', '{\u200b{');
 }
 
 /**
- * An embed for a webhook of Discord. A mention in an embed notifies nobody, and allowed_mentions forbids all mentions.
- * The description is Markdown, where a backslash before < also prevents a mention.
+ * Renders an embed for a webhook of Discord. A mention in an embed notifies nobody, and allowed_mentions forbids all
+ * mentions. The description is Markdown, where a backslash before < also prevents a mention.
  */
 function renderForDiscord(message: ChatMessage) {
   return { embeds: [{ description: renderLines(message, escapeForDiscord) }], allowed_mentions: { parse: [] } };
@@ -95,8 +97,8 @@ function escapeForDiscord(text: string): string {
 }
 
 /**
- * Mattermost finds mentions before it parses Markdown, so a zero-width space follows each @. It also reads Slack's
- * <!channel>, <@user> and <url|text> first, so angle brackets are entities.
+ * Renders a post for Mattermost. Mattermost looks for mentions before it parses Markdown, so a zero-width space follows
+ * each @. It also replaces Slack's <!channel>, <@user> and <url|text> first, so angle brackets are written as entities.
  */
 function renderForMattermost(message: ChatMessage) {
   return { text: renderLines(message, escapeForMattermost) };
@@ -113,12 +115,18 @@ function renderLines({ sentence, quote }: ChatMessage, escapeText: (text: string
   return lines.join('\n');
 }
 
-/** Escapes the marks of emphasis, code, links, hidden text and headings in each chat's Markdown. */
+/**
+ * Escapes the characters that mark emphasis, code, links, hidden text (spoilers) and headings in the Markdown of the
+ * chats.
+ */
 function escapeInline(text: string): string {
   return text.replace(/[\\`*_~|[\]#]/g, '\\$&');
 }
 
-/** Escapes the marks of a list or a rule at the start of a line that escapeInline has escaped. */
+/**
+ * Escapes the characters that mark a list or a horizontal rule at the start of a line. The line has already passed
+ * escapeInline.
+ */
 function escapeLineStart(text: string): string {
   return text.replace(/^(\d{1,9})([.)])/, '$1\\$2').replace(/^[-+=]/, '\\$&');
 }
@@ -129,7 +137,7 @@ function renderMarkdown({ text, isStrong, url }: Run, escapeText: (text: string)
   return isStrong ? `**${escaped}**` : escaped;
 }
 
-/** Encodes the characters of a URL that would end its link or format text. */
+/** Encodes the characters of a URL that would end the link or count as formatting. */
 function escapeUrl(url: string): string {
   return new URL(url).href.replace(/[\\`*()<>|~\s]/g, character => `%${character.charCodeAt(0).toString(16)}`);
 }

@@ -1,33 +1,35 @@
 import type { EventBody } from '../../../contract/events.ts';
 import { oneLine, shortLine, truncate } from '../../text/plain-text.ts';
 
-/** A part of a message's sentence: plain, strong, or a link. The text is one line without escapes. */
+/**
+ * A part of a message's sentence, with one style: plain, strong or a link. The text is on one line and not escaped yet.
+ */
 export interface Run {
   text: string;
   isStrong?: true;
   url?: string;
 }
 
-/** An event as a chat shows it: a sentence with a link to the idea, and the beginning of a comment. */
+/** An event in the form that a chat shows: a sentence with a link to the idea, and the beginning of a comment. */
 export interface ChatMessage {
   sentence: Run[];
-  /** The comment: one line without escapes. */
+  /** The beginning of the comment, on one line and not escaped yet. */
   quote: string | undefined;
-  /** For a notification that shows no formatting, and for a button. */
+  /** The URL of the idea, for notifications that show no formatting, and for a button. */
   url: string | undefined;
 }
 
 /*
- * Limits in code points. A message with two links stays below the limit of every chat, even if each character is
- * escaped. The limits: 3,000 characters for a text of Slack, 4,096 for an embed of Discord, 4,000 for a post of an
- * older Mattermost.
+ * Maximum lengths in code points. With them, a message with two links stays below the limit of every chat, even if each
+ * character is escaped. Slack allows 3,000 characters in a text, Discord 4,096 in an embed, and an older Mattermost
+ * 4,000 in a post.
  */
 const maxNameLength = 60;
 const maxTitleLength = 120;
 const maxLabelLength = 60;
 const maxQuoteLength = 300;
 
-/** Describes an event in one sentence. `urlOf` returns the page of an idea. */
+/** Describes an event in one sentence. `urlOf` returns the URL of an idea's page. */
 export function describeEvent(body: EventBody, urlOf: (board: string, ideaId: number) => string): ChatMessage {
   const { board, idea } = body.data;
   const url = urlOf(board.slug, idea.id);
@@ -42,7 +44,7 @@ export function describeEvent(body: EventBody, urlOf: (board: string, ideaId: nu
 
   switch (body.type) {
     case 'idea.created':
-      // Names the author even if the actor is the moderator who approved the idea.
+      // The sentence names the author of the idea. The actor may be the moderator who approved it.
       return message(nameOf(idea.author.name), ' submitted ', title);
     case 'idea.status_changed':
       return message(actor, ' moved ', title, ' to ', {
@@ -63,7 +65,7 @@ export function describeEvent(body: EventBody, urlOf: (board: string, ideaId: nu
   }
 }
 
-/** The message of an operator's test of a channel. */
+/** Returns the message that is posted when a person tests a channel. */
 export function describeTest(boardName: string): ChatMessage {
   return {
     sentence: [{ text: 'Idea-Board will post here about the board ' }, nameOf(boardName)],

@@ -11,14 +11,14 @@ import { slowChatQueue } from './chat-queues.ts';
 import { describeEvent } from './message.ts';
 import { postMessage } from './post-message.ts';
 
-/** The payload of a post_to_chat job. `retries` counts the failed tries. */
+/** The payload of a post_to_chat job. `retries` is the number of failed tries so far. */
 interface PostToChat {
-  /** Missing in jobs of an older version. */
+  /** The id of the account. Jobs from an older version of the server do not have it. */
   account_id?: number;
   channel_id: number;
   event_id: string;
   retries?: number;
-  /** Whether the job is in the queue of the account's slow channels. */
+  /** Whether the job is in the queue for the slow channels of the account. */
   is_slow?: boolean;
 }
 
@@ -50,12 +50,16 @@ const disableChannel = query(
       .returning('c.id'),
 );
 
-/** A forgotten slow channel is noticed again at its next post. */
+/**
+ * The maximum number of slow channels that a process remembers. If it forgets a slow channel, the next post shows again
+ * that the channel is slow.
+ */
 const maxRemembered = 10_000;
 
 /**
- * Builds the task that posts an event to a channel of a chat. A channel that is gone is disabled. Other failures are
- * retried. Posts to a slow or failing channel go to the account's slow queue, until the channel takes one quickly.
+ * Builds the task that posts an event to a chat channel. If the channel no longer exists in the chat, the task disables
+ * it. Other failures are retried. Posts to a slow or failing channel go to the account's queue for slow channels, until
+ * the channel answers quickly again.
  */
 export function postToChat(deps: TaskDependencies) {
   const { config, database, clock, logger, audit, requests, secretBox, metrics } = deps;
@@ -74,7 +78,7 @@ export function postToChat(deps: TaskDependencies) {
     const accountId = job.account_id ?? (await findAccountOfEvent(database, eventId));
     if (accountId === undefined) return;
     const [due] = await database.query(selectPost, { accountId, channelId, eventId });
-    // The channel was disabled or removed, or the idea was removed.
+    // The post is obsolete: the channel was disabled or removed, or the idea was removed.
     if (!due) return;
     const tryLater = (tries: number, delayMs: number) =>
       addJob(database, {

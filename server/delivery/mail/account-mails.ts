@@ -16,19 +16,22 @@ import { type MailContent, writeLinkMail } from './write-mail.ts';
 
 interface AccountMail extends MailContent {
   to: string;
-  /** The recipient, for the log, which must not contain addresses. Undefined for an address without a user. */
+  /**
+   * The id of the recipient, for the log, because the log must not contain addresses. Undefined for an address that
+   * belongs to no user.
+   */
   userId?: number;
-  /** Records the outcome. */
+  /** Records whether the mail was sent. */
   settle?(outcome: 'mailed' | 'refused'): Promise<unknown>;
 }
 
-/** Mail programs cut longer subjects. */
+/** The maximum length of a name in a subject. Mail programs cut long subjects. */
 const maxNameInSubject = 60;
 const maxNameLength = 100;
 
 const hourMs = 3_600_000;
 
-/** Shows UTC, because the reader's time zone is unknown. */
+/** The format of times in mails. It shows UTC, because the reader's time zone is unknown. */
 const timeFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' });
 
 const addressPurposes: Record<AddressField, string> = {
@@ -38,8 +41,8 @@ const addressPurposes: Record<AddressField, string> = {
 };
 
 /**
- * Builds the tasks that send one mail about an account or a sign-in. A task sends nothing if its mail is obsolete. It
- * makes its secret link itself, so the link is only in the mail. The database has the hash.
+ * Builds the tasks that each send one mail about an account or a sign-in. A task sends nothing if its mail is no longer
+ * needed. The task itself creates the secret link. So the link is only in the mail, and the database has only its hash.
  */
 export function buildAccountMailTasks(deps: TaskDependencies) {
   const { config, database, clock, audit, addressTokens, logger, metrics } = deps;
@@ -47,7 +50,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
   const passwordLink = { label: 'Set another password', url: `${config.BASE_URL}/admin/password-link` };
 
   return {
-    /** The user is null for an unknown address. The link of a failed try reaches nobody, and expires. */
+    /** The user id is null for an unknown address. If sending fails, nobody gets the link, and it expires. */
     mail_password_link: mailTask<{ user_id: number | null }>('password', async payload => {
       const userId = payload.user_id;
       const link = userId === null ? undefined : await insertPasswordLink(database, userId, clock.now());
@@ -77,7 +80,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
       }),
     ),
 
-    /** The mail does not name its requester. */
+    /** The mail does not say who asked for it. */
     mail_address_link: mailTask<{ user_id: number; field: AddressField; address: string; basis: string }>(
       'address',
       async ({ user_id: userId, field, address, basis }) => {
@@ -111,13 +114,16 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
       },
     ),
 
-    /** Each try makes a new link. A mailed invitation is not mailed again, so that its link stays valid. */
+    /**
+     * Each try creates a new link. An invitation that was already mailed is not mailed again, because a new link would
+     * make the mailed one invalid.
+     */
     mail_invitation: mailTask<{ account_id: number; invitation_id: number }>(
       'invitation',
       async ({ account_id: accountId, invitation_id: invitationId }) => {
         const invitation = { accountId, invitationId };
         const link = await makeInvitationLink(database, invitation, clock.now());
-        // The invitation was accepted or revoked, or its author lost the right to invite.
+        // There is no link if the invitation was accepted or revoked, or if its author has lost the right to invite.
         if (!link) return undefined;
         const { email: to, tokenHash, token, account, role, inviter } = link;
         const who = inviter === null ? 'The operator' : shortLine(inviter, maxNameLength, 'Somebody');
@@ -139,7 +145,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
     ),
   } satisfies TaskList;
 
-  /** Writes a security notice to the sign-in address of a user. */
+  /** Writes a security notice to the address that a user signs in with. */
   async function noticeTo(userId: number, words: { subject: string; purpose: string }) {
     const to = await readSignInAddress(database, userId);
     if (to === undefined) return undefined;
@@ -147,7 +153,10 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
     return { ...writeLinkMail({ ...words, link: passwordLink, otherwise }), to, userId };
   }
 
-  /** Builds the task of one kind of mail. If the mail server cannot take the mail now, the worker retries the job. */
+  /**
+   * Builds the task that sends one kind of mail. If the mail server cannot accept the mail now, the worker retries the
+   * job.
+   */
   function mailTask<Payload>(kind: string, write: (payload: Payload) => Promise<AccountMail | undefined>) {
     return ifMailed(async (mailer, payload: Payload) => {
       const mail = await write(payload);

@@ -12,7 +12,7 @@ import type { TaskDependencies } from '../dependencies.ts';
 import { type Mail, type Mailer, requireMailer } from './mailer.ts';
 import { writeNotificationMail } from './write-mail.ts';
 
-/** Runs for a job that names no account, so it has no filter on the account. */
+/** The statement has no filter on the account, because a job of an older version does not name its account. */
 const selectAccount = query('select_account_of_notifications', (db, $: Arguments<{ ids: readonly number[] }>) =>
   db
     .selectFrom('notifications as n')
@@ -21,15 +21,15 @@ const selectAccount = query('select_account_of_notifications', (db, $: Arguments
     .limit(1),
 );
 
-/** A notification to mail, with the contents of the mail. */
+/** A notification that must be mailed, with the contents of its mail. */
 type DueNotification = RowOf<typeof selectDue>;
 
-/** Users who unfollow an idea get no mail of these kinds. */
+/** The kinds of notifications that are mailed only to users who still follow the idea. */
 const followedKinds = ['idea.status_changed', 'idea.merged', 'idea.unmerged', 'comment.created'];
 
 /**
- * Skips users who were blocked, left the account or unfollowed the idea after the notification was made. The link in
- * the mail unfollows the idea followed_id.
+ * Selects the notifications to mail. Skips users who were blocked, left the account or unfollowed the idea after the
+ * notification was created. followed_id is the idea that the link in the mail unfollows.
  */
 const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountId: number; ids: readonly number[] }>) =>
   db
@@ -103,9 +103,9 @@ const markMailed = query('mark_mailed', (db, $: Arguments<{ accountId: number; i
 );
 
 /**
- * Builds the tasks that mail notifications: at most 100 in a job, one after the other. Each is marked right after it
- * was sent, so a job that runs again after a crash sends at most one of them twice. If the mail server does not take
- * some of them now, the worker retries only those.
+ * Builds the tasks that mail notifications. A job mails at most 100, one after the other. Each notification is marked
+ * right after its mail was sent. So a job that runs again after a crash sends at most one mail twice. If the mail
+ * server does not accept some mails now, the worker retries only those.
  */
 export function mailNotifications(deps: TaskDependencies) {
   const { config, database, clock, logger, unsubscribeTokens, stopping, metrics } = deps;
@@ -117,7 +117,7 @@ export function mailNotifications(deps: TaskDependencies) {
       return mailAll(mailer, ids, notifications[0]?.account_id);
     }),
 
-    /** The payload is a list of ids in jobs of an older version. */
+    /** The task for jobs of an older version, whose payload is a list of ids. */
     mail_notifications: mailTask(async (mailer, ids: number[]) => {
       const [found] = await database.query(selectAccount, { ids });
       return mailAll(mailer, ids, found?.account_id);
@@ -128,18 +128,21 @@ export function mailNotifications(deps: TaskDependencies) {
     if (accountId === undefined) return;
     const due = await database.query(selectDue, { accountId, ids });
     const failures = new Map<number, unknown>();
-    // The reason why no more mail can be sent. The rest is left to a later try or another process.
+    // The reason why no more mail can be sent now. The remaining mails are left to a later try or another process.
     let obstacle: unknown;
     for (const notification of due) {
       if (stopping.aborted) obstacle ??= new Error('The worker stops');
       const failure = obstacle ?? (await mailOne(mailer, notification).catch(error => (obstacle = error)));
       if (failure !== undefined) failures.set(notification.id, failure);
     }
-    // graphile-worker retries the entries of the payload whose promise is rejected.
+    // If a promise is rejected, graphile-worker retries the entry of the payload at the same position.
     return ids.map(id => (failures.has(id) ? Promise.reject(failures.get(id)) : undefined));
   }
 
-  /** Sends and marks one mail. Returns the reason if it failed. Throws if no mail can be sent now. */
+  /**
+   * Sends one mail and marks its notification. Returns the reason if this mail failed. Throws if no mail can be sent
+   * now.
+   */
   async function mailOne(mailer: Mailer, notification: DueNotification): Promise<Error | undefined> {
     const outcome = await deliver(mailer, mailOf(notification), { metrics });
     if (outcome.result === 'failed') return new Error(outcome.reason);
@@ -152,7 +155,8 @@ export function mailNotifications(deps: TaskDependencies) {
   function mailOf(notification: DueNotification): Mail {
     const { id, kind, idea_id, board_slug, target_id } = notification;
     const endingUrl = unsubscribeUrl(config, unsubscribeTokens.make(subscriptionOf(notification)));
-    // A rejected idea has no page. A merged idea is shown on the page of its target.
+    // Mails about a rejected idea have no link, because it has no page. A merged idea is shown on the page of its
+    // target.
     const shownId = kind === 'idea.merged' ? target_id : idea_id;
     const ideaPage = shownId === null || board_slug === null ? config.BASE_URL : ideaUrl(config, board_slug, shownId);
     const content = writeNotificationMail({
@@ -171,7 +175,10 @@ export function mailNotifications(deps: TaskDependencies) {
   }
 }
 
-/** The link in a mail to moderators ends all mail of the user. The link in any other mail unfollows the idea. */
+/**
+ * Returns the subscription that the link in a mail ends. In a mail to moderators it is all mail to the user. In other
+ * mails it is the idea that the user follows.
+ */
 function subscriptionOf({ kind, user_id, idea_id, followed_id }: DueNotification): Subscription {
   if (kind === 'idea.pending' || kind === 'webhook.disabled') return { userId: user_id, ideaId: 'all' };
   return { userId: user_id, ideaId: followed_id ?? idea_id ?? 'all' };

@@ -9,16 +9,17 @@ export interface Mail {
   subject: string;
   text: string;
   html: string;
-  /** Without angle brackets. A notification that is sent again after a crash has the same id. */
+  /** The Message-ID without angle brackets. A notification that is sent again after a crash keeps its id. */
   messageId: string;
-  /** The ids that group the mails about one idea. */
+  /** The References header. It makes mail programs group the mails about one idea. */
   references: string[];
-  /** A POST to it ends this kind of mail (RFC 8058). Account mails have none. */
+  /** The URL to unsubscribe from this kind of mail with a POST request (RFC 8058). Mails about an account have none. */
   unsubscribeUrl?: string;
 }
 
 /**
- * Sends mails. The outcome is `refused` if the mail server will never take the message, or does not know the address.
+ * Sends mails. The outcome is `refused` if the mail server will never accept this message, or does not know the
+ * address.
  */
 export interface Mailer extends Channel<Mail> {
   close(): void;
@@ -26,19 +27,20 @@ export interface Mailer extends Channel<Mail> {
 
 type MailConfig = Pick<Config, 'SMTP_URL' | 'MAIL_FROM' | 'BASE_URL'>;
 
-/** Builds the mailer of SMTP_URL, which keeps its connections. Undefined if SMTP_URL is not set. */
+/** Builds the mailer for SMTP_URL. It keeps its connections open. Returns undefined if SMTP_URL is not set. */
 export function buildMailer(config: MailConfig): Mailer | undefined {
   if (config.SMTP_URL === undefined) return undefined;
   const from = config.MAIL_FROM ?? `Idea-Board <no-reply@${new URL(config.BASE_URL).hostname}>`;
   const transport = nodemailer.createTransport({
     url: config.SMTP_URL,
     pool: true,
-    // If a connection is lost, its message may have arrived. The job decides whether to send it again.
+    // Nodemailer must not resend a message after a lost connection, because the message may have arrived. The job
+    // decides whether to send it again.
     maxRequeues: 0,
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,
     socketTimeout: 30_000,
-    // Mails have no attachments.
+    // Mails have no attachments, so nodemailer needs no access to files.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -48,7 +50,7 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
       try {
         await transport.sendMail({
           from,
-          // As an object, so that a comma or bracket in the address does not make two recipients.
+          // The recipient is an object. In a string, a comma or bracket in the address could make two recipients.
           to: { name: '', address: mailboxOf(to) },
           ...content,
           messageId: `<${messageId}>`,
@@ -70,7 +72,8 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
 }
 
 /**
- * Returns a wrapper for tasks that send mail. Without SMTP_URL such a task does nothing, and the first logs a warning.
+ * Returns a function that wraps a task that sends mail. If SMTP_URL is not set, the wrapped task does nothing. The
+ * first skipped task logs a warning.
  */
 export function requireMailer({
   mailer,
@@ -95,12 +98,12 @@ function unsubscribeHeaders(url: string) {
   return { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
 }
 
-/** Answers to these commands concern one recipient and one message. */
+/** The SMTP commands whose answers concern only one recipient or message. */
 const commandsOfMessage = ['RCPT TO', 'DATA'];
 
 /**
- * Returns the outcome of one mail. Undefined if no mail can be sent, such as after a refused sender or login.
- * Nodemailer refuses an invalid address without asking the server.
+ * Returns the outcome of one mail after an error. Returns undefined if no mail can be sent, such as after a refused
+ * sender or login. Nodemailer refuses an invalid address without asking the mail server.
  */
 function outcomeOf({ code, command, responseCode, permanent }: NodemailerError): Outcome | undefined {
   const refused = { result: 'refused', reason: 'The mail server refuses the message' } as const;

@@ -11,7 +11,7 @@ export interface MailContent {
 /** The texts of a mail with one link. */
 interface LinkMail {
   subject: string;
-  /** A paragraph before the purpose. */
+  /** An optional paragraph before the purpose. */
   sentence?: string;
   purpose: string;
   link: { label: string; url: string };
@@ -33,14 +33,14 @@ export function writeLinkMail({ subject, sentence, purpose, link, otherwise }: L
 }
 
 interface NotificationMail extends NotificationSubject {
-  /** The page to read more; null for none. */
+  /** The URL of a page with more information, or null. */
   url: string | null;
   unsubscribeUrl: string;
 }
 
 const maxQuoteLength = 1000;
 
-/** Writes the mail of a notification. */
+/** Writes the mail about a notification. */
 export function writeNotificationMail(about: NotificationMail): MailContent {
   const words = wordsOf(about);
   const quote = words.quote ? truncate(oneLine(words.quote), maxQuoteLength) : '';

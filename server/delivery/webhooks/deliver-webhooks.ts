@@ -19,18 +19,18 @@ import { type DueDelivery, readPendingDeliveries } from './pending-deliveries.ts
 import { type Attempt, recordAttempts } from './record-attempts.ts';
 import { buildWebhookChannel } from './webhook-channel.ts';
 
-/** Jobs of the version before this one have no account_id. */
+/** The payload of a job. Jobs from the previous version of the server have no account_id. */
 const Payload = z.object({ account_id: z.int().optional(), endpoint_id: z.int(), lane: z.int() });
 
-/** How long a lane keeps its slot before it must wait for its next turn. */
+/** How long a lane may keep its slot in one turn. After this time it must wait for its next turn. */
 const turnMs = 1_000;
 
-/** The length of an answer in the log of deliveries. */
+/** The maximum length of an answer that is stored in the log of deliveries. */
 const keptCharacters = 4_096;
 
-/** A turn of a lane in this process. */
+/** One turn of a lane in this process. In a turn the lane sends its due deliveries. */
 interface Turn {
-  /** Whether another job for the lane came during the turn. Then another turn follows. */
+  /** Whether another job for the lane started during this turn. If so, another turn follows. */
   isCalledAgain: boolean;
   startedAt: number;
 }
@@ -38,12 +38,14 @@ interface Turn {
 /**
  * Builds the task that sends the due deliveries of a lane, one after the other.
  *
- * The table holds the deliveries. A job only wakes a lane, so a job for a lane that is being sent ends at once. An
- * endpoint has eight lanes, which take at most eight jobs of a worker. Slots limit how many lanes of an endpoint and of
- * an account send at once. A lane without a slot ends its job, so that other accounts do not wait for it.
+ * The deliveries are rows of a table, and a job only wakes a lane. So a job for a lane that is already being sent ends
+ * at once. An endpoint has eight lanes, which take at most eight jobs of a worker. Slots limit how many lanes of an
+ * endpoint and of an account send at the same time. A lane without a slot ends its job, so that other accounts do not
+ * wait for it.
  *
- * A lock keeps a lane to one process. A process that finds the lane locked ends its job: its delivery has committed,
- * and the process with the lock looks for deliveries once more after it releases the lock.
+ * With a lock, only one process at a time sends from a lane. A process that finds the lane locked ends its job. No
+ * delivery is missed: the row was committed before the job started, and the process with the lock looks for deliveries
+ * once more after it has released the lock.
  */
 export function deliverWebhooks(deps: TaskDependencies): Task {
   const { queue, locks, logger, clock, metrics, stopping } = deps;
@@ -97,7 +99,9 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
     }
   }
 
-  /** Sends until nothing is due. Resolves to true if another job will look at the lane. */
+  /**
+   * Sends the due deliveries of a lane until none is left. Resolves to true if another job will continue with the lane.
+   */
   async function sendDue(lane: Lane, turn: Turn, signal: AbortSignal | undefined): Promise<boolean> {
     for (;;) {
       const deliveries = await pending.load(lane);
@@ -117,14 +121,17 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
     }
   }
 
-  /** Sends deliveries until one fails or is slow. Records each success during the next delivery. */
+  /**
+   * Sends deliveries one after the other until one fails or is slow. Records the success of a delivery while it sends
+   * the next.
+   */
   async function sendInOrder(deliveries: DueDelivery[], lane: Lane, turn: Turn, signal: AbortSignal | undefined) {
     const recording: Promise<unknown>[] = [];
     try {
       for (const delivery of deliveries) {
         const { outcome, attempt } = await send(delivery, lane, signal);
         if (outcome.result !== 'delivered') {
-          // Keeps the log in the order of the tries.
+          // Waits for the earlier records, so that the log has the order of the tries.
           await Promise.all(recording);
           await recordFailure(delivery, lane, outcome, attempt);
           return;
@@ -140,8 +147,8 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
   }
 
   /**
-   * Tries a failing endpoint once, unless another process tries it: a hanging endpoint takes one job of all workers.
-   * Resolves to true if the lane must wait.
+   * Sends a single delivery to a failing endpoint, unless another process is doing so. So an endpoint that hangs takes
+   * only one job of all workers. Resolves to true if the lane must wait.
    */
   async function probe(delivery: DueDelivery, lane: Lane, failingForMs: number, signal: AbortSignal | undefined) {
     const { accountId, endpointId } = lane;
@@ -202,7 +209,10 @@ function readable(body: Buffer): string | null {
 
 const now = sql<string>`now()`;
 
-/** The claim lasts longer than a try. If the process dies, the endpoint waits until the claim ends. */
+/**
+ * Claims the single try for this process. The claim lasts longer than a try. If the process dies, the endpoint waits
+ * until the claim ends.
+ */
 const claimProbe = query('claim_webhook_probe', (db, $: Arguments<AccountEndpoint>) =>
   db
     .with('claimed', cte =>

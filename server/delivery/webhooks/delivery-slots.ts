@@ -2,37 +2,44 @@ import { type Lane, laneKey } from '../../domain/webhooks/wake-lanes.ts';
 
 interface TakenSlot {
   lane: Lane;
-  /** The start of the current delivery; undefined between two deliveries. */
+  /** The start time of the current delivery. Undefined between two deliveries. */
   sendingSince: number | undefined;
 }
 
-/** A forgotten endpoint starts again with single deliveries, which does no harm. */
+/**
+ * The maximum number of endpoints that a process remembers. A forgotten endpoint starts again with one delivery at a
+ * time, which does no harm.
+ */
 const maxRemembered = 10_000;
 
 /**
- * Decides which lanes one process sends from at the same time. A hanging receiver holds a slot for ten seconds. These
- * limits keep an account with such receivers from taking every slot:
+ * Decides which lanes of endpoints one process sends from at the same time. A receiver that hangs holds a slot for ten
+ * seconds. These limits keep an account with such receivers from taking every slot:
  *
- * - An account has `accountShare` slots, which is half of them.
- * - An endpoint has one slot. A quick endpoint, which answers within `quickMs`, has eight: one for each lane.
- * - All endpoints of an account that are not quick share a third of its slots. The rest is for its quick endpoints.
+ * - An account has `accountShare` slots, which is half of all slots.
+ * - An endpoint has one slot. An endpoint that answers within `quickMs` is quick and has eight: one for each lane.
+ * - All endpoints of an account that are not quick share a third of its slots. Its quick endpoints get the rest.
  *
  * A lane without a slot waits in the memory of the process. It waits only while another lane of its account has a slot,
- * and so while a job is locked. When a process dies, the process that frees its jobs wakes every lane with a due
- * delivery.
+ * and so while the process has locked a job. If the process dies, another process frees this job. That process wakes
+ * every lane with a due delivery.
  *
- * Each process counts its own slots. Two processes give a slow endpoint two slots, but `probed_until` gives a failing
- * endpoint a single try in all processes.
+ * Each process counts its own slots. With two processes, a slow endpoint has two slots. A failing endpoint has only a
+ * single try in all processes together, because `probed_until` in the database limits it.
  */
 export function buildDeliverySlots(accountShare: number, quickMs: number) {
   const unprovenShare = Math.max(1, Math.floor(accountShare / 3));
   const taken = new Map<string, TakenSlot>();
   const waiting = new Map<string, Lane>();
-  /** The time of an endpoint's last quick answer; undefined if its last delivery was slow or failed. */
+  /**
+   * The time of the last quick answer of each endpoint. Undefined if the last delivery to the endpoint was slow or
+   * failed.
+   */
   const quickAt = new Map<number, number | undefined>();
 
   /**
-   * An endpoint stays quick if it answered quickly within the last `quickMs`, even if one of its deliveries is slow.
+   * Whether an endpoint is quick. An endpoint that has answered quickly within the last `quickMs` stays quick, even if
+   * another delivery to it is slow.
    */
   function isQuick(endpointId: number): boolean {
     const lastQuick = quickAt.get(endpointId);
@@ -52,17 +59,18 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   }
 
   function wait(lane: Lane): false {
-    // If the lane is waiting already, it keeps its place.
+    // A lane that is already waiting keeps its position.
     waiting.set(laneKey(lane), lane);
     return false;
   }
 
-  /** Returns the lanes to wake, endpoints with a slow or failed last delivery last. */
+  /** Returns the waiting lanes to wake. Lanes of endpoints whose last delivery was slow or failed come last. */
   function wakeWaiting(accountId: number): Lane[] {
     const isLate = ({ endpointId }: Lane) => Number(quickAt.has(endpointId) && !isQuick(endpointId));
     const candidates = [...waiting.values().filter(lane => lane.accountId === accountId)];
-    // Another process may take the jobs of the woken lanes. So wake all lanes if no slot is taken here: nothing would
-    // wake them later. Wake more than there is room for if only slow endpoints hold slots, which may take long.
+    // Another process may take the jobs of the woken lanes. If no slot is taken here, nothing would wake a lane later,
+    // so all are woken. If only slow endpoints hold slots, a slot may stay taken for long. So more lanes are woken than
+    // there is room for.
     const holders = [...taken.values().filter(({ lane }) => lane.accountId === accountId)];
     const isLast = holders.length === 0;
     const mayHang = !holders.some(({ lane }) => isQuick(lane.endpointId));
@@ -77,7 +85,7 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   }
 
   return {
-    /** Takes a slot. Returns false without a free slot; then the lane waits. */
+    /** Takes a slot for a lane. If no slot is free, the lane waits, and the result is false. */
     take(lane: Lane): boolean {
       if (!hasRoom(lane)) return wait(lane);
       const key = laneKey(lane);
@@ -85,14 +93,14 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
       taken.set(key, { lane, sendingSince: undefined });
       return true;
     },
-    /** Whether a lane was refused a slot and has not been woken since. */
+    /** Whether a lane waits for a slot and has not been woken. */
     isWaiting: (lane: Lane) => waiting.has(laneKey(lane)),
-    /** Notes the start of a delivery. */
+    /** Records the start of a delivery. */
     begin(lane: Lane): void {
       const slot = taken.get(laneKey(lane));
       if (slot) slot.sendingSince = performance.now();
     },
-    /** Notes the end of a delivery. Returns the lanes to wake, which can have a slot now. */
+    /** Records the end of a delivery. Returns the lanes to wake, because they can get a slot now. */
     end(lane: Lane, isQuickAnswer: boolean): Lane[] {
       const slot = taken.get(laneKey(lane));
       if (!slot) return [];
@@ -103,7 +111,7 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
       quickAt.set(endpointId, isQuickAnswer ? performance.now() : undefined);
       return isQuickAnswer && !wasQuick ? wakeWaiting(lane.accountId) : [];
     },
-    /** Whether a lane may send its next delivery. If not, the lane waits. */
+    /** Whether a lane may keep its slot for its next delivery. If not, the lane waits. */
     keep(lane: Lane): boolean {
       const slot = taken.get(laneKey(lane));
       if (!slot) return false;
@@ -111,7 +119,7 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
       const isAlone = !taken.values().some(one => one !== slot && one.lane.endpointId === endpointId);
       return isAlone || isQuick(endpointId) || wait(lane);
     },
-    /** Gives the slot back. Returns the lanes to wake, which can have a slot now. */
+    /** Releases the slot of a lane. Returns the lanes to wake, because they can get a slot now. */
     release(lane: Lane): Lane[] {
       const key = laneKey(lane);
       const slot = taken.get(key);

@@ -16,13 +16,16 @@ import {
 /** A due delivery with its event and its endpoint. */
 export type DueDelivery = RowOf<typeof selectDue>;
 
-/** How many deliveries of a lane are read at once. A small chunk lets a change of the endpoint take effect soon. */
+/**
+ * How many deliveries of a lane are read at a time. The number is small, so that a change of the endpoint soon takes
+ * effect.
+ */
 const chunkSize = 16;
 
-/** Lanes of one account. */
+/** The lanes of one account, as arguments of a query. */
 type LanesOfAccount = LaneColumns & { accountId: number };
 
-/** The due deliveries d of a lane l. */
+/** Builds the query for the due deliveries d of a lane l. */
 function dueOfLane(from: ExpressionBuilder<Tables & { l: LaneRow }, 'l'>, $: Arguments<LanesOfAccount>) {
   return from
     .selectFrom('webhook_deliveries as d')
@@ -70,7 +73,10 @@ const selectDue = query('select_due_deliveries', (db, $: Arguments<LanesOfAccoun
     .orderBy('d.id'),
 );
 
-/** Uses a limit: for `exists`, PostgreSQL may read the due deliveries of all lanes. */
+/**
+ * Finds out whether a lane has a due delivery. It uses a limit, because for `exists` PostgreSQL may read the due
+ * deliveries of all lanes.
+ */
 const selectAnyDue = query('select_any_due_delivery', (db, $: Arguments<LanesOfAccount>) =>
   db
     .selectFrom(lanesOf($))
@@ -78,19 +84,21 @@ const selectAnyDue = query('select_any_due_delivery', (db, $: Arguments<LanesOfA
     .orderBy('l.position'),
 );
 
-/** Runs for a job that names no account, so it has no filter on the account. */
+/** The statement has no filter on the account, because a job of an older version does not name its account. */
 const selectAccount = query('select_account_of_endpoint', (db, $: Arguments<{ endpointId: number }>) =>
   db.selectFrom('webhook_endpoints as w').select('w.account_id').where('w.id', '=', $.endpointId),
 );
 
 export function readPendingDeliveries(queue: Queryable) {
   return {
-    /** Finds the account of an endpoint for a job of an older version. Undefined if the endpoint is gone. */
+    /**
+     * Finds the account of an endpoint, for a job of an older version. Returns undefined if the endpoint was deleted.
+     */
     async accountOf(endpointId: number): Promise<number | undefined> {
       const [endpoint] = await queue.query(selectAccount, { endpointId });
       return endpoint?.account_id;
     },
-    /** Reads the first due deliveries of a lane, in their order. */
+    /** Reads the first due deliveries of a lane, in the order of sending. */
     load: coalesceCallsByAccount(async (accountId, lanes: Lane[]) => {
       const rows = await queue.query(selectDue, { accountId, ...columnsOf(lanes) });
       const byPosition = Map.groupBy(rows, row => row.position);

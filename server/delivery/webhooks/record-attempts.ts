@@ -7,25 +7,25 @@ import { type AccountEndpoint, type Lane, wakeLanes } from '../../domain/webhook
 import type { AuditLog } from '../../observability/audit-log.ts';
 import { nextTry, retryPolicies } from '../retry-policy.ts';
 
-/** One try of a delivery: a status with the beginning of the answer, or an error. */
+/** One try of a delivery. It has the status and the beginning of the answer, or an error. */
 export interface Attempt {
   accountId: number;
   deliveryId: number;
-  /** The time of the try in the table when the delivery was read. */
+  /** The due time that the table had when the delivery was read. */
   dueAt: string;
   attemptedAt: Date;
   durationMs: number;
   status: number | null;
   error: string | null;
   response: string | null;
-  /** Whether it was the single try that all processes allow a failing endpoint. */
+  /** Whether this was the single try for a failing endpoint. Only one process at a time may make it. */
   isProbe: boolean;
 }
 
 interface Failure {
-  /** Including this try. */
+  /** The number of failed tries, including this one. */
   failedTries: number;
-  /** Whether the endpoint is gone for good. */
+  /** Whether the endpoint has been permanently removed. */
   isGone: boolean;
 }
 
@@ -39,7 +39,10 @@ interface Result {
   finishedAt: RawBuilder<string | null>;
 }
 
-/** The new values of a delivery d after a try. If somebody redelivered d during the try, d stays pending. */
+/**
+ * Returns the new values of a delivery d after a try. If a person asked for a redelivery of d during the try, d stays
+ * pending.
+ */
 function deliveryAfter(dueAt: RawBuilder<string>, { state, nextAttemptAt, finishedAt }: Result) {
   const isRedelivered = sql`d.state = 'pending' and d.next_attempt_at is distinct from ${dueAt}`;
   return {
@@ -50,7 +53,10 @@ function deliveryAfter(dueAt: RawBuilder<string>, { state, nextAttemptAt, finish
   };
 }
 
-/** The attempts as a table a. Their names are in quotation marks, because they come from the type Attempt. */
+/**
+ * Builds a table a from the JSON of the attempts. The column names are in quotation marks, because they are the names
+ * in the type Attempt.
+ */
 function attemptsOf(attempts: RawBuilder<string>) {
   return sql<Attempt>`json_to_recordset(${attempts}::json)`.as<'a'>(
     sql`a("deliveryId" bigint, "attemptedAt" timestamptz, "durationMs" integer, status integer, response text,
@@ -60,11 +66,11 @@ function attemptsOf(attempts: RawBuilder<string>) {
 
 interface Successes {
   accountId: number;
-  /** The JSON of an array of attempts. */
+  /** An array of attempts as JSON. */
   attempts: string;
 }
 
-/** One statement for all writes, because it runs for nearly every delivery. */
+/** Records successful tries. All writes are in one statement, because it runs for nearly every delivery. */
 const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Successes>) =>
   db
     .with('attempts', cte => cte.selectFrom(attemptsOf($.attempts)).selectAll())
@@ -86,7 +92,8 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
             .selectFrom('attempts as a')
             .innerJoin('delivered as d', 'd.id', 'a.deliveryId')
             .select([$.accountId.as('account_id'), 'd.id', 'a.attemptedAt', 'a.durationMs', 'a.status'])
-            // The body was redacted during the try. The answer may repeat the removed text.
+            // Drops the answer if the event was redacted during the try, because the answer may repeat the removed
+            // text.
             .select(d => d.case().when('d.is_redacted', '=', false).then(d.ref('a.response')).end().as('response')),
         ),
     )
@@ -96,7 +103,8 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
         .select(['d.endpoint_id', sql<boolean>`bool_or(d."isProbe")`.as('is_probe')])
         .groupBy('d.endpoint_id'),
     )
-    // Updates only failing endpoints. Otherwise the lanes of an endpoint would wait for each other's row lock.
+    // Updates only endpoints that were failing. Otherwise all lanes of an endpoint would wait for each other's lock on
+    // its row.
     .with('recovered', cte =>
       cte
         .updateTable('webhook_endpoints as w')
@@ -118,7 +126,7 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
 interface FailedDelivery {
   accountId: number;
   deliveryId: number;
-  /** The time until the next try; null to give up. */
+  /** The delay until the next try, in milliseconds. Null to give up. */
   delayMs: number | null;
   dueAt: string;
 }
@@ -162,7 +170,7 @@ const noteFailure = query('note_webhook_failure', (db, $: Arguments<AccountEndpo
     .returning(sql<boolean>`w.failing_since <= now() - ${maxFailingDays} * interval '1 day'`.as('is_hopeless')),
 );
 
-/** The reasons of the server to disable an endpoint, as the account's admins read them. */
+/** The reasons why the server disables an endpoint. The admins of the account read them. */
 const disabledReasons = {
   gone: 'The endpoint answered 410 Gone',
   failing: `Nothing could be delivered for ${maxFailingDays} days`,
@@ -170,7 +178,7 @@ const disabledReasons = {
 
 export function recordAttempts(database: Database, queue: Queryable, audit: AuditLog) {
   return {
-    /** Records a delivered try. Resolves to true if the endpoint was failing before. */
+    /** Records a successful try. Resolves to true if the endpoint was failing before. */
     recordSuccess: coalesceCallsByAccount(async (accountId, attempts: Attempt[]) => {
       const rows = await queue.query(recordSuccesses, { accountId, attempts: JSON.stringify(attempts) });
       const recovering = new Set(rows.map(row => row.delivery_id));
@@ -185,7 +193,7 @@ export function recordAttempts(database: Database, queue: Queryable, audit: Audi
       await database.transaction(async transaction => {
         const failed = { accountId, deliveryId: attempt.deliveryId, delayMs, dueAt };
         const [delivery] = await transaction.query(updateFailed, failed);
-        // The delivery was deleted with its endpoint.
+        // The delivery was deleted together with its endpoint.
         if (!delivery) return;
         const response = delivery.is_redacted ? null : attempt.response;
         await transaction.query(insertAttempt, { ...tried, response });

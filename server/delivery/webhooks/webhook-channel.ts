@@ -6,11 +6,11 @@ import { type Channel, post } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
 import type { DueDelivery } from './pending-deliveries.ts';
 
-/** An endpoint that answers this wants no more deliveries (Standard Webhooks). */
+/** The status of an endpoint that wants no more deliveries (Standard Webhooks). */
 const gone = 410;
 const maxCachedKeys = 1_000;
 
-/** Posts deliveries, signed with each valid secret of their endpoint. */
+/** Builds the channel that posts deliveries. Each delivery is signed with every valid secret of its endpoint. */
 export function buildWebhookChannel({
   requests,
   secretBox,
@@ -18,7 +18,10 @@ export function buildWebhookChannel({
 }: Pick<TaskDependencies, 'requests' | 'secretBox' | 'clock'>): Channel<DueDelivery> {
   const keyOf = cacheKeys(sealed => signingKey(secretBox.open(sealed, secretPurpose)));
 
-  /** After a change of APP_KEY, the previous secret cannot be opened. A rotated secret must work all the same. */
+  /**
+   * Opens the previous secret of an endpoint. After a change of APP_KEY it cannot be opened. Then it is skipped, so
+   * that deliveries are still signed with the new secret.
+   */
   function keyUnlessLost(sealed: Buffer): Buffer | undefined {
     try {
       return keyOf(sealed);
@@ -41,7 +44,7 @@ export function buildWebhookChannel({
   };
 }
 
-/** Caches opened keys, because it costs more to open a secret than to sign with it. */
+/** Caches the opened keys, because opening a secret takes longer than signing with it. */
 function cacheKeys(open: (sealed: Buffer) => Buffer): (sealed: Buffer) => Buffer {
   const keys = new Map<string, Buffer>();
   return sealed => {
@@ -57,16 +60,16 @@ function cacheKeys(open: (sealed: Buffer) => Buffer): (sealed: Buffer) => Buffer
 }
 
 interface MessageToSign {
-  /** The same at every try of a message. A receiver recognizes a duplicate by it. */
+  /** The id of the message. It is the same at every try, so that a receiver can recognize duplicates. */
   id: string;
-  /** The time of this try. A receiver may refuse an old one. */
+  /** The time of this try. A receiver may refuse a message with an old time. */
   sentAt: Date;
   body: string;
 }
 
 /**
- * Returns the headers of a message, as Standard Webhooks specifies them: an HMAC-SHA-256 over the id, the time and the
- * body for each valid secret.
+ * Returns the headers of a signed message, as Standard Webhooks specifies them. For each valid secret they have an
+ * HMAC-SHA-256 of the id, the time and the body.
  */
 function signMessage(keys: readonly Buffer[], { id, sentAt, body }: MessageToSign): Record<string, string> {
   const timestamp = String(Math.floor(sentAt.getTime() / 1000));
