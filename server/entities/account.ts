@@ -8,7 +8,7 @@ export const Account = defineTable('Account', 'accounts', {
   name: p.text(),
   /** The account's plan. It determines which features the account has. */
   plan: p.text().default('community'),
-  /** The time when an owner requested the deletion. The erasure begins after the grace period. */
+  /** The time of the request to delete the account. The erasure begins after the grace period. */
   deletionScheduledAt: timestamp().nullable(),
   /**
    * The time when the erasure began. From then on, the server blocks access to the account, and the deletion cannot be

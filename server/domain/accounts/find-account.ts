@@ -42,7 +42,8 @@ export async function requireLockedAccount(admin: Administration, accountId: num
 }
 
 /**
- * An account with the addresses of its owners, the oldest owner first. If the erasure has begun, it cannot be stopped.
+ * An account with the addresses of its owners, the oldest owner first. If erasure_began_at is set, the erasure cannot
+ * be stopped.
  */
 export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 

@@ -12,8 +12,8 @@ interface BoardFields {
 }
 
 /**
- * The statuses of a new board. In the API, an idea's `status` is a category. The key of each default status equals its
- * category.
+ * The statuses of a new board. The API derives an idea's `status` from the category of its status. The key of each
+ * default status equals this `status`.
  */
 export const defaultStatuses: { key: string; category: StatusCategory; label: string }[] = [
   { key: 'open', category: 'inbox', label: 'Open' },

@@ -127,7 +127,7 @@ const selectInvitation = query('select_followed_invitation', (db, $: Arguments<{
  * Reads an invitation by the hash of the token in its link. Returns undefined if the invitation was accepted or
  * revoked, has expired, or never existed.
  *
- * The result may reveal whether a user has the invited address, because only the reader of that mailbox has the link.
+ * The result may reveal whether a user has the invited address, because the link was sent to that address.
  */
 export async function readInvitation(
   db: Queryable,

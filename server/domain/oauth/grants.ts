@@ -22,8 +22,8 @@ export interface Consent {
 }
 
 /**
- * The client has this long to redeem its authorization code. The API token of the grant exists from the consent on. It
- * expires after this time if the client does not redeem the code.
+ * The client must redeem its authorization code within this time after the consent. If the client does not redeem the
+ * code, the API token of the grant expires.
  */
 const redemptionMs = 5 * 60_000;
 

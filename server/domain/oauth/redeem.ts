@@ -18,7 +18,7 @@ type RedemptionRefusal =
    * have stolen it.
    */
   | 'reused'
-  /** The refresh token was redeemed so often that it has reached maxSiblings. */
+  /** The server has already issued maxSiblings refresh tokens for this refresh token. */
   | 'too_often';
 
 /** A rejected token request. The request redeems no code or refresh token, and issues no token. */
@@ -33,14 +33,14 @@ export class RedemptionError extends Error {
 }
 
 /**
- * A client may redeem the same refresh token again for this long. Both official MCP SDKs send one refresh request for
- * each parallel call that gets 401. A client that lost the response also repeats its request.
+ * A client may redeem the same refresh token again within this time. Both official MCP SDKs send one refresh request
+ * for each parallel call that gets 401. A client that lost the response also repeats its request.
  */
 const leewayMs = 60_000;
 
 /**
- * The maximum number of repeated redemptions of one refresh token: several times the parallel calls of the busiest
- * client. Without a maximum, a client could store any number of tokens.
+ * The maximum number of refresh tokens that may be issued for one refresh token: several times the parallel calls of
+ * the busiest client. Without a maximum, a client could store any number of tokens.
  */
 const maxSiblings = 32;
 

@@ -10,8 +10,8 @@ import { maySignIn } from './session.ts';
 export const passwordLinkMinutes = 30;
 
 /**
- * Adds the mail job. The number of attempts is small, because a late link is useless. No filter on the account is
- * possible, because an address belongs to no account.
+ * Adds the mail job. The number of attempts is small, because a late link is useless. Has no filter on the account,
+ * because an address belongs to no account.
  */
 const leaveMail = query('leave_password_link_mail', (db, $: Arguments<{ email: string }>) =>
   db

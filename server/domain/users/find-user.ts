@@ -31,8 +31,8 @@ const selectUserLocked = query('lock_user_to_change', (db, $: Arguments<{ userId
 );
 
 /**
- * Locks a user before a change of the user's data. If the erasure of the user is just beginning, the lock waits for it
- * and the function throws.
+ * Locks a user before a change of the user's data. If the erasure of the user is just beginning, the lock waits for it.
+ * Then the function throws.
  */
 export async function lockUser(admin: Administration, userId: number): Promise<User> {
   const [row] = await admin.query(selectUserLocked, { userId });

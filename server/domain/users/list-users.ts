@@ -4,8 +4,8 @@ import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
 /**
- * A user with their accounts, including the accounts that block the user. If the erasure has begun, it cannot be
- * stopped.
+ * A user with their accounts, including the accounts that block the user. If erasure_began_at is set, the erasure
+ * cannot be stopped.
  */
 export type UserView = InferResult<ReturnType<typeof userViews>>[number];
 
