@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
-/** A row of the table: a rule and its tests, each as a file and the titles of its describe blocks and test. */
+/** A row of RULES.md: a rule and its tests. A test is a file and the titles of its describe blocks and of itself. */
 interface Rule {
   id: string;
   tests: { file: string; titles: string[] }[];
@@ -21,7 +21,7 @@ const rules: Rule[] = readFileSync(new URL('RULES.md', import.meta.url), 'utf8')
 
 const titlesByFile = new Map<string, Set<string>>();
 
-/** The literal titles of all calls of `test`, `it` and `describe`, also after `each` and `runIf`. */
+/** Returns the literal titles of all calls of `test`, `it` and `describe`, also after `each` and `runIf`. */
 function titlesOf(file: string): Set<string> {
   const known = titlesByFile.get(file);
   if (known) return known;
@@ -32,14 +32,14 @@ function titlesOf(file: string): Set<string> {
   return titles;
 }
 
-test('the table lists every rule once', () => {
+test('the table in RULES.md lists every rule once', () => {
   const ids = rules.map(({ id }) => id);
   expect(ids.length).toBeGreaterThan(80);
   expect(ids.filter((id, n) => ids.indexOf(id) !== n)).toEqual([]);
 });
 
 describe.each(rules)('the rule $id', ({ tests }) => {
-  test('the tests that the table names for a rule exist', () => {
+  test('all tests that RULES.md names for a rule exist', () => {
     expect(tests.length).toBeGreaterThan(0);
     for (const { file, titles } of tests) {
       expect(file).toMatch(/\.test\.ts$/);

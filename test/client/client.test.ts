@@ -42,7 +42,7 @@ describe('operations of the client', () => {
     expect(await client.ideas.get(id)).toMatchObject({ status_key: 'planned', tags: [], merged_into_id: null });
   });
 
-  test('the client sends its own board or the board of the call, and no board when reading the token', async () => {
+  test('the client sends the board of the call, otherwise the board of its options, and reads the token without a board', async () => {
     const other = await createBoard(server, world.accountId);
     const both = await issueToken(server, world, { [world.boardId]: 'write', [other.id]: 'write' });
     const onOne = new IdeaBoard({ baseUrl: `${server.baseUrl}/`, token: both.token, board: world.boardSlug });
@@ -57,7 +57,7 @@ describe('operations of the client', () => {
 });
 
 describe('metadata and hooks', () => {
-  test('withResponse returns the status, the request id, the headers and the rate limit', async () => {
+  test('withResponse() returns the status, the request id, the headers and the rate limit of a response', async () => {
     const { data, status, requestId, headers, rateLimit, isReplay, attempts } = await client.ideas
       .create({ title: 'With it', body: 'All.' }, { headers: { 'X-Request-Id': 'release-42' } })
       .withResponse();
@@ -73,14 +73,14 @@ describe('metadata and hooks', () => {
     expect((await client.ideas.list().withResponse()).rateLimit?.bucket).toBe('apitoken:read');
   });
 
-  test('hooks receive every request, response and retry, without the token and the bodies', async () => {
+  test('the hooks of the client receive every request, response and retry, but neither the token nor the bodies', async () => {
     const calls: unknown[] = [];
     const gateway = await startGatewayForTest(server.baseUrl);
     const watched = new IdeaBoard({
       baseUrl: gateway.url,
       token,
       hooks: {
-        // Hooks may be methods that use `this`, as in an object with its own log.
+        // Hooks may be methods that use `this`, such as methods of a logger object.
         onRequest(event) {
           expect(this).toHaveProperty('onRetry');
           calls.push({ hook: 'request', ...event });
@@ -103,7 +103,7 @@ describe('metadata and hooks', () => {
     expect(JSON.stringify(calls)).not.toMatch(/secret plan|ib_\d/);
   });
 
-  test('a failing hook does not fail the call', async () => {
+  test('a call succeeds even if a hook throws an error', async () => {
     const fail = () => {
       throw new Error('The log is full');
     };
@@ -129,7 +129,7 @@ describe('construction of the client', () => {
     expect(urls).toEqual([`${server.baseUrl}/api/v1/board`]);
   });
 
-  test('a printed client does not reveal its token', async () => {
+  test('printing a client or converting it to JSON does not reveal its token', async () => {
     const { inspect } = await import('node:util');
     expect(inspect(client, { depth: 9, showHidden: true })).not.toContain(token);
     expect(JSON.stringify(client)).not.toContain(token);
@@ -148,12 +148,12 @@ describe('construction of the client', () => {
     expect(make).toThrow(/^((?!secret).)*$/);
   });
 
-  test('the client trims spaces and line breaks from its address and its token', async () => {
+  test('the client trims spaces and line breaks from the options baseUrl and token', async () => {
     const pasted = new IdeaBoard({ baseUrl: ` ${server.baseUrl}/ `, token: `${token}\n` });
     expect((await pasted.token.get()).boards).toHaveLength(1);
   });
 
-  test('the client keeps the path of its address', async () => {
+  test('the client keeps a path in the option baseUrl', async () => {
     const urls: string[] = [];
     const fetchInstead = (url: string, init: RequestInit) => {
       urls.push(url);

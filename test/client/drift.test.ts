@@ -8,7 +8,7 @@ import { compilingMs, repository } from './packed.ts';
 
 const run = promisify(execFile);
 
-/** Copied with all their imports: the presenter of the field, the test of its type, and the generators. */
+/** The files to copy with all their imports: the code and the type test that use the field, and the generators. */
 const sources = [
   'server/domain/ideas/present-idea.ts',
   'test/client/surface.test.ts',
@@ -26,14 +26,14 @@ beforeAll(async () => {
   }
   await symlink(join(repository, 'node_modules'), join(copy, 'node_modules'));
   const configuration = JSON.parse(await readFile(join(repository, 'tsconfig.json'), 'utf8'));
-  // One checker, since several would each check the shared files again.
+  // Several type checkers would each check the shared files again, so one is faster.
   configuration.compilerOptions.checkers = 1;
   await writeFile(join(copy, 'tsconfig.json'), JSON.stringify(configuration));
 });
 
 afterAll(() => rm(copy, { recursive: true }));
 
-/** The files and their imports within the repository, also indirect ones. */
+/** Returns the files and their direct and indirect imports within the repository. */
 async function importedBy(files: readonly string[]): Promise<Set<string>> {
   const found = new Set(files);
   // The loop also visits the paths that it adds to the set.
@@ -44,7 +44,7 @@ async function importedBy(files: readonly string[]): Promise<Set<string>> {
   return found;
 }
 
-/** Runs a command in the copy. Returns whether it succeeded, and its output. */
+/** Runs a command in the copy of the repository. Returns its output and whether it succeeded. */
 async function inCopy(command: string, ...args: string[]): Promise<{ ok: boolean; output: string }> {
   const options = { cwd: copy, maxBuffer: 64 * 1024 * 1024 };
   return run(command, args, options).then(
@@ -64,7 +64,7 @@ async function rename(directory: string, from: string, to: string) {
   }
 }
 
-test('the check fails after a field is renamed in the contract until all generated files are regenerated', {
+test('after a field is renamed in the contract, npm run check and the checks of the generated files fail until all are updated', {
   timeout: compilingMs,
 }, async () => {
   await rename('contract', 'comment_count', 'number_of_comments');
@@ -72,10 +72,10 @@ test('the check fails after a field is renamed in the contract until all generat
   expect(checked.ok).toBe(false);
   expect(checked.output).toMatch(/^server\/domain\/ideas\/present-idea\.ts.*'comment_count'/m);
   expect(checked.output).toMatch(/^test\/client\/surface\.test\.ts/m);
-  // A file that is missing from the copy would also fail the check, for the wrong reason.
+  // The check must not fail because a file is missing from the copy.
   expect(checked.output).not.toContain('Cannot find module');
 
-  // Renaming it in the server and in the tests too still leaves the generated files stale.
+  // After the field is also renamed in the server and in the tests, only the generated files are stale.
   for (const directory of ['server', 'test']) await rename(directory, 'comment_count', 'number_of_comments');
   expect(await check('openapi')).toMatchObject({ ok: false, output: expect.stringContaining('npm run openapi') });
   expect(await check('client-contract')).toMatchObject({

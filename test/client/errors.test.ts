@@ -41,7 +41,7 @@ async function errorOf(call: PromiseLike<unknown>): Promise<IdeaBoardError> {
   throw new Error('The call did not fail');
 }
 
-/** A client without retries behind a gateway that applies the faults to the first requests. */
+/** Returns a client without retries. The gateway in front of the server applies the faults to the first requests. */
 async function clientBehindGateway(...faults: Parameters<Awaited<ReturnType<typeof startGatewayForTest>>['plan']>) {
   const gateway = await startGatewayForTest(server.baseUrl);
   gateway.plan(...faults);
@@ -72,7 +72,7 @@ describe('errors of the API', () => {
     expect(error.issues).toEqual([{ path: ['body', 'title'], code: 'custom', message: 'Must not be empty' }]);
   });
 
-  test('a rate limit error has the limit and the time until the retry', async () => {
+  test('a rate limit error has the rate limit and the time until a retry is allowed', async () => {
     const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_READ: '1' } });
     const one = await issueToken(limited, await createWorld(limited), 'read');
     const impatient = new IdeaBoard({ baseUrl: limited.baseUrl, token: one.token, maxRetries: 0 });
@@ -82,7 +82,7 @@ describe('errors of the API', () => {
     expect(error.retryAfterMs).toBe((error.rateLimit?.resetSeconds ?? 0) * 1000);
   });
 
-  test('isIdeaBoardError narrows errors by operation, also across two copies of the package', async () => {
+  test('isIdeaBoardError() narrows errors by operation, even errors from another copy of the package', async () => {
     const error: unknown = await errorOf(client.ideas.get(999_999_999));
     expect(isIdeaBoardError(error, 'getIdea')).toBe(true);
     expect(isIdeaBoardError(error, 'createIdea')).toBe(false);
@@ -97,7 +97,7 @@ describe('errors of the API', () => {
 });
 
 describe('calls without a response of the API', () => {
-  test('a response that the API did not send throws UnexpectedAnswerError', async () => {
+  test('the client throws UnexpectedAnswerError for a response that does not have the format of the API', async () => {
     const busy = await clientBehindGateway({
       status: 500,
       headers: { 'x-request-id': 'p1' },
@@ -123,15 +123,18 @@ describe('calls without a response of the API', () => {
     expect(elsewhere.requests).toEqual([]);
   });
 
-  test.each(['break', 'break off'] as const)('a connection with the fault "%s" throws ConnectionError', async fault => {
-    const error = await errorOf((await clientBehindGateway(fault)).board.get());
-    expect(error).toBeInstanceOf(ConnectionError);
-    expect(error).toMatchObject({ key: 'connection_failed', status: undefined, operation: 'getBoard', attempts: 1 });
-    expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+ cannot be reached: .+/);
-    expect(error.cause).toBeInstanceOf(Error);
-  });
+  test.each(['break', 'break off'] as const)(
+    'the client throws ConnectionError if the connection breaks before or during the response: %s',
+    async fault => {
+      const error = await errorOf((await clientBehindGateway(fault)).board.get());
+      expect(error).toBeInstanceOf(ConnectionError);
+      expect(error).toMatchObject({ key: 'connection_failed', status: undefined, operation: 'getBoard', attempts: 1 });
+      expect(error.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+ cannot be reached: .+/);
+      expect(error.cause).toBeInstanceOf(Error);
+    },
+  );
 
-  test('a missing response throws TimeoutError', async () => {
+  test('the client throws TimeoutError if no response arrives within the timeout', async () => {
     const error = await errorOf((await clientBehindGateway('hang')).board.get({ timeoutMs: 20 }));
     expect(error).toBeInstanceOf(TimeoutError);
     expect(error).toMatchObject({ name: 'TimeoutError', key: 'timed_out', message: 'No answer within 20 ms' });
@@ -139,7 +142,7 @@ describe('calls without a response of the API', () => {
     expect(await errorOf(deaf.board.get({ timeoutMs: 20 }))).toMatchObject({ key: 'timed_out' });
   });
 
-  test('an abort signal stops a call before and after it is sent', async () => {
+  test('an abort signal stops a call before its request is sent and while it waits for the response', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const aborting = new IdeaBoard({ baseUrl: gateway.url, token });
     const controller = new AbortController();
@@ -173,7 +176,7 @@ describe('invalid requests', () => {
     },
   );
 
-  test('the client does not send invalid headers, keys or bodies, and no error message repeats a header', async () => {
+  test('the client does not send invalid headers, idempotency keys or bodies, and the error does not quote a header', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const careful = new IdeaBoard({ baseUrl: gateway.url, token });
     const circle: { title: string; body: unknown } = { title: 'Round', body: 'And round.' };
@@ -196,7 +199,7 @@ describe('invalid requests', () => {
     expect(gateway.requests).toEqual([]);
   });
 
-  test('the validate option rejects invalid requests before they are sent, with the issues of the server', async () => {
+  test('the option validate rejects invalid requests before they are sent, with the same issues as the server', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const [validating, trusting] = [validateRequest, undefined].map(
       validate => new IdeaBoard({ baseUrl: gateway.url, token, validate }),

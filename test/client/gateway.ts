@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A response of the server on its way through the gateway. */
+/** A response of the server that the gateway passes to the client. */
 interface PassingAnswer {
   status: number;
   headers: Record<string, string>;
@@ -12,8 +12,8 @@ interface PassingAnswer {
 }
 
 /**
- * A fault of the network: a response of the gateway itself, a changed or lost response of the server, or a connection
- * that breaks at once, breaks during the response, or stays silent.
+ * A simulated network fault. The gateway sends its own response, changes or drops the server's response, closes the
+ * connection before or during the response, or never responds.
  */
 export type Fault =
   | { status: number; headers?: Record<string, string>; body?: unknown }
@@ -32,16 +32,16 @@ interface PassedRequest {
 
 export interface Gateway {
   url: string;
-  /** All received requests. */
+  /** All requests that the gateway has received. */
   requests: PassedRequest[];
-  /** Applies the faults to the next requests, in order. Later requests pass. */
+  /** Applies the faults to the next requests in order. The gateway forwards later requests without a fault. */
   plan(...faults: (Fault | 'pass')[]): void;
-  /** Resolves when `count` requests have arrived in total. */
+  /** Resolves when the gateway has received `count` requests in total. */
   waitForRequests(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
-/** A gateway in front of a server that simulates the faults of networks. */
+/** Starts a gateway that forwards requests to a server and can simulate network faults. */
 export async function startGateway(upstream: string): Promise<Gateway> {
   const requests: PassedRequest[] = [];
   const planned: (Fault | 'pass')[] = [];
@@ -57,7 +57,7 @@ export async function startGateway(upstream: string): Promise<Gateway> {
     };
     requests.push(passed);
     for (const check of waiting) check();
-    // The preflight request of a browser is not a request of the client.
+    // A browser sends preflight requests by itself, so they use up no fault of the plan.
     const fault = passed.method === 'OPTIONS' ? undefined : planned.shift();
     await meet(fault ?? 'pass', upstream, passed, response);
   });
@@ -83,7 +83,7 @@ export async function startGateway(upstream: string): Promise<Gateway> {
   };
 }
 
-/** A gateway that closes at the end of the test. */
+/** Starts a gateway that closes at the end of the test. */
 export async function startGatewayForTest(upstream: string): Promise<Gateway> {
   const gateway = await startGateway(upstream);
   onTestFinished(() => gateway.close());
@@ -107,7 +107,7 @@ async function meet(fault: Fault | 'pass', upstream: string, request: PassedRequ
   response.writeHead(answer.status, answer.headers).end(JSON.stringify(answer.body));
 }
 
-/** Headers that a gateway writes itself for each connection. */
+/** Headers that belong to one connection, so the gateway does not forward them. */
 const ownHeaders = ['connection', 'content-length', 'host', 'keep-alive', 'transfer-encoding'];
 
 async function forward(upstream: string, { method, path, headers, body }: PassedRequest): Promise<PassingAnswer> {

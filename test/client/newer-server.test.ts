@@ -23,7 +23,7 @@ async function clientBehindGateway(newer: Fault) {
 }
 
 describe('a newer server', () => {
-  test('unknown fields of a newer server are kept', async () => {
+  test('the client keeps unknown fields in responses of a newer server', async () => {
     const id = await insertIdea(server, world);
     const client = await clientBehindGateway(({ body }) => {
       (body.data?.[0] ?? body).reactions = { heart: 3 };
@@ -33,7 +33,7 @@ describe('a newer server', () => {
     expect(await client.ideas.list()).toMatchObject({ total: 1, data: [{ reactions: { heart: 3 } }] });
   });
 
-  test('unknown enum values of a newer server are passed on', async () => {
+  test('the client returns unknown enum values of a newer server unchanged', async () => {
     const id = await insertIdea(server, world);
     const client = await clientBehindGateway(({ body }) => {
       body.status = 'on_hold';
@@ -61,7 +61,7 @@ describe('a newer server', () => {
     expect(outcome).toBe('451 board_embargoed: Not in this country.');
   });
 
-  test('another success status and a new issue format of a newer server do not break the client', async () => {
+  test('the client accepts another success status and unknown issue fields of a newer server', async () => {
     const client = await clientBehindGateway(answer => {
       answer.status = answer.status === 201 ? 202 : answer.status;
       if (answer.body.error)
@@ -74,7 +74,7 @@ describe('a newer server', () => {
     });
   });
 
-  test('rate limit headers in an unknown format leave rateLimit undefined', async () => {
+  test('if the rate limit headers have an unknown format, rateLimit is undefined', async () => {
     const client = await clientBehindGateway(({ headers }) => {
       for (const name of Object.keys(headers)) if (/ratelimit/.test(name)) headers[name] = 'plenty';
     });

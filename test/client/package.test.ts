@@ -22,7 +22,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(unpacked, { recursive: true }));
 
-test('the package contains only code, types, source maps and documents', async () => {
+test('the client package contains only code, types, source maps, package.json and documents', async () => {
   const code = packed.files.filter(path => /^dist\/(client|contract)\/[a-z-]+\.(js|js\.map|d\.ts)$/.test(path));
   const others = packed.files.filter(path => !code.includes(path)).sort();
   expect(others).toEqual(['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']);
@@ -31,7 +31,7 @@ test('the package contains only code, types, source maps and documents', async (
   expect(readFileSync(join(unpacked, 'LICENSE'), 'utf8')).toBe(readFileSync(join(repository, 'LICENSE'), 'utf8'));
 });
 
-test('the source maps contain the source and no path of the build machine', async () => {
+test('the source maps of the client package contain the source code and no path of the build machine', async () => {
   for (const file of (await readdir(join(unpacked, 'dist/client'))).filter(name => name.endsWith('.map'))) {
     const map = JSON.parse(await readFile(join(unpacked, 'dist/client', file), 'utf8'));
     expect(map.sourcesContent).toHaveLength(map.sources.length);
@@ -39,12 +39,12 @@ test('the source maps contain the source and no path of the build machine', asyn
   }
 });
 
-test('publint reports no problem', async () => {
+test('the tool publint reports no problem with the client package', async () => {
   const { stdout } = await run(join(repository, 'node_modules/.bin/publint'), [packed.tarball, '--strict']);
   expect(stdout).toMatch(/All good!\s*$/);
 });
 
-test('attw resolves the types of every entry for Node and for bundlers', async () => {
+test('the tool attw can resolve the types of every entry point of the client package for Node and for bundlers', async () => {
   const attw = join(repository, 'node_modules/.bin/attw');
   const { stdout } = await run(attw, [packed.tarball, '--profile', 'esm-only', '--format', 'json']);
   const { analysis } = JSON.parse(stdout);
@@ -54,7 +54,7 @@ test('attw resolves the types of every entry for Node and for bundlers', async (
   expect(Object.keys(analysis.entrypoints)).toEqual(['.', './raw', './validation', './package.json']);
 });
 
-test('the main entry, bundled, minified and gzipped, has at most 15 kB and contains neither Zod nor ts-rest', async () => {
+test('the main entry point of the client is less than 15 kB as a gzipped bundle and contains neither Zod nor ts-rest', async () => {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(unpacked, 'dist/client/main.js')],
     bundle: true,
@@ -71,7 +71,7 @@ test('the main entry, bundled, minified and gzipped, has at most 15 kB and conta
   );
 });
 
-test('the manifest has no dependencies, and its peer dependencies are optional', () => {
+test('package.json of the client has no dependencies, and its peer dependencies are optional', () => {
   const manifest = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8'));
   expect(manifest.dependencies).toBeUndefined();
   expect(manifest.private).toBeUndefined();

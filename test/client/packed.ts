@@ -10,24 +10,24 @@ const run = promisify(execFile);
 
 export const repository = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The time limit of tests that compile or run npm. They take seconds alone, and up to a minute on a busy machine. */
+/** The timeout of tests that compile or run npm. Such a test takes seconds, or up to a minute on a busy machine. */
 export const compilingMs = 180_000;
 
 export interface PackedClient {
   tarball: string;
-  /** The paths in it. */
+  /** The paths of the files in the tarball. */
   files: string[];
 }
 
 let packed: Promise<PackedClient> | undefined;
 
-/** The package as npm would publish it, made once for all tests of a process. */
+/** Packs the client package as npm would publish it. Tests in the same process share the result. */
 export function packClient(): Promise<PackedClient> {
   packed ??= buildAndPack();
   return packed;
 }
 
-/** Builds outside the checkout, so that other processes and developers cannot interfere. */
+/** Builds and packs in a temporary directory, so that other processes and developers cannot interfere. */
 async function buildAndPack(): Promise<PackedClient> {
   const stage = await mkdtemp(join(tmpdir(), 'idea-board-pack-'));
   process.on('exit', () => rmSync(stage, { recursive: true, force: true }));
@@ -46,14 +46,14 @@ export interface FreshProject {
   remove(): Promise<void>;
 }
 
-/** A project outside the repository that has installed the package, from no registry. */
+/** Creates a project outside the repository and installs the client package in it with npm and without a registry. */
 export async function createFreshProject(tarball: string): Promise<FreshProject> {
   const project = await createEmptyProject();
   await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: project.directory });
   return project;
 }
 
-/** The same without npm, which takes a second: for tests that do not concern the installation. */
+/** Creates the same project but unpacks the client package without npm, which saves a second. */
 export async function createUnpackedProject(tarball: string): Promise<FreshProject> {
   const project = await createEmptyProject();
   const installed = join(project.directory, 'node_modules/@idea-board/client');
@@ -69,7 +69,7 @@ async function createEmptyProject(): Promise<FreshProject> {
   return { directory, write, remove: () => rm(directory, { recursive: true }) };
 }
 
-/** Links packages of the repository into a project, in place of an installation from a registry. */
+/** Links packages of the repository into a project instead of installing them from a registry. */
 export async function installFromRepository({ directory }: FreshProject, ...packages: string[]) {
   for (const name of packages) {
     const path = join(directory, 'node_modules', name);

@@ -23,7 +23,7 @@ async function clientThroughGateway(): Promise<{ client: IdeaBoard; gateway: Gat
   return { client: new IdeaBoard({ baseUrl: gateway.url, token }), gateway };
 }
 
-test('an awaited list requests one page, once', async () => {
+test('awaiting a list requests one page, and awaiting the same list again sends no request', async () => {
   const { client, gateway } = await clientThroughGateway();
   const list = client.ideas.list({ per_page: 3 });
   expect(gateway.requests).toEqual([]);
@@ -34,7 +34,7 @@ test('an awaited list requests one page, once', async () => {
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=3']);
 });
 
-test('for await iterates over all ideas and requests each page only when it is needed', async () => {
+test('iteration with for await returns all ideas and requests each page only when it is needed', async () => {
   const { client, gateway } = await clientThroughGateway();
   const seen: number[] = [];
   for await (const { id } of client.ideas.list({ per_page: 3, sort: 'newest' })) seen.push(id);
@@ -46,7 +46,7 @@ test('for await iterates over all ideas and requests each page only when it is n
   expect(gateway.requests).toHaveLength(4);
 });
 
-test('iteration uses the largest page size by default', async () => {
+test('iteration over a list uses the largest page size by default', async () => {
   const { client, gateway } = await clientThroughGateway();
   const seen = [];
   for await (const { id } of client.ideas.list()) seen.push(id);
@@ -54,7 +54,7 @@ test('iteration uses the largest page size by default', async () => {
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=100']);
 });
 
-test('pages() iterates page by page, also from a page in the middle', async () => {
+test('the method pages() of a list iterates over its pages and can begin with a page in the middle', async () => {
   const { client, gateway } = await clientThroughGateway();
   const sizes: number[] = [];
   for await (const { data, page } of client.ideas.list({ per_page: 2, page: 3 }).pages()) {
@@ -79,7 +79,7 @@ test('each iteration over a list starts again and sees new ideas', async () => {
   expect(await count()).toBe(1);
 });
 
-test('iteration over comments returns the oldest first', async () => {
+test('iteration over comments returns the oldest comment first', async () => {
   const { client } = await clientThroughGateway();
   const ideaId = ids[0] ?? 0;
   const second = await issueToken(server, world, 'write', {
@@ -92,7 +92,7 @@ test('iteration over comments returns the oldest first', async () => {
   expect(seen).toEqual(['Number 0', 'Number 1', 'Number 2']);
 });
 
-test('an error during iteration is thrown as an error of the call', async () => {
+test('if a request during iteration fails, the iteration throws the error of that request', async () => {
   const { client, gateway } = await clientThroughGateway();
   gateway.plan('pass', { status: 403, body: { error: { key: 'insufficient_scope', message: 'No more.' } } });
   const seen: number[] = [];

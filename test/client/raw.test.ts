@@ -36,7 +36,7 @@ describe('the raw client', () => {
     expect(list).toMatchObject({ status: 200, body: { data: [{ id }], has_more: false } });
   });
 
-  test('the raw client returns an error with its status and a key typed by the operation', async () => {
+  test('the raw client returns an error with its status and its key, and the type of the key depends on the operation', async () => {
     const client = await clientWith('read');
     const answer = await client.createIdea({ body: { title: 'Dark mode', body: 'For late evenings.' } });
     expect(answer.status).toBe(403);

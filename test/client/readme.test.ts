@@ -24,7 +24,7 @@ const [readme = '', serverReadme = ''] = ['client/README.md', 'README.md'].map(f
 );
 const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`;
 
-/** The code blocks of the README in these languages, joined into one program. */
+/** Returns the code blocks of the README in the given languages, joined into one program. */
 function blocksOf(...languages: string[]): string {
   return blocksIn(readme, ...languages);
 }
@@ -40,7 +40,7 @@ let project: FreshProject;
 beforeAll(async () => {
   server = await startServer();
   project = await createFreshProject((await packClient()).tarball);
-  // The packages that the README installs, here without a registry.
+  // The README installs these packages from a registry. The test links them instead.
   await installFromRepository(project, 'zod', '@ts-rest/core', '@types/node', 'undici-types');
   await project.write('tour.js', blocksOf('js'));
   await project.write('tour.ts', blocksOf('js', 'ts'));
@@ -51,7 +51,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Runs a program to its last line, sends an event to its webhook receiver, and ends it. Returns its output. */
+/** Runs a program until its last line of output, sends an event to its webhook receiver, and ends the program. */
 async function runTour(command: string, args: string[]): Promise<string[]> {
   const world = await createWorld(server);
   await createTag(server, world.accountId, world.boardId);
@@ -69,7 +69,7 @@ async function runTour(command: string, args: string[]): Promise<string[]> {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let printed = '';
-  // Waits for "close" rather than "exit", since output may still arrive after the exit.
+  // The test waits for "close" rather than "exit", because output may still arrive after the exit.
   const ended = once(child, 'close');
   const isThrough = new Promise<void>(resolve => {
     for (const stream of [child.stdout, child.stderr]) {
@@ -113,8 +113,8 @@ async function sendEvent(port: number, by: string): Promise<string> {
 let lastPort = 10_000 + (process.pid % 1000) * 20;
 
 /**
- * A port for a program that cannot choose its own. It is below the ephemeral range, so that no connection of another
- * test takes it before the program listens.
+ * Returns a free port for a program that needs a fixed port. The port is below the ephemeral range, so that no
+ * connection of another test takes the port before the program listens.
  */
 async function freePort(): Promise<number> {
   lastPort += 1;
@@ -172,12 +172,12 @@ describe('the code of the README', () => {
   const typescript5 = join(repository, 'test/consumers/node_modules/typescript/bin/tsc');
   const onNode = { module: 'nodenext', types: ['node'], lib: ['es2022'] };
   const bundled = { module: 'esnext', moduleResolution: 'bundler', types: ['node'], lib: ['es2022'] };
-  // Skips only the libraries of TypeScript itself, which need no check.
+  // skipDefaultLibCheck skips only the libraries of TypeScript itself, which need no check.
   const page = { moduleResolution: 'bundler', types: [], lib: ['es2022', 'dom'], skipDefaultLibCheck: true };
   const inPage = { module: 'esnext', ...page };
 
   const whole = blocksOf('js', 'ts');
-  // The declarations of ts-rest, which only the last chapter needs, fail the check of libraries.
+  // The type declarations of ts-rest have errors. Only the last chapter needs them, so `program` ends before it.
   const program = whole.slice(0, whole.indexOf("import { createClient } from '@idea-board/client/raw'"));
   const start = program.slice(0, program.indexOf('\nconst { statuses')).replaceAll(/process\.env\.\w+ \?\? /g, '');
   const ofServer = blocksIn(serverReadme, 'ts');
@@ -199,7 +199,7 @@ describe('the code of the README', () => {
     expect(Object.keys(await compiledByVersion7()).sort()).toEqual(['careless.ts', 'forgetful.ts']);
   });
 
-  // Version 5 is slow, so it compiles fewer programs, and the one for Node without a check of the libraries.
+  // TypeScript 5 is slow. So it compiles fewer programs and does not check the libraries of the program for Node.
   test.concurrent('the code of the README compiles in strict TypeScript 5', {
     timeout: compilingMs,
   }, async () => {
@@ -210,12 +210,12 @@ describe('the code of the README', () => {
     expect(said).toEqual({});
   });
 
-  test.concurrent('the client code in the README of the server compiles', { timeout: compilingMs }, async () => {
+  test.concurrent('the TypeScript code in the README of the server compiles', { timeout: compilingMs }, async () => {
     expect(ofServer).toContain("from '@idea-board/client'");
     expect(await compiledByVersion7()).not.toHaveProperty(['ofServer.ts']);
   });
 
-  test.concurrent('the compiler reports a forgotten error key and an invalid argument', {
+  test.concurrent('the TypeScript compiler reports an error key that a switch forgets and an argument with an invalid value', {
     timeout: compilingMs,
   }, async () => {
     expect(await compiledByVersion7()).toMatchObject({
@@ -227,11 +227,11 @@ describe('the code of the README', () => {
 
 interface Project {
   options: object;
-  /** The texts by file name. */
+  /** The source code of the programs by file name. */
   programs: Record<string, string>;
 }
 
-/** The compile errors of several projects, by file. One run compiles all projects and reads the libraries once. */
+/** Returns the compile errors of several projects by file. One run of the compiler reads the libraries only once. */
 async function compile([compiler = '', ...flags]: string[], projects: Record<string, Project>) {
   const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
   for (const [name, { options, programs }] of Object.entries(projects)) {
@@ -247,7 +247,7 @@ async function compile([compiler = '', ...flags]: string[], projects: Record<str
   const said: Record<string, string> = {};
   let about = '';
   for (const line of stdout.split('\n').filter(text => text !== '')) {
-    // The first line of a problem begins with its position, and the following lines do not.
+    // Only the first line of a compile error begins with the file name.
     about = /^(\S+)\(\d+,\d+\): /.exec(line)?.[1] ?? about;
     said[about] = `${said[about] ?? ''}${line}\n`;
   }

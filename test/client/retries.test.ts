@@ -20,7 +20,7 @@ let gateway: Gateway;
 let world: World;
 let token: string;
 
-/** The duration of each wait. The clock advances only during waits. */
+/** The milliseconds of each wait between retries. The simulated clock advances only during waits. */
 let waits: number[];
 let now: number;
 
@@ -40,7 +40,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** A client of ideas behind the gateway, with a simulated clock and a fixed random number. */
+/** Returns the client's methods for ideas, with a simulated clock and a fixed random number. */
 function ideasOf({ chance = 0, ...options }: Partial<IdeaBoardOptions> & { chance?: number } = {}): Ideas {
   const caller = new Caller(
     { baseUrl: gateway.url, token, ...options },
@@ -91,14 +91,14 @@ describe('retried requests', () => {
 
   test('a write that timed out is retried and takes effect once', async () => {
     gateway.plan('hang');
-    // With real waits, which give a server that is slower than the timeout time to finish.
+    // This client really waits between retries, so that a slow server has time to finish the first request.
     const impatient = new Ideas(new Caller({ baseUrl: gateway.url, token, timeoutMs: 200, maxRetries: 10 }));
     const created = await impatient.create(idea).withResponse();
     expect(created.attempts).toBeGreaterThan(1);
     expect(await ideaCount()).toBe(1);
   });
 
-  test('a write is retried while its first request still runs', async () => {
+  test('a write is retried while the server answers that its first request still runs', async () => {
     gateway.plan(inUse, inUse);
     expect((await ideasOf().create(idea).withResponse()).attempts).toBe(3);
     expect(waits).toEqual([250, 500]);
@@ -124,7 +124,7 @@ describe('retried requests', () => {
 });
 
 describe('retry delays', () => {
-  test('the client waits for the Retry-After of the server, in seconds or as a date, plus random jitter', async () => {
+  test('the client waits for the time in Retry-After, in seconds or as a date, plus random jitter', async () => {
     gateway.plan(limited('7'), limited('Fri, 01 May 2026 08:00:40 GMT', { date: 'Fri, 01 May 2026 08:00:00 GMT' }));
     await ideasOf().list();
     gateway.plan(limited('7'));
@@ -132,7 +132,7 @@ describe('retry delays', () => {
     expect(waits).toEqual([7000, 40_000, 7500]);
   });
 
-  test('a Retry-After above the maximum delay throws the error at once, with the requested wait', async () => {
+  test('if Retry-After is above the maximum delay, the client does not wait and throws an error with the requested delay', async () => {
     gateway.plan(limited('61', { 'x-ratelimit-limit': '20', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '61' }));
     await expect(ideasOf().create(idea)).rejects.toMatchObject({
       key: 'rate_limited',
@@ -144,14 +144,14 @@ describe('retry delays', () => {
     expect(waits).toEqual([]);
   });
 
-  test('the delay without Retry-After doubles up to 8 seconds, and half of it is random', async () => {
+  test('without Retry-After, the retry delay doubles up to 8 seconds, and half of each delay is random', async () => {
     const reads = ideasOf({ chance: 1, maxRetries: 7 });
     gateway.plan(away, away, away, away, away, away, away);
     await reads.list();
     expect(waits).toEqual([500, 1000, 2000, 4000, 8000, 8000, 8000]);
   });
 
-  test('the retries end at the total timeout of the call', async () => {
+  test('the client stops retrying at the total timeout of the call', async () => {
     gateway.plan(away, away);
     await expect(ideasOf({ totalTimeoutMs: 700 }).list()).rejects.toMatchObject({ key: 'service_unavailable' });
     expect(waits).toEqual([250]);
@@ -164,7 +164,7 @@ describe('retry delays', () => {
 });
 
 describe('requests without a retry', () => {
-  test('a POST without an idempotency key is not retried after a lost connection', () => {
+  test('a POST request that cannot be repeated safely is not retried after a lost connection', () => {
     const delayOf = (error: IdeaBoardError, isRepeatable: boolean) =>
       retryDelayMs(error, {
         request: { ...prepareRequest('createIdea', {}, { baseUrl: '', token }, {}), isRepeatable },
@@ -195,7 +195,7 @@ describe('requests without a retry', () => {
     await expect(ideasOf({ maxRetries: 5 }).get(1, { maxRetries: 0 })).rejects.toMatchObject({ attempts: 1 });
   });
 
-  test('a call that is aborted during the wait is not retried', async () => {
+  test('a call that is aborted while the client waits for a retry is not retried', async () => {
     gateway.plan(limited('30'));
     const controller = new AbortController();
     const caller = new Caller({
@@ -208,7 +208,7 @@ describe('requests without a retry', () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test('one client retries at most ten failures until calls succeed again', async () => {
+  test('the retry budget of a client allows ten retries and refills only when calls succeed', async () => {
     const ideas = ideasOf();
     const fail = async (failures: number) => {
       gateway.plan(...Array<typeof away>(failures).fill(away));

@@ -23,9 +23,9 @@ const secret = `whsec_${Buffer.alloc(32, 3).toString('base64')}`;
 
 let server: TestServer;
 let project: FreshProject;
-/** The scenario and the client in one file, for runtimes without imports. */
+/** The code of the scenario and the client in one file, for runtimes without imports. */
 let bundle: string;
-/** A page whose origin differs from the origin of the server. */
+/** The URL of a web page whose origin differs from the origin of the server. */
 let pageUrl: string;
 const closing: (() => Promise<unknown>)[] = [];
 
@@ -55,7 +55,7 @@ beforeAll(async () => {
     import { runScenario } from './scenario.js';
     globalThis.runScenario = world => runScenario(sdk, world);`,
   );
-  // The neutral platform makes the build fail on an import that exists in one runtime only.
+  // With the platform "neutral", the build fails if the client imports a module that only one runtime has.
   const { outputFiles } = await build({
     entryPoints: [join(project.directory, 'bundled.js')],
     bundle: true,
@@ -71,7 +71,7 @@ afterAll(async () => {
   for (const close of closing.reverse()) await close();
 });
 
-/** A separate board for each run, behind a gateway with two faults. */
+/** Creates a separate board for each run, and a gateway that simulates two network faults. */
 async function arrange(): Promise<{ world: ScenarioWorld; end(): Promise<void> }> {
   const world = await createWorld(server);
   for (const title of ['One', 'Two', 'Three']) await insertIdea(server, world, { title });
@@ -127,7 +127,7 @@ describe('the packed client', () => {
 
   const executablePath = findChromium();
   if (executablePath) {
-    test.concurrent('the packed client works in a browser on pages of an allowed origin only', async () => {
+    test.concurrent('the packed client works in a browser only on pages of an allowed origin', async () => {
       const { world, end } = await arrange();
       const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
       try {

@@ -11,7 +11,7 @@ export interface Runtime {
   args: string[];
 }
 
-/** The supported runtimes on this machine. Prints a warning for each missing one. */
+/** Returns the supported runtimes on this machine. Prints a warning for each missing runtime. */
 export function findRuntimes(): Runtime[] {
   return [
     { name: `Node ${process.versions.node}`, command: process.execPath, args: [] },
@@ -26,7 +26,7 @@ export function findRuntimes(): Runtime[] {
   ];
 }
 
-/** The path of Chromium, or undefined if it is not installed. */
+/** Returns the path of Chromium, or undefined if Chromium is not installed. */
 export function findChromium(): string | undefined {
   const candidates = [
     process.env.CHROMIUM_PATH,
@@ -40,7 +40,7 @@ export function findChromium(): string | undefined {
     ...globSync(join(homedir(), '.cache/ms-playwright/chromium*/chrome-linux*/{chrome,headless_shell}')),
   ];
   const path = candidates.find(candidate => candidate && existsSync(candidate));
-  // Several test files search for it in several processes: only the first one warns.
+  // Several test files search for Chromium in several processes. Only the first of them prints the warning.
   if (!path && process.env.IS_CHROMIUM_MISSED === undefined) {
     process.env.IS_CHROMIUM_MISSED = '1';
     console.warn('No Chromium is installed: tests in a browser are skipped. Set CHROMIUM_PATH to use one.');

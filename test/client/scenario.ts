@@ -7,8 +7,8 @@ export interface ScenarioWorld {
 }
 
 /**
- * The program that uses the client, the same for every runtime. It returns its observations. It uses no API of a single
- * runtime and receives the client as an argument.
+ * Runs the same calls of the client on every runtime and returns the results. The function receives the client as an
+ * argument and uses no API that only one runtime has.
  */
 export async function runScenario(
   sdk: typeof import('../../client/main.ts'),

@@ -29,15 +29,15 @@ import { operations } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 
 /*
- * Compares the generated types of the client with the contract. The type assertions hold if this file compiles, which
- * `npm run check` verifies.
+ * Compares the generated types of the client with the contract. If a type assertion is wrong, this file does not
+ * compile and `npm run check` fails.
  */
 
 type Contract = typeof operations;
 type Id = declared.OperationId;
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-/** Expands a type, so that two notations of one type are equal. */
+/** Expands a type, so that two types with equal properties are equal even if they are written differently. */
 type Plain<T> = T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
 type Same<A, B> = Equal<Plain<A>, Plain<B>>;
 
@@ -50,7 +50,7 @@ type Body<O extends Id> = Contract[O] extends { body: infer Schema extends z.Zod
 type Query<O extends Id> = Contract[O] extends { query: infer Schema } ? Omit<Output<Schema>, 'board'> : never;
 type Wrong<Table extends Record<Id, boolean>> = { [O in Id]: Table[O] extends true ? never : O }[Id];
 
-test('the client has every operation except the probes, with its method, path and parameters', () => {
+test('the client has every operation except /health and /ready, with the method, path and parameters of the contract', () => {
   const known = Object.entries(operations).map(([id, route]) => {
     const { auth } = route.metadata as RouteMetadata;
     const takesKey = 'headers' in route && 'idempotency-key' in (route.headers ?? {});
@@ -63,7 +63,7 @@ test('the client has every operation except the probes, with its method, path an
   expectTypeOf<Id>().toEqualTypeOf<Exclude<keyof Contract, 'getHealth' | 'getReadiness'>>();
 });
 
-test('the types of results, errors, bodies and queries equal the types of the contract', () => {
+test("the client's types of results, errors, bodies and queries equal the types of the contract", () => {
   expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['result'], Success<O>> }>>().toBeNever();
   expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['errorKey'], Refusal<O>> }>>().toBeNever();
   expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['body'], Body<O>> }>>().toBeNever();
@@ -101,7 +101,7 @@ test('the methods of the client have the expected types', () => {
   expectTypeOf<keyof RawClient>().toEqualTypeOf<keyof Contract>();
 });
 
-test('an awaited list is a page, and iteration over a list returns its entries', () => {
+test('the type of an awaited list is a page, and the type of an iterated list is its entry', () => {
   const walk = async (client: IdeaBoard) => {
     const list = client.ideas.list();
     expectTypeOf(await list).toEqualTypeOf<declared.IdeaList>();
@@ -111,7 +111,7 @@ test('an awaited list is a page, and iteration over a list returns its entries',
   expectTypeOf(walk).returns.resolves.toEqualTypeOf<void>();
 });
 
-test('the error key narrows by operation, and a switch over it is exhaustive', () => {
+test('the type of an error key depends on the operation, and a switch over all its keys is exhaustive', () => {
   const explain = (error: unknown): string => {
     if (!isIdeaBoardError(error, 'getToken')) throw error;
     expectTypeOf(error).toEqualTypeOf<OperationError<'getToken'>>();
@@ -148,7 +148,7 @@ test('the error key narrows by operation, and a switch over it is exhaustive', (
   expectTypeOf<IdeaBoardError['issues']>().toEqualTypeOf<readonly ValidationIssue[]>();
 });
 
-test('a webhook event narrows by its type', () => {
+test('TypeScript narrows a webhook event by its field type', () => {
   expectTypeOf(verifyWebhook).returns.resolves.toEqualTypeOf<WebhookEvent>();
   expectTypeOf<WebhookEvent['type']>().toEqualTypeOf<declared.EventBody['type'] | 'unknown'>();
   expectTypeOf<Extract<WebhookEvent, { type: 'idea.voted' }>['data']['vote']['value']>().toEqualTypeOf<

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('webhooks of the server', () => {
-  test('verifyWebhook accepts every event type of the server and narrows it by its type', async () => {
+  test('verifyWebhook() accepts every event type that the server sends, and a switch over the event types compiles', async () => {
     const receiver = await startReceiverForTest();
     const { id, secret } = await addWebhook(server, world, { url: receiver.url });
     const { token } = await issueToken(server, world, 'moderate');
@@ -66,7 +66,7 @@ describe('webhooks of the server', () => {
     expect(seen.size).toBe(7);
   });
 
-  test('verifyWebhook accepts the old and the new secret during a rotation', async () => {
+  test('verifyWebhook() accepts the old and the new secret during a rotation', async () => {
     const receiver = await startReceiverForTest();
     const { id, secret: old } = await addWebhook(server, world, { url: receiver.url });
     const fresh = await administer(server, async admin =>
@@ -111,7 +111,7 @@ async function keyOf(verified: Promise<unknown>): Promise<WebhookErrorKey> {
 }
 
 describe('verifyWebhook', () => {
-  test('verifyWebhook takes the body as text or bytes, and headers of any kind', async () => {
+  test('verifyWebhook() accepts the body as text or bytes and the headers as an object or a Headers instance', async () => {
     const signed = sign(body);
     const bytes = new TextEncoder().encode(body);
     const [shouted, listed] = [
@@ -128,7 +128,7 @@ describe('verifyWebhook', () => {
     for (const event of verified) expect(event).toEqual({ id: 'evt_1', ...JSON.parse(body) });
   });
 
-  test('verifyWebhook returns a new event type of a newer server as unknown', async () => {
+  test('verifyWebhook() returns an event of an unknown type with the type "unknown" and the whole body', async () => {
     const newer = JSON.stringify({ type: 'idea.archived', timestamp: '2030-01-01T00:00:00Z', data: { idea: 7 } });
     expect(await verifyWebhook(newer, sign(newer), secret)).toEqual({
       type: 'unknown',
@@ -137,7 +137,7 @@ describe('verifyWebhook', () => {
     });
   });
 
-  test('verifyWebhook rejects a webhook with another body, id, timestamp or secret', async () => {
+  test('verifyWebhook() rejects a webhook with another body, id, timestamp or secret', async () => {
     const signed = sign(body);
     expect(await keyOf(verifyWebhook(body.replace('3', '4'), signed, secret))).toBe('signature_mismatch');
     expect(await keyOf(verifyWebhook(body, { ...signed, 'webhook-id': 'evt_2' }, secret))).toBe('signature_mismatch');
@@ -149,21 +149,21 @@ describe('verifyWebhook', () => {
   });
 
   test.each(['v1,', 'v1,AAAA', 'v1,%%%', 'v2,AAAA', ', ,', 'v1a,AAAA'])(
-    'verifyWebhook rejects the signature %j',
+    'verifyWebhook() rejects the invalid signature %j',
     async bad => {
       const signed = { ...sign(body), 'webhook-signature': bad };
       expect(await keyOf(verifyWebhook(body, signed, secret))).toBe('signature_mismatch');
     },
   );
 
-  test('verifyWebhook accepts a webhook if one of several signatures matches', async () => {
+  test('verifyWebhook() accepts a webhook if one of several signatures matches', async () => {
     const signed = sign(body);
     const several = `v2,AAAA v1,%%% v1,AAAA ${signed['webhook-signature']}`;
     expect(await verifyWebhook(body, { ...signed, 'webhook-signature': several }, secret)).toBeDefined();
   });
 
   test.each([-400, 400])(
-    'verifyWebhook rejects a timestamp %i seconds from now unless the tolerance allows it',
+    'verifyWebhook() rejects a timestamp that is %i seconds from now unless toleranceSeconds allows it',
     async seconds => {
       const signed = sign(body, { at: new Date(Date.now() + seconds * 1000) });
       expect(await keyOf(verifyWebhook(body, signed, secret))).toBe('timestamp_out_of_tolerance');
@@ -171,7 +171,7 @@ describe('verifyWebhook', () => {
     },
   );
 
-  test('verifyWebhook rejects an invalid timestamp', async () => {
+  test('verifyWebhook() rejects an invalid timestamp', async () => {
     for (const time of ['soon', '1e9', '-1', 'NaN', '0x1']) {
       const signed = { ...sign(body), 'webhook-timestamp': time };
       expect(await keyOf(verifyWebhook(body, signed, secret))).toBe('timestamp_out_of_tolerance');
@@ -179,26 +179,26 @@ describe('verifyWebhook', () => {
   });
 
   test.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])(
-    'verifyWebhook rejects a webhook without the header %s',
+    'verifyWebhook() rejects a webhook without the header %s',
     async name => {
       expect(await keyOf(verifyWebhook(body, { ...sign(body), [name]: undefined }, secret))).toBe('missing_header');
       expect(await keyOf(verifyWebhook(body, { ...sign(body), [name]: '' }, secret))).toBe('missing_header');
     },
   );
 
-  test('verifyWebhook rejects a parsed body and a body that is not an event', async () => {
+  test('verifyWebhook() rejects a parsed body and a body that is not an event', async () => {
     expect(await keyOf(verifyWebhook(JSON.parse(body), sign(body), secret))).toBe('malformed_payload');
     for (const text of ['', '{', 'null', '[]', '{"type":3}']) {
       expect(await keyOf(verifyWebhook(text, sign(text), secret))).toBe('malformed_payload');
     }
   });
 
-  test.each(['', 'whsec_', 'whsec_%%%', undefined])('verifyWebhook rejects the invalid secret %j', async wrong => {
+  test.each(['', 'whsec_', 'whsec_%%%', undefined])('verifyWebhook() rejects the invalid secret %j', async wrong => {
     expect(await keyOf(verifyWebhook(body, sign(body), wrong as string))).toBe('invalid_secret');
     expect(await keyOf(verifyWebhook(body, sign(body), [secret, wrong as string]))).toBe('invalid_secret');
   });
 
-  test('verifyWebhook rejects an empty list of secrets', async () => {
+  test('verifyWebhook() rejects an empty list of secrets', async () => {
     expect(await keyOf(verifyWebhook(body, sign(body), []))).toBe('invalid_secret');
   });
 });

@@ -4,7 +4,7 @@ import { type ErrorKey, errors, raisedBy, raises } from '../../contract/errors.t
 import { contract } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 
-/** The keys that the specification defines, with their statuses (section Errors). */
+/** The error keys that section Errors of the specification defines, with their statuses. */
 const specified = {
   token_issuer_not_moderator: 403,
   insufficient_scope: 403,
@@ -18,7 +18,7 @@ const specified = {
   voting_closed: 423,
 } as const;
 
-/** The keys of our own, for errors without a key in the specification. */
+/** The error keys that we added for errors without a key in the specification. */
 const decided = {
   malformed_json: 400,
   bad_request: 400,
@@ -61,7 +61,7 @@ describe('the catalogue', () => {
     expect(catalogue).toEqual({ ...specified, ...decided });
   });
 
-  test('the keys of the error catalogue are in snake case, and each has a unique meaning that is a sentence', () => {
+  test('each key of the error catalogue is in snake case and has a unique meaning that is a sentence', () => {
     for (const key of Object.keys(errors)) expect(key).toMatch(/^[a-z]+(_[a-z]+)*$/);
     const meanings = Object.values(errors).map(({ meaning }) => meaning);
     expect(new Set(meanings).size).toBe(meanings.length);
@@ -70,7 +70,7 @@ describe('the catalogue', () => {
 });
 
 describe('raises()', () => {
-  test('raises() lists each key under its status', () => {
+  test('the function raises() lists each error key under its status', () => {
     const all = Object.keys(errors) as ErrorKey[];
     const responses = raises(...all);
     for (const key of all) expect(keysOf(responses, errors[key].status)).toContain(key);
@@ -78,13 +78,13 @@ describe('raises()', () => {
     expect(listed.sort()).toEqual([...all].sort());
   });
 
-  test('raises() joins all keys of a status in one schema', () => {
+  test('the function raises() joins all error keys of a status in one schema', () => {
     const responses = raises(...raisedBy.authenticated, 'invalid_status', 'merge_into_self');
     expect(keysOf(responses, 422)).toEqual(['invalid_status', 'merge_into_self', 'validation_failed']);
     expect(keysOf(responses, 429)).toEqual(['rate_limited']);
   });
 
-  test('raises() lists a repeated key once', () => {
+  test('the function raises() lists an error key once, even if it is given twice', () => {
     expect(keysOf(raises('not_found', 'not_found'), 404)).toEqual(['not_found']);
   });
 
@@ -96,7 +96,7 @@ describe('raises()', () => {
     expect(raises('not_found')[404].parse(notFound)).toEqual({ error: { key: 'not_found', message: 'No.' } });
   });
 
-  test('the schema of a status rejects the key of another status', () => {
+  test('the error schema of a status rejects the error key of another status', () => {
     const body = { error: { key: 'unauthorized', message: 'No.' } };
     expect(raises('not_found', 'unauthorized')[404].safeParse(body).success).toBe(false);
   });
@@ -109,7 +109,7 @@ describe.each(Object.entries(contract))('%s', (_operationId, route) => {
     .filter(status => Number(status) >= 400)
     .flatMap(status => keysOf(responses, Number(status)));
 
-  test('the operation declares all errors that are common to its kind', () => {
+  test('the operation declares all errors that every operation with its kind of authentication can have', () => {
     const expected: string[] = [];
     if (metadata.auth === 'none') expected.push(...(metadata.isLimitedPerIp ? ['rate_limited'] : []));
     if (metadata.auth !== 'none') {
@@ -133,6 +133,6 @@ describe.each(Object.entries(contract))('%s', (_operationId, route) => {
 function keysOf(responses: Partial<Record<number, unknown>>, status: number): string[] {
   const schema = responses[status] as z.ZodObject | undefined;
   const error = schema?.shape.error as z.ZodObject | undefined;
-  // The readiness probe's 503 has a body of its own.
+  // The 503 of the readiness probe has another body, without an error key.
   return ((error?.shape.key as z.ZodEnum | undefined)?.options as string[] | undefined) ?? [];
 }

@@ -38,7 +38,7 @@ const operations: DocumentedOperation[] = Object.entries<Any>(document.paths).fl
   })),
 );
 
-/** The examples of a body by name, with references resolved. */
+/** Returns the examples of a body by name, with references resolved. */
 function examplesOf(holder: Any): Record<string, { summary: string; value: Any }> {
   const { examples } = holder.content['application/json'];
   const followed = Object.entries<Any>(examples).map(([name, { $ref, ...inline }]) => {
@@ -48,7 +48,7 @@ function examplesOf(holder: Any): Record<string, { summary: string; value: Any }
   return Object.fromEntries(followed);
 }
 
-/** The examples of the parameters in a part of the request, such as "query". */
+/** Returns the examples of the parameters in one place of the request, such as "query". */
 function parametersIn(place: string, { operation }: DocumentedOperation): Record<string, Any> {
   const found = operation.parameters
     .filter((parameter: Any) => parameter.in === place)
@@ -60,7 +60,7 @@ function parametersIn(place: string, { operation }: DocumentedOperation): Record
 describe.each(operations)('the examples of $id', documented => {
   const { operation, route } = documented;
 
-  test('the examples of an operation form a request that its schemas accept', () => {
+  test('the examples of the parameters and the body form a request that the schemas of the operation accept', () => {
     const headers = parametersIn('header', documented);
     for (const [name, value] of Object.entries(headers)) {
       (route.headers as Record<string, z.ZodType>)[name]?.parse(value);
@@ -68,7 +68,7 @@ describe.each(operations)('the examples of $id', documented => {
     (route.pathParams as z.ZodType | undefined)?.parse(parametersIn('path', documented));
     ((route.query as z.ZodType | undefined) ?? z.strictObject({})).parse(parametersIn('query', documented));
     for (const { required, examples } of operation.parameters) {
-      // Otherwise the page at /docs includes it in every request that it shows.
+      // Without `x-disabled`, the page at /docs includes an optional parameter in every example request.
       if (!required && examples) expect(examples.example['x-disabled']).toBe(true);
     }
     const without = operation.parameters.filter(({ example, examples }: Any) => (example ?? examples) === undefined);
@@ -80,7 +80,7 @@ describe.each(operations)('the examples of $id', documented => {
     for (const { value } of bodies) expect((route as { body: z.ZodType }).body.parse(value)).toEqual(value);
   });
 
-  test('each response of an operation has an example body that matches its schema and has a summary', () => {
+  test('each response with a body has examples that match the schema and have a summary', () => {
     for (const [status, response] of Object.entries<Any>(operation.responses)) {
       if (!response.content) continue;
       const examples = Object.values(examplesOf(response));
@@ -92,7 +92,7 @@ describe.each(operations)('the examples of $id', documented => {
     }
   });
 
-  test('each error key has an example with the message of the server', () => {
+  test('each error key of the operation has an example with the same message as the server', () => {
     for (const response of Object.values<Any>(operation.responses)) {
       const { $ref } = response.content?.['application/json'].schema ?? {};
       const schema = document.components.schemas[$ref?.split('/').at(-1)];
@@ -127,7 +127,7 @@ test('every response header has an example that matches its schema', () => {
   }
 });
 
-test('the examples agree with each other: two people, one board, and one idea merged into the other', () => {
+test('all examples use the same two people, the same board, and the same two ideas, one merged into the other', () => {
   const objects = [...nested(document.components.examples)];
   const ideas = objects.filter(({ status_category }) => status_category !== undefined);
   expect(ideas.length).toBeGreaterThan(15);
@@ -151,7 +151,7 @@ function* nested(value: Any): Generator<Any> {
   for (const one of Object.values(value)) yield* nested(one);
 }
 
-test('both linters find a wrong example anywhere in the document', async () => {
+test('both linters find wrong examples in all parts of the OpenAPI document', async () => {
   const spoiled: Any = JSON.parse(committed);
   spoiled.components.examples.IdeaInput.value.title = 7;
   spoiled.components.examples.Idea.value.score = 'many';
@@ -205,7 +205,7 @@ describe('a server with the board of the examples', () => {
     const bodies = operation.requestBody ? Object.values(examplesOf(operation.requestBody)) : [{ value: undefined }];
     for (const [number, { value: json }] of bodies.entries()) {
       const headers = parametersIn('header', documented);
-      // Each request needs its own key.
+      // Each request needs its own idempotency key.
       if (headers['idempotency-key']) headers['idempotency-key'] += number;
       const answer = await request(server, lineOf(documented, parametersIn('query', documented)), {
         token,
@@ -220,14 +220,17 @@ describe('a server with the board of the examples', () => {
     }
   });
 
-  test.each(authenticated)('an invalid request to $id gets the error of the example', async documented => {
-    const { operation } = documented;
-    // The protocol, not the contract, defines the valid messages of useTools.
-    const isBody = operation.requestBody !== undefined && documented.id !== 'useTools';
-    const answer = await request(server, lineOf(documented, isBody ? {} : { colour: 'blue' }), {
-      token,
-      json: isBody ? {} : undefined,
-    });
-    expect(answer.body).toEqual(examplesOf(operation.responses[422]).validation_failed?.value);
-  });
+  test.each(authenticated)(
+    'an invalid request to $id gets exactly the validation error of the example',
+    async documented => {
+      const { operation } = documented;
+      // MCP, not the contract, defines the valid messages of the operation useTools.
+      const isBody = operation.requestBody !== undefined && documented.id !== 'useTools';
+      const answer = await request(server, lineOf(documented, isBody ? {} : { colour: 'blue' }), {
+        token,
+        json: isBody ? {} : undefined,
+      });
+      expect(answer.body).toEqual(examplesOf(operation.responses[422]).validation_failed?.value);
+    },
+  );
 });

@@ -40,11 +40,11 @@ const operations: DocumentedOperation[] = Object.entries(document.paths as objec
 );
 
 describe('the committed document', () => {
-  test('the committed document equals the generated document, byte for byte', () => {
+  test('the committed OpenAPI document equals the generated document byte for byte', () => {
     expect(committed).toBe(`${JSON.stringify(buildOpenApiDocument(), null, 2)}\n`);
   });
 
-  test('the generation of the document is deterministic', async () => {
+  test('generating the OpenAPI document twice gives the same result', async () => {
     expect(JSON.stringify(buildOpenApiDocument())).toBe(JSON.stringify(buildOpenApiDocument()));
     await run(process.execPath, ['scripts/openapi.ts', '--check'], { cwd: repository });
   });
@@ -56,22 +56,22 @@ describe('the committed document', () => {
     expect(spectral).toEqual([]);
   });
 
-  test('the document is small enough to show on a page', () => {
+  test('the OpenAPI document is smaller than 600 kB, so that the page at /docs can show it', () => {
     expect(committed.length).toBeLessThan(600_000);
   });
 
-  test('the document contains every operation of the contract once', () => {
+  test('the OpenAPI document contains every operation of the contract once', () => {
     const documented = operations.map(({ operationId }) => operationId).sort();
     expect(documented).toEqual(Object.keys(contract).sort());
   });
 
-  test('every reference of the document resolves, and every component is used', () => {
+  test('every reference in the OpenAPI document resolves, and every component is used', () => {
     const used = new Set(
       [...committed.matchAll(/"\$ref": "#\/components\/(\w+)\/([\w-]+)"/g)].map(([, a, b]) => `${a}/${b}`),
     );
     const references = committed.match(/"\$ref"/g) ?? [];
     expect(references.length).toBeGreaterThan(100);
-    // Every reference leads to a component, so `used` has all of them.
+    // Every reference points to a component, so `used` contains the targets of all references.
     expect([...committed.matchAll(/"\$ref": "#\/components\/\w+\/[\w-]+"/g)]).toHaveLength(references.length);
     const defined = ['schemas', 'headers', 'examples'].flatMap(kind =>
       Object.keys(document.components[kind]).map(name => `${kind}/${name}`),
@@ -79,13 +79,13 @@ describe('the committed document', () => {
     expect([...used].sort()).toEqual(defined.sort());
   });
 
-  test('the document declares null as JSON Schema 2020-12 does and has no bounds of floating-point numbers', () => {
+  test('the OpenAPI document declares null as in JSON Schema 2020-12 and omits the maximum safe integer as a limit', () => {
     expect(committed).not.toContain('"nullable"');
     expect(committed).not.toMatch(/9007199254740991/);
     expect(document.components.schemas.Idea.properties.merged_into_id.anyOf).toContainEqual({ type: 'null' });
   });
 
-  test('the document names its license, its contact and a server address with variables', () => {
+  test('the OpenAPI document has a license, a contact and a server URL with described variables', () => {
     const { info, servers } = document;
     expect(info.license).toEqual({ name: 'MIT', identifier: 'MIT' });
     expect(info.contact.name).toBe('Idea-Board');
@@ -96,11 +96,11 @@ describe('the committed document', () => {
     }
   });
 
-  test('the document lists every error key with its status and meaning', () => {
+  test('the OpenAPI document lists every error key with its status and meaning', () => {
     expect(document['x-error-keys']).toEqual(errors);
   });
 
-  test('each webhook has an id, a summary, a description and a tag, and no token', () => {
+  test('each webhook in the OpenAPI document has an id, a summary, a description and a tag, and needs no token', () => {
     expect(Object.keys(document.webhooks)).toEqual([...eventTypes, 'webhook.test']);
     for (const { post } of Object.values(document.webhooks as Record<string, { post: object }>)) {
       expect(post).toMatchObject({
@@ -115,18 +115,18 @@ describe('the committed document', () => {
 });
 
 describe.each(operations)('$operationId', ({ route, metadata, operation }) => {
-  test('the operation has a summary, a description and a declared tag', () => {
+  test('the operation in the OpenAPI document has a summary, a description and a declared tag', () => {
     expect(operation.summary).toMatch(/\S/);
     expect(operation.description).toMatch(/\S/);
     expect(operation.tags).toEqual([metadata.tag]);
     expect(document.tags.map((tag: { name: string }) => tag.name)).toContain(metadata.tag);
   });
 
-  test('the operation declares its security, its grant and its bucket', () => {
+  test('the operation in the OpenAPI document declares its security, its grant and its rate limit bucket', () => {
     if (metadata.auth === 'none') {
       expect(operation.security).toEqual([]);
     } else {
-      // An operation without a requirement inherits the one of the document.
+      // An operation without a security requirement inherits the security requirement of the document.
       expect(operation.security ?? document.security).toEqual([{ bearer: [] }]);
       expect(document.components.securitySchemes.bearer).toMatchObject({ type: 'http', scheme: 'bearer' });
     }
@@ -139,7 +139,7 @@ describe.each(operations)('$operationId', ({ route, metadata, operation }) => {
     }
   });
 
-  test('the operation lists exactly the error keys of the contract for each status', () => {
+  test('the operation in the OpenAPI document lists exactly the error keys of the contract for each status', () => {
     const documented = Object.entries(operation.responses as object)
       .filter(([status]) => Number(status) >= 400)
       .map(([status, response]) => [status, keysInDocument(response)]);
@@ -153,7 +153,7 @@ describe.each(operations)('$operationId', ({ route, metadata, operation }) => {
     if (metadata.auth !== 'none') expect(documented.length).toBeGreaterThan(5);
   });
 
-  test('the descriptions of each error response and of its key explain every key', () => {
+  test('the description of each error response and of its field key explains every error key', () => {
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     for (const response of Object.values<any>(operation.responses)) {
       const schema = response.content && schemaOf(response);
@@ -166,7 +166,7 @@ describe.each(operations)('$operationId', ({ route, metadata, operation }) => {
   });
 });
 
-/** The enum of keys; undefined for a body of another shape, such as the readiness probe's 503. */
+/** Returns the error keys of a response, or undefined for a body without an error key, such as the 503 of /ready. */
 // biome-ignore lint/suspicious/noExplicitAny: a response of the document.
 function keysInDocument(response: any): string[] | undefined {
   return schemaOf(response).properties.error?.properties.key.enum;

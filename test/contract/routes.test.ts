@@ -45,11 +45,11 @@ beforeAll(async () => {
   return () => server.close();
 });
 
-/** Pages and OAuth endpoints, which are not part of the contract. */
+/** Whether a URL is a page for people or an OAuth endpoint. The contract does not contain these. */
 const isPage = (url: string) =>
   ['/', '/unsubscribe'].includes(url) || /^\/(b|admin|assets|oauth|\.well-known)(\/|$)/.test(url);
 
-/** The routes of the API, without documentation, pages, automatic HEAD routes and the routes that answer 405. */
+/** Returns the routes of the API, without documentation, pages, automatic HEAD routes and routes that answer 405. */
 function apiRoutes(): { method: string; path: string; route: Route | undefined }[] {
   return registered
     .filter(({ url }) => !url.startsWith('/docs') && url !== '/api/v1/openapi.json' && !isPage(url))
@@ -72,7 +72,7 @@ test('the registered routes are exactly the documented routes', () => {
   expect(documented.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(contract).sort());
 });
 
-test('every registered route carries its contract, because admission reads the grant from it', () => {
+test('every registered route contains its contract, because admission reads the needed grant from the contract', () => {
   expect(apiRoutes().filter(({ route }) => route?.metadata === undefined)).toEqual([]);
 });
 
@@ -80,7 +80,7 @@ describe.each(documented)('$method $path', operation => {
   const { parameters } = operation;
   const documentedIn = (place: string) => parameters.filter(one => one.in === place).map(({ name }) => name);
 
-  test('the document and the route have the same parameters in path, query and headers', () => {
+  test('the OpenAPI document and the registered route have the same parameters in path, query and headers', () => {
     const route = routeOf(operation);
     expect(documentedIn('path')).toEqual([...operation.path.matchAll(/:(\w+)/g)].map(([, name]) => name));
     expect(documentedIn('query').sort()).toEqual(Object.keys((route.query as z.ZodObject)?.shape ?? {}).sort());
@@ -88,7 +88,7 @@ describe.each(documented)('$method $path', operation => {
     for (const one of parameters) expect(one.required ?? false).toBe(one.in === 'path');
   });
 
-  test('the document and the route have the same grant and bucket', () => {
+  test('the OpenAPI document and the registered route have the same grant and rate limit bucket', () => {
     const metadata = routeOf(operation).metadata as RouteMetadata;
     const { grant, bucket, grantByQuery } = operation;
     expect(operation.isOpen).toBe(metadata.auth === 'none');
@@ -100,7 +100,7 @@ describe.each(documented)('$method $path', operation => {
     });
   });
 
-  test('the document and the route have the same statuses', () => {
+  test('the OpenAPI document and the registered route have the same response statuses', () => {
     expect(operation.statuses).toEqual(Object.keys(routeOf(operation).responses).map(Number));
   });
 });
@@ -117,18 +117,18 @@ describe('over HTTP', () => {
 
   const pathOf = (operation: Operation) => operation.path.replace(':id', String(ideaId)).replace(':tagId', '1');
 
-  test.each(documented)('$method $path requires a token exactly if the document says so', async operation => {
+  test.each(documented)('$method $path requires a token exactly if the OpenAPI document says so', async operation => {
     const answer = await request(server, `${operation.method} ${pathOf(operation)}`);
-    // A readiness probe may answer 503.
+    // The readiness probe answers 503 if a check fails.
     if (operation.isOpen) expect([200, 503]).toContain(answer.status);
     else expect(answer).toMatchObject({ status: 401, key: 'unauthorized' });
   });
 
   test.each(documented.filter(({ isOpen }) => !isOpen))(
-    '$method $path accepts the query parameters of the document and rejects others',
+    '$method $path accepts the query parameters of the OpenAPI document and rejects an unknown parameter',
     async operation => {
       const names = operation.parameters.filter(one => one.in === 'query').map(({ name }) => name);
-      // All values are invalid, so that the request never takes effect.
+      // The invalid values ensure that the request never takes effect.
       const query = new URLSearchParams({ not_a_parameter: '?' });
       for (const name of names) if (name !== 'board') query.set(name, '?');
       const body = operation.method === 'POST' ? { json: {} } : {};

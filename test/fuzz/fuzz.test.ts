@@ -6,7 +6,7 @@ import type { Answer } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { document, type FuzzRequest, type FuzzWorld, fuzzRequest, operations, resolve } from './requests.ts';
 
-/** `npm run fuzz` sends four times as many. Set FUZZ_SEED=$RANDOM to send other requests. */
+/** The number of requests. `npm run fuzz` sends four times as many. Set FUZZ_SEED=$RANDOM to send others. */
 const count = Number(process.env.FUZZ_REQUESTS ?? 5_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20_260_314);
 const parallel = 16;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Boards in every state, a second account, and tokens of every kind. */
+/** Creates boards in every state, a second account, and tokens of every kind. */
 async function createFuzzWorld(): Promise<FuzzWorld> {
   const open = await createWorld(server);
   const day = 86_400_000;
@@ -80,7 +80,7 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
   await server.sql(`update memberships set role = 'member' where user_id = $1`, [demoted]);
   await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [open.accountId, blocked]);
   await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked.id]);
-  // The readiness probe needs a recent run of the cron.
+  // The readiness probe answers 503 without a recent heartbeat of the cron.
   await server.sql(`insert into heartbeats (name, recorded_at) values ('cron', now())`);
   const cursors = await Promise.all(
     ['', '&sort=top'].map(async query => {
@@ -92,7 +92,7 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
     tokens,
     badTokens: [revoked.token, 'x', '', 'ib_1_x', `${tokens[1]?.token}x`, `ib_99999_${'A'.repeat(43)}`],
     statusKeys: ['open', 'planned', 'in_progress', 'done', 'declined', 'archived', 'new', 'quiet', 'unknown'],
-    // The requests also name ideas that the run creates and a few that do not exist.
+    // The ids in requests are also those of ideas that the run creates, and of a few ideas that do not exist.
     maxIdeaId: maxIdeaId + 60,
     maxTagId: maxTagId + 2,
     cursors,
@@ -112,7 +112,7 @@ const invalidKeys = new Set<string | undefined>([
   'method_not_allowed',
 ]);
 
-/** The problem of a response according to the document, or undefined. */
+/** Returns how a response differs from the OpenAPI document, or undefined. */
 function problemOf({ method, path, isValid }: FuzzRequest, answer: Answer): string | undefined {
   if (answer.status >= 500) return 'the server failed';
   if (isValid && invalidKeys.has(answer.key)) return 'a valid request was rejected as invalid';
@@ -156,7 +156,7 @@ test(`${count} valid and invalid requests cause no failure, no undeclared respon
   expectCoverage(seen);
 });
 
-/** Checks that each operation both succeeded and failed, since a run of early rejections would prove nothing. */
+/** Fails unless each operation both succeeded and failed. A run with only early rejections would prove nothing. */
 function expectCoverage(seen: Map<string, Map<number, number>>) {
   const total = (wanted: (status: number) => boolean) =>
     [...seen.values()]
@@ -176,7 +176,7 @@ function expectCoverage(seen: Map<string, Map<number, number>>) {
   }
 }
 
-test('every reference of the document resolves to a schema', () => {
+test('every schema reference in the OpenAPI document resolves', () => {
   for (const [, name] of JSON.stringify(document).matchAll(/"#\/components\/schemas\/(\w+)"/g)) {
     expect(document.components.schemas).toHaveProperty(name ?? '');
   }

@@ -1,4 +1,4 @@
-/** A pseudorandom generator: the same seed gives the same numbers. */
+/** A pseudorandom number generator. The same seed gives the same numbers. */
 export class Random {
   private state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.state = seed >>> 0;
   }
 
-  /** A number from 0 up to but excluding 1 (mulberry32). */
+  /** Returns a number from 0 up to but excluding 1 (algorithm mulberry32). */
   next(): number {
     this.state = (this.state + 0x6d2b79f5) >>> 0;
     let t = this.state;
@@ -15,7 +15,7 @@ export class Random {
     return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** An integer from min to max, both included. */
+  /** Returns an integer from min to max, both included. */
   integer(min: number, max: number): number {
     return min + Math.floor(this.next() * (max - min + 1));
   }

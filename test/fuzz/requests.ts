@@ -53,7 +53,7 @@ export interface FuzzRequest {
   isValid: boolean;
 }
 
-/** The tokens and resources that the requests use. */
+/** The tokens and ids that the generated requests use. */
 export interface FuzzWorld {
   /** Tokens with the slugs of their boards. The first two tokens have the highest grants. */
   tokens: { token: string; slugs: string[] }[];
@@ -64,7 +64,7 @@ export interface FuzzWorld {
   cursors: string[];
 }
 
-/** The request with this number. It depends only on the seed, the number and the world. */
+/** Returns the request with the given number. The request depends only on the seed, the number and the world. */
 export function fuzzRequest(seed: number, number: number, world: FuzzWorld): FuzzRequest {
   const random = new Random(seed + Math.imul(number, 0x9e3779b1));
   return new RequestMaker(random, world).make();
@@ -113,7 +113,7 @@ class RequestMaker {
       }
       if (parameter.in === 'header' && random.chance(0.2)) headers[parameter.name] = this.headerValue(parameter.name);
     }
-    // A cursor may belong to another list or clash with a page, which the schema cannot express.
+    // A request with a cursor may be invalid: the cursor may belong to another list, or there may also be a page.
     const hasCursor = query.some(([name]) => name === 'cursor');
 
     const schema = operation.requestBody?.content['application/json']?.schema;
@@ -131,7 +131,7 @@ class RequestMaker {
     return random.chance(0.55) ? request : this.spoil(request, body);
   }
 
-  /** A value that matches the schema. The name of the field selects ids and status keys of the world. */
+  /** Returns a value that matches the schema. Fields for ids and status keys get values of the world. */
   private value(given: Schema, name: string): unknown {
     const schema = resolve(given);
     const { random } = this;
@@ -157,7 +157,7 @@ class RequestMaker {
       const letter = random.chance(0.05) ? [...random.pick(rarities)][0] : random.pick(letters);
       text += letter ?? 'x';
     }
-    // A required text needs a character that is not white space.
+    // A required text must contain a character that is not white space.
     return min > 0 && text.trim() === '' ? `x${text.slice(1)}` : text;
   }
 
@@ -177,7 +177,7 @@ class RequestMaker {
     return this.random.pick(['*', 'W/"x"', '"x"', 'W/"x", "y"', '', ',,,']);
   }
 
-  /** Changes a request as a careless or hostile client might. */
+  /** Returns a copy of the request with one or two faults that a careless or hostile client could make. */
   private spoil(request: FuzzRequest, body: Json | undefined): FuzzRequest {
     const spoiled = { ...request, headers: { ...request.headers }, isValid: false };
     const ways = body ? [...this.anywhere, ...this.inBody] : this.anywhere;

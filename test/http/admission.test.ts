@@ -266,7 +266,7 @@ describe('the board of a request', () => {
     expect(await server.sql('select from votes')).toEqual([]);
   });
 
-  test('a token with different grants on two boards can do on each board only what its grant there allows', async () => {
+  test('a token with different grants on two boards is limited on each board to the actions of the grant on that board', async () => {
     const there = await samples({ ...world, boardId: second.id, boardSlug: second.slug });
     const here = await samples();
     const vote = (sample: ArrangedRequest, slug: string) => send(withQuery(sample, `board=${slug}`), { token: two });

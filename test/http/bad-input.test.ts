@@ -516,7 +516,7 @@ describe.each(reads.filter(({ id }) => id.startsWith('list')))('$method $path', 
   });
 });
 
-test('GET /api/v1/ideas refuses invalid values of its filters', async () => {
+test('invalid values of the filters of GET /api/v1/ideas are refused', async () => {
   const queries = [
     'status=',
     'status=inbox',
@@ -547,7 +547,7 @@ test('GET /api/v1/ideas refuses invalid values of its filters', async () => {
   );
 });
 
-test('GET /api/v1/ideas accepts special characters and long texts as a search', async () => {
+test('a search with GET /api/v1/ideas accepts special characters and texts of 100 characters', async () => {
   const words = [
     "'",
     '"',
@@ -596,7 +596,7 @@ test('GET /api/v1/ideas accepts special characters and long texts as a search', 
   }
 });
 
-test('GET /api/v1/token refuses all query parameters', async () => {
+test('every query parameter of GET /api/v1/token is refused', async () => {
   await refusesAll('GET', [
     ['unknown', '/api/v1/token?unknown=1', {}, invalid],
     ['board', `/api/v1/token?board=${world.boardSlug}`, {}, invalid],

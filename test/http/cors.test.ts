@@ -128,7 +128,7 @@ test('an OPTIONS request without the headers of a preflight request gets 405', a
 });
 
 describe('the setting CORS_ORIGINS', () => {
-  test('with the value * of CORS_ORIGINS, every origin is allowed and gets the same headers', async () => {
+  test('if CORS_ORIGINS is *, every origin is allowed and gets the same headers', async () => {
     const open = await startServerForTest({ environment: { CORS_ORIGINS: '*' } });
     const one = await issueToken(open, await createWorld(open), 'read');
     for (const origin of [ours, ...others]) {

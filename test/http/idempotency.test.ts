@@ -451,7 +451,7 @@ test('a repeated request that starts before the first answer gets a replay and u
   );
   expect([isReplayed(replay), replay.text]).toEqual([true, first?.text]);
   expect(await charged()).toBe(1);
-  // A refund during the transaction would need a second connection, for which it could wait forever.
+  // A refund during the transaction would need a second connection and could wait for it forever.
   const texts = statements.map(({ text }) => text);
   const refund = texts.findIndex(text => text.startsWith('update "rate_limits" set "count" = "count" - 1'));
   expect(refund).toBeGreaterThan(texts.lastIndexOf('commit'));

@@ -278,7 +278,7 @@ describe('a request is charged', () => {
     expect((await vote(server, { headers })).status).toBe(200);
   });
 
-  test('GET /api/v1/token does not count against the rate limits and shows both of them, also when they are exhausted', async () => {
+  test('a request to GET /api/v1/token shows both rate limits without counting against them, also when they are exhausted', async () => {
     const self = () => request(server, 'GET /api/v1/token', { token });
     const state = (bucket: Bucket, remaining: number, reset: number) => ({
       limit: buckets[bucket].limit,
@@ -359,7 +359,7 @@ describe('the limit of an address', () => {
     expect(await vote(strict)).toMatchObject({ status: 429, key: 'rate_limited' });
   });
 
-  test('GET /health does not count against the rate limit of an address', async () => {
+  test('a request to /health does not count against the rate limit of its address', async () => {
     for (let n = 0; n < 10; n++) expect((await request(strict, 'GET /health')).status).toBe(200);
     expect(await countOf('ip:127.0.0.1')).toBe(0);
     for (let n = 0; n < 4; n++) await request(strict, 'GET /nothing');

@@ -236,7 +236,7 @@ describe('the caching headers', () => {
     }
   });
 
-  test('answers to reads of a board have a weak ETag, and no other answers have an ETag', async () => {
+  test('successful reads of a board are answered with a weak ETag, and no other answers have an ETag', async () => {
     for (const operation of operations) {
       const sent = requestOf(operation, await createTargets(server, world));
       const { status, headers } = await request(server, sent.line, { token, json: sent.json });
@@ -374,7 +374,7 @@ describe('the log', () => {
     expect(server.logLines.join('')).not.toContain('secret-words');
   });
 
-  test('the log never contains the token of a request, in whichever part of the request the token is sent', async () => {
+  test('the log never contains a token that a request sends, in any part of the request', async () => {
     const debug = await startServerForTest({ environment: { LOG_LEVEL: 'trace' } });
     const there = await createWorld(debug);
     const { token: own } = await issueToken(debug, there, 'write');

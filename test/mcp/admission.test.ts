@@ -41,7 +41,7 @@ const countsOf = async (tokenId: number) => {
   return Object.fromEntries(rows.map(({ key, count }) => [key.replace(`:${tokenId}`, ''), count]));
 };
 
-/** An error in the form of JSON-RPC, with the error key of the API. */
+/** Fails unless the answer is a JSON-RPC error with the error key of the API. */
 function expectRefusal(answer: Answer, status: number, key: string, code: number, id: string | null = null) {
   expect(answer).toMatchObject({ status, key, body: { jsonrpc: '2.0', id, error: { code, data: { key } } } });
   expect(answer.body.error.message).toMatch(/^[A-Z]/);
@@ -50,7 +50,7 @@ function expectRefusal(answer: Answer, status: number, key: string, code: number
 describe('a refused request to the tools', () => {
   const metadataUrl = 'https://ideas.example.com/.well-known/oauth-protected-resource/api/v1/mcp';
 
-  test('any request without a token gets a challenge with the metadata URL', async () => {
+  test('every MCP request without a valid token gets 401 with the OAuth metadata URL in WWW-Authenticate', async () => {
     const challenge = `Bearer resource_metadata="${metadataUrl}", scope="mcp"`;
     const bodies: RequestOptions[] = [
       { json: list },
@@ -70,11 +70,11 @@ describe('a refused request to the tools', () => {
       expect(wrong.headers.get('www-authenticate')).toBe(`${challenge}, error="invalid_token"`);
     }
     expectRefusal(await post({ json: list }), 401, 'unauthorized', -32_000, 'list-1');
-    // The REST API has no such challenge, because it accepts no OAuth tokens.
+    // The REST API accepts no OAuth tokens, so its 401 has no WWW-Authenticate header.
     expect((await request(server, 'GET /api/v1/board')).headers.get('www-authenticate')).toBeNull();
   });
 
-  test('a revoked token and a missing grant are in the audit log', async () => {
+  test('tool calls with a revoked token or without the needed grant are in the audit log', async () => {
     const { token } = await issueToken(server, world, 'read');
     const told = server.auditLines.length;
     const headers = { 'x-request-id': 'a-call' };
@@ -88,7 +88,7 @@ describe('a refused request to the tools', () => {
     ]);
   });
 
-  test('a call gets the error for a plan without the Agent API as its result', async () => {
+  test('if the plan does not include the Agent API, the result of a tool call is the error agent_api_unavailable', async () => {
     const other = await createWorld(server);
     const { token } = await issueToken(server, other, 'write');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [other.accountId]);
@@ -98,7 +98,7 @@ describe('a refused request to the tools', () => {
     expect(called.body.result.content[0].text).toContain('"agent_api_unavailable"');
   });
 
-  test('a web page of another origin is refused without charging the token', async () => {
+  test('an MCP request from a web page of another origin is refused and does not count against the rate limit of its token', async () => {
     const { token, id } = await newToken();
     for (const origin of [
       'https://evil.example.com',
@@ -116,12 +116,12 @@ describe('a refused request to the tools', () => {
     }
   });
 
-  test('the setting * allows pages of all origins', () => {
+  test('if CORS_ORIGINS is *, the MCP endpoint allows web pages of all origins', () => {
     const isAllowed = allowsOrigin({ BASE_URL: 'https://ideas.example.com/', CORS_ORIGINS: ['*'] });
     expect(isAllowed('https://anybody.example.com')).toBe(true);
   });
 
-  test('a page of an allowed origin can send the headers of the protocol and read the challenge', async () => {
+  test('a web page of an allowed origin can send the MCP headers and read the WWW-Authenticate header', async () => {
     const headers = { origin: 'https://app.example.com', 'access-control-request-method': 'POST' };
     const preflight = await request(server, 'OPTIONS /api/v1/mcp', { headers });
     expect(preflight.status).toBe(204);
@@ -165,16 +165,16 @@ describe('an invalid message', () => {
     ['an array of messages', { json: [list, list] }, 400, 'invalid_message', -32_600],
     ['an empty array', { json: [] }, 400, 'invalid_message', -32_600],
     ['an object without JSON-RPC', { json: { method: 'tools/list' } }, 400, 'invalid_message', -32_600],
-    // The SDK would write an error for each value, and overflow its stack.
+    // The SDK would write an error for each value and overflow the call stack.
     ['an object of very many values', sentWith(`[${'1,'.repeat(10_000)}1]`), 400, 'invalid_message', -32_600],
     ['an object that is very deep', sentWith('['.repeat(5000) + ']'.repeat(5000)), 400, 'invalid_message', -32_600],
-  ])('%s is refused in the form of JSON-RPC', async (_, sent, status, key, code) => {
+  ])('an MCP request whose body is %s is refused with a JSON-RPC error', async (_, sent, status, key, code) => {
     const { token, id } = await newToken();
     expectRefusal(await post({ ...sent, token }), status, key, code);
     expect(await countsOf(id)).toEqual({});
   });
 
-  test('an array of calls is refused as a whole', async () => {
+  test('an array of tool calls is refused, and no call of the array runs', async () => {
     const { token } = await newToken();
     const vote = {
       jsonrpc: '2.0',
@@ -198,21 +198,21 @@ describe('an invalid message', () => {
     expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
   });
 
-  test('a query parameter is refused, as everywhere', async () => {
+  test('a query parameter of the MCP endpoint is refused, as on every path', async () => {
     const { token } = await newToken();
     const answer = await request(server, 'POST /api/v1/mcp?board=web-app', { token, json: list });
     expectRefusal(answer, 422, 'validation_failed', -32_600, 'list-1');
     expect(answer.body.error.issues).toMatchObject([{ path: ['query'], code: 'unrecognized_keys' }]);
   });
 
-  test.each(['GET', 'HEAD', 'DELETE', 'PUT'])('the method %s gets 405', async method => {
+  test.each(['GET', 'HEAD', 'DELETE', 'PUT'])('an MCP request with the method %s gets 405', async method => {
     const answer = await request(server, `${method} /api/v1/mcp`, { headers: { accept: 'text/event-stream' } });
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
   });
 });
 
 describe('the rate limits of a token', () => {
-  test('requests and calls share the rate limits, also when they are parallel', async () => {
+  test('REST requests and tool calls share the rate limits of a token, also when they run in parallel', async () => {
     const { token, id } = await newToken();
     const answers = await Promise.all(
       Array.from({ length: 40 }, (_, n) =>
@@ -229,7 +229,7 @@ describe('the rate limits of a token', () => {
     );
   });
 
-  test('an exceeded limit gets 429 with Retry-After, and free messages still work', async () => {
+  test('a tool call over the rate limit gets 429 with Retry-After, and tools/list and get_token still work', async () => {
     const { token, id } = await newToken();
     const call = () => callTool(server, { token, name: 'create_idea', args: { title: 'One more', body: 'B' } });
     for (let n = 0; n < 5; n++) expect((await call()).status).toBe(200);
@@ -246,7 +246,7 @@ describe('the rate limits of a token', () => {
     expect(await server.sql(`select from ideas where title = 'One more'`)).toHaveLength(5);
   });
 
-  test('a used Idempotency-Key does not make a read free', async () => {
+  test('a tool call that reads counts against the rate limit even if it repeats the idempotency key of a write', async () => {
     const { token } = await newToken();
     const meta = { 'idea-board/idempotency-key': 'of-a-write' };
     await callTool(server, { token, name: 'create_idea', args: { title: 'Under a key', body: 'B' }, meta });
@@ -255,7 +255,7 @@ describe('the rate limits of a token', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
   });
 
-  test('a refused call and one with invalid arguments are charged', async () => {
+  test('a refused tool call and a tool call with invalid arguments count against the rate limit', async () => {
     const { token, id } = await newToken();
     await callTool(server, { token, name: 'set_idea_status', args: { id: ideaId, status: 'planned' } });
     await callTool(server, { token, name: 'vote_idea', args: {} });
@@ -264,7 +264,7 @@ describe('the rate limits of a token', () => {
   });
 });
 
-test('every message counts against the limit of its address', async () => {
+test('every MCP message counts against the rate limit of its address', async () => {
   const small = await startServerForTest({ clock, environment: { RATE_LIMIT_IP: '3' } });
   const { token } = await issueToken(small, await createWorld(small), 'read');
   const send = (options: RequestOptions) => request(small, 'POST /api/v1/mcp', options);
@@ -283,7 +283,7 @@ test('every message counts against the limit of its address', async () => {
 });
 
 describe('a failure', () => {
-  test('an unavailable database gets 503, and calls work again when it is back', async () => {
+  test('while the database is unavailable, MCP requests get 503, and tool calls work again when it is back', async () => {
     const proxy = await startProxy(server.url);
     const logger = pino({ level: 'silent' });
     const database = await openDatabase({
@@ -309,20 +309,20 @@ describe('a failure', () => {
     expect((await call()).status).toBe(200);
   });
 
-  test('the details of an error do not contain internal messages of the SDK', () => {
+  test('the error of the SDK for invalid JSON is answered without the internal message in its data', () => {
     const error = { code: -32_700, message: 'Parse error', data: 'RangeError: Maximum call stack size exceeded' };
     const body = JSON.stringify({ jsonrpc: '2.0', id: null, error });
     const key = 'invalid_message';
     expect(keyedErrorOf({ status: 400, contentType: null, body }).error).toEqual({ ...error, key, data: { key } });
   });
 
-  test('a call whose answer cannot be sent is charged once', async () => {
+  test('a tool call that ends in an internal error counts only once against the rate limit of its address', async () => {
     const { token, id } = await newToken();
     const meta = { 'idea-board/idempotency-key': 'a-key' };
     const create = (title: string) =>
       callTool(server, { token, name: 'create_idea', args: { title, body: 'B' }, meta });
     await create('Charged once');
-    // A failed replay is charged when its answer is sent.
+    // A call with a reused key counts against the rate limit of its token only when its answer is sent. There it fails.
     await server.sql(`
       create function fail_charge() returns trigger language plpgsql as $$ begin raise 'no charge'; end $$;
       create trigger fail_charge before insert or update on rate_limits for each row
@@ -337,7 +337,7 @@ describe('a failure', () => {
     expect(await ofAddress()).toEqual([{ ...before, count: Number(before?.count) + 1 }]);
   });
 
-  test('an internal error reveals no details and is logged', async () => {
+  test('the answer to a tool call with an internal error reveals no details, and the log has them', async () => {
     const { token } = await newToken();
     await server.sql('alter table idea_tags rename to gone');
     onTestFinished(async () => {
@@ -355,7 +355,7 @@ describe('a failure', () => {
   });
 });
 
-test('the log has one line for each message, with the tool and without the arguments', async () => {
+test('the log has one line for each MCP message, with the name of the tool and without the arguments', async () => {
   const issuerId = await createMember(server, world.accountId, 'member');
   const { token, id } = await issueToken(server, world, 'write', { issuerId });
   const logged = server.logLines.length;

@@ -3,14 +3,14 @@ import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface BearerProxy {
-  /** The URL for the clients. */
+  /** The URL of the proxy. */
   origin: string;
   /** Sets the token and starts to forward requests. */
   passTo(baseUrl: string, token: string): void;
   close(): Promise<void>;
 }
 
-/** A proxy that adds a bearer token to each request, for programs that cannot send one. */
+/** Starts a proxy that adds a bearer token to each request, for test suites that cannot send a token. */
 export async function startBearerProxy(): Promise<BearerProxy> {
   let target: { baseUrl: string; token: string } | undefined;
   const proxy = createServer((incoming, answer) => {

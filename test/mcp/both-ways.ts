@@ -9,7 +9,7 @@ export function pathOf(path: string, params: Record<string, unknown>): string {
   return path.replace(/:(\w+)/g, (_, name: string) => String(params[name]));
 }
 
-/** Sends the input of a case as a request to its route. */
+/** Sends the input of a case as an HTTP request to the route of its operation. */
 export function sendRequest(
   server: TestServer,
   { operation: { route }, idempotencyKey }: Case,
@@ -26,7 +26,7 @@ export function sendRequest(
   });
 }
 
-/** Returns the input as the arguments of a tool, with names in snake case. */
+/** Returns the input as tool arguments, with names in snake case. */
 export function argumentsOf({ params: { tagId, ...params }, query, body }: Given): Record<string, unknown> {
   return { ...params, ...(tagId === undefined ? {} : { tag_id: tagId }), ...query, ...body };
 }
@@ -48,10 +48,10 @@ export function sendCall(
   });
 }
 
-/** Errors of the connection or the server, for every tool. */
+/** The statuses that the answer to a tool call has itself. Other errors are results with the status 200. */
 const toldByStatus: ReadonlySet<number> = new Set([401, 429, 500, 503]);
 
-/** All other answers are results with the body of the REST answer. */
+/** Fails unless the answer to a tool call has the headers, the body and the error of the REST answer. */
 export function expectSameAnswer(ofMcp: Answer, ofRest: Answer) {
   for (const name of [
     'retry-after',
@@ -79,14 +79,14 @@ export function expectSameAnswer(ofMcp: Answer, ofRest: Answer) {
   }
   expect(isError).toBe(true);
   expect(structuredContent).toBeUndefined();
-  // The fields of the query and the body were arguments.
+  // The fields of the query and the body are arguments in the tool call.
   const ofArguments = JSON.stringify(body).replace(/"path":\["(query|body)"/g, '"path":["arguments"');
   expect(JSON.parse(content[0].text)).toEqual(JSON.parse(ofArguments));
-  // The advice.
+  // The second content is the advice to the model.
   expect(content[1].text).toMatch(/^\w.{10,}\.$/);
 }
 
-/** Some times come from the database, and the id of an event is random. */
+/** Masks times and UUIDs, because some times come from the database and the ids of events are random. */
 export function masked(value: unknown): unknown {
   const text = JSON.stringify(value) ?? 'null';
   return JSON.parse(
@@ -96,7 +96,7 @@ export function masked(value: unknown): unknown {
   );
 }
 
-/** All rows of all tables, and all jobs. */
+/** Returns all rows of all tables and all jobs. */
 export async function dump({ sql }: TestServer): Promise<Record<string, unknown[]>> {
   const tables = await sql<{ name: string }>(
     `select table_name as name from information_schema.tables

@@ -2,7 +2,8 @@ import { request } from '../helpers/request.ts';
 import type { TestServer } from '../helpers/server.ts';
 
 /**
- * The forms of a call: for each era one plain form, and one unusual form that the SDK answers.
+ * The forms of a tool call. Each MCP era has a plain form, which the server answers itself, and an unusual form, which
+ * the SDK answers.
  */
 export const forms = ['modern', 'legacy', 'modern-unusual', 'legacy-unusual'] as const;
 export type Form = (typeof forms)[number];
@@ -16,14 +17,14 @@ export interface Call {
   headers?: Record<string, string>;
 }
 
-/** The `_meta` of every message in the revision of 2026. */
+/** The `_meta` of every message with the MCP protocol version of 2026. */
 export const envelope = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
   'io.modelcontextprotocol/clientInfo': { name: 'a-test', version: '1.0.0' },
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-/** The headers of a message of the revision of 2026. */
+/** Returns the headers of a message with the MCP protocol version of 2026. */
 export function modernHeaders(method: string, name?: string): Record<string, string> {
   const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method };
   return name === undefined ? headers : { ...headers, 'mcp-name': name };

@@ -14,36 +14,36 @@ export interface Operation {
   metadata: ToolMetadata;
 }
 
-/** The input of an operation, for a request or a tool call. */
+/** The input of an operation. It can be sent as an HTTP request or as a tool call. */
 export interface Given {
   params: Record<string, unknown>;
   query: Record<string, unknown>;
   body: Record<string, unknown>;
 }
 
-/** A call of an operation, with its expected error. */
+/** A call of an operation with its expected error, or undefined if the call succeeds. */
 export interface Case {
   operation: Operation;
   name: string;
   key: ErrorKey | undefined;
   grant: Grant;
-  /** The SQL that prepares the call. */
+  /** Returns the SQL that prepares the call. */
   sql(scene: Scene): string;
   given(targets: Targets): Given;
   idempotencyKey?: string;
-  /** The input of an earlier call under the same key. */
+  /** Returns the input of an earlier call with the same idempotency key. */
   earlier?(targets: Targets): Given;
-  /** Whether a request under the same key is still running. */
+  /** Whether another request with the same idempotency key is still running. */
   isKeyHeld?: boolean;
 }
 
-/** Every operation that is a tool. */
+/** Every operation of the contract that is also a tool. */
 export const tools: Operation[] = Object.entries(operations as Record<string, Route>).flatMap(([id, route]) => {
   const metadata = route.metadata as RouteMetadata;
   return 'tool' in metadata ? { id, route, metadata } : [];
 });
 
-/** Errors with tests of their own in parity.test.ts: three of HTTP, the others of all operations. */
+/** Errors that other tests in parity.test.ts cover: three errors of HTTP and two that every operation can have. */
 const ofNoCase: readonly string[] = [
   'malformed_json',
   'unsupported_media_type',
@@ -52,7 +52,7 @@ const ofNoCase: readonly string[] = [
   'service_unavailable',
 ];
 
-/** Each tool with success, with a repetition under a key, and with every error that its route declares. */
+/** Builds the cases of each tool: a success, a repetition under an idempotency key, and every error of its route. */
 export function buildCases(): Case[] {
   return tools.flatMap(operation => {
     const repeated: Condition = { idempotencyKey: 'a-key', earlier: given => given };
@@ -65,7 +65,7 @@ export function buildCases(): Case[] {
   });
 }
 
-/** Each tool with success. */
+/** Builds one successful case for each tool. */
 export function buildSuccesses(): Case[] {
   return tools.map(operation => caseOf(operation, 'succeeds', undefined, {}));
 }
@@ -186,7 +186,7 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
     given: ({ params, query, body }, { ideaId, mergedId }) => ({
       params: { ...params, id: mergedId },
       query,
-      // A merge into its current target would change nothing.
+      // A merge into the current target of the idea would change nothing.
       body: 'target_id' in body ? { target_id: ideaId } : body,
     }),
   },
@@ -199,7 +199,7 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
   },
 };
 
-/** For each operation with a body, another body. */
+/** Body fields that make a different valid request, for each operation with a body. */
 const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>> = {
   createIdea: () => ({ title: 'Another title' }),
   voteIdea: () => ({ value: 'down' }),
@@ -209,10 +209,10 @@ const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>>
   mergeIdea: ({ mergedId }) => ({ target_id: mergedId }),
 };
 
-/** Errors that admission declares for all routes of a kind, but that some routes cannot have. */
+/** Whether an operation can never have an error that its route declares only because all routes of its kind do. */
 function isImpossible({ id, metadata }: Operation, key: string): boolean {
   if (key === 'insufficient_scope') return metadata.auth === 'board' && metadata.grant === 'read' && id !== 'listIdeas';
-  // A key belongs to a path, so two requests without a body never differ.
+  // An idempotency key belongs to one path, so two requests without a body never differ.
   if (key === 'idempotency_key_reused') return !(id in otherBodies);
   return key === 'rate_limited' && metadata.auth === 'token';
 }

@@ -28,7 +28,7 @@ interface Result {
   isError?: boolean;
 }
 
-/** The common interface of the tested clients. */
+/** A connected client. Both versions of the SDK are wrapped in this interface. */
 interface Connected {
   version: string | undefined;
   names: string[];
@@ -75,7 +75,7 @@ const clients: { client: string; version: string; connect(token: string): Promis
 ];
 
 describe.each(clients)('$client', ({ version, connect }) => {
-  test('an official client uses its revision, lists the tools, and accepts their results', async () => {
+  test('an official client negotiates its MCP protocol version, lists the tools, and accepts the results of all tools', async () => {
     const world = await createWorld(server);
     const targets = await createTargets(server, world);
     const client = await connect((await issueToken(server, world, 'moderate')).token);
@@ -92,7 +92,7 @@ describe.each(clients)('$client', ({ version, connect }) => {
     await client.close();
   });
 
-  test('an official client gets a refusal as a valid result', async () => {
+  test('an official client accepts a refused tool call as a valid result with an error', async () => {
     const client = await connect(reader);
     const refused = await client.call('vote_idea', { id: ideaId, value: 'up' });
     expect(refused.isError).toBe(true);
@@ -102,7 +102,7 @@ describe.each(clients)('$client', ({ version, connect }) => {
     await client.close();
   });
 
-  test('an official client fails to connect without a valid token', async () => {
+  test('an official client with an invalid token fails to connect', async () => {
     await expect(connect('ib_1_no-such-secret')).rejects.toThrow();
   });
 });

@@ -29,7 +29,7 @@ afterAll(async () => {
   await rm(scratch, { recursive: true });
 });
 
-/** Runs the checks of a revision. The suite fails on unexpected failures and on unexpected successes. */
+/** Runs the suite for an MCP protocol version. It fails if a check outside its list fails or a listed check passes. */
 function conform(revision: string): Promise<{ isConforming: boolean; output: string }> {
   const expected = fileURLToPath(new URL(`expected-failures.${revision}.yaml`, import.meta.url));
   const url = `${proxy.origin}/api/v1/mcp`;
@@ -45,7 +45,7 @@ function conform(revision: string): Promise<{ isConforming: boolean; output: str
 }
 
 test.concurrent.each(['2026-07-28', '2025-11-25'])(
-  'the conformance suite of revision %s has exactly the expected failures',
+  'the conformance suite for the MCP protocol version %s has exactly the expected failures',
   { timeout: 120_000 },
   async revision => {
     const { isConforming, output } = await conform(revision);

@@ -17,7 +17,7 @@ const isOfBoard = ({ metadata }: Operation) => metadata.auth === 'board';
 /** Operations that read only the token and its rate limits. */
 const isOfToken = ({ metadata }: Operation) => metadata.auth === 'token';
 
-/** PostgreSQL ends the connection during a statement. */
+/** Creates an SQL function that makes PostgreSQL end the connection during a statement. */
 const dying = `
   create function die() returns boolean language plpgsql as $$
   begin
@@ -25,7 +25,7 @@ const dying = `
     return true;
   end $$;`;
 
-/** Every operation of a board reads one of these two tables. Admission reads neither. */
+/** Hides two tables. Every operation on a board reads one of them. Admission, which runs before, reads neither. */
 const hidden = 'alter table ideas rename to hidden_ideas; alter table statuses rename to hidden_statuses;';
 const shown = 'alter table hidden_ideas rename to ideas; alter table hidden_statuses rename to statuses;';
 
@@ -71,7 +71,7 @@ export const faults: Fault[] = [
   },
 ];
 
-/** Repairs a fault over another connection, and waits until the server's pool has noticed its ended connections. */
+/** Repairs a fault over another connection. Waits until the server's pool has noticed that its connections ended. */
 export async function mend({ url, database }: TestServer, { mends }: Fault) {
   const outside = await connect(url);
   await outside.query(mends);

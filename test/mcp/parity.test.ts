@@ -13,15 +13,15 @@ import { faults, mend } from './faults.ts';
 import { makeScene, type Scene, sceneOf } from './scenes.ts';
 
 /*
- * Compares two servers with equal databases. One gets requests, and the other gets the same as tool calls. After each step
- * both must have the same answers, rows, charges and audit entries.
+ * Compares two servers with equal databases. One gets HTTP requests, and the other gets the same input as tool calls.
+ * After each step both must have the same answers, rows, rate limit counters and audit entries.
  */
 
 const clock = testClock('2026-03-14T09:00:00.000Z');
 const environment = { PLANS_WITHOUT_AGENT_API: 'starter' };
 
 const cases = buildCases();
-/** Each operation again, in a scene of its own. */
+/** A successful case of each operation, each with its own data. The tests that use them change no data. */
 const unchanging = buildSuccesses().map((one, n) => ({ one, scene: sceneOf(cases.length + n) }));
 
 let rest: TestServer;
@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([rest.close(), mcp.close()]));
 
-test('every operation of boards and of the token is a tool', () => {
+test('every operation that needs a token is a tool', () => {
   const authenticated = operations.map(({ id }) => id);
   expect(tools.map(({ id }) => id)).toEqual(authenticated);
   const names = tools.map(({ metadata }) => metadata.tool.name);
@@ -46,9 +46,9 @@ test('every operation of boards and of the token is a tool', () => {
 const numbered = cases.map((one, n) => ({ ...one, n, tool: one.operation.metadata.tool.name }));
 
 describe('requests and tool calls', () => {
-  test.each(numbered)('$tool $name, as a request and as a tool call', async ({ n, ...one }) => {
+  test.each(numbered)('the tool $tool $name, with the same answer as the HTTP request', async ({ n, ...one }) => {
     const scene = sceneOf(n);
-    // The forms of a call take turns, so that each form meets every kind of case.
+    // The cases use the four forms of a tool call in turn.
     const form = forms[n % forms.length] as Form;
     const [ofRest, ofMcp] = await Promise.all([
       perform(rest, one, scene, given => sendRequest(rest, one, scene, given)),
@@ -63,32 +63,35 @@ describe('requests and tool calls', () => {
     expect(masked(ofMcp.events)).toEqual(masked(ofRest.events));
   });
 
-  test.each(faults)('every operation answers $key for $what, as a request and as a tool call', async fault => {
-    const { key, breaks, concerns } = fault;
-    const concerned = unchanging.filter(({ one }) => concerns(one.operation));
-    const told = [rest.auditLines.length, mcp.auditLines.length];
-    await Promise.all([rest.sql(breaks), mcp.sql(breaks)]);
-    const answers = await Promise.all(
-      concerned.map(({ one, scene }, n) =>
-        Promise.all([
-          sendRequest(rest, one, scene, one.given(scene)),
-          sendCall(mcp, one, scene, one.given(scene), forms[n % forms.length] as Form),
-        ]),
-      ),
-    );
-    await Promise.all([mend(rest, fault), mend(mcp, fault)]);
+  test.each(faults)(
+    'every operation answers $key for $what, both to an HTTP request and to a tool call',
+    async fault => {
+      const { key, breaks, concerns } = fault;
+      const concerned = unchanging.filter(({ one }) => concerns(one.operation));
+      const told = [rest.auditLines.length, mcp.auditLines.length];
+      await Promise.all([rest.sql(breaks), mcp.sql(breaks)]);
+      const answers = await Promise.all(
+        concerned.map(({ one, scene }, n) =>
+          Promise.all([
+            sendRequest(rest, one, scene, one.given(scene)),
+            sendCall(mcp, one, scene, one.given(scene), forms[n % forms.length] as Form),
+          ]),
+        ),
+      );
+      await Promise.all([mend(rest, fault), mend(mcp, fault)]);
 
-    for (const [n, [ofRest, ofMcp]] of answers.entries()) {
-      const { id } = (concerned[n] as (typeof concerned)[number]).one.operation;
-      expect([id, ofRest.status, ofRest.key]).toEqual([id, errors[key].status, key]);
-      expectSameAnswer(ofMcp, ofRest);
-      expect(ofMcp.body.error.message).toBe(ofRest.body.error.message);
-    }
-    expect(await countsOf(mcp, concerned)).toEqual(await countsOf(rest, concerned));
-    expect(auditAfter(mcp, told[1])).toEqual(auditAfter(rest, told[0]));
-  });
+      for (const [n, [ofRest, ofMcp]] of answers.entries()) {
+        const { id } = (concerned[n] as (typeof concerned)[number]).one.operation;
+        expect([id, ofRest.status, ofRest.key]).toEqual([id, errors[key].status, key]);
+        expectSameAnswer(ofMcp, ofRest);
+        expect(ofMcp.body.error.message).toBe(ofRest.body.error.message);
+      }
+      expect(await countsOf(mcp, concerned)).toEqual(await countsOf(rest, concerned));
+      expect(auditAfter(mcp, told[1])).toEqual(auditAfter(rest, told[0]));
+    },
+  );
 
-  test('both servers have the same rows and jobs after all cases', async () => {
+  test('after all cases, the server with HTTP requests and the server with tool calls have the same rows and jobs', async () => {
     const [ofRest, ofMcp] = await Promise.all([dump(rest), dump(mcp)]);
     expect(ofMcp).toEqual(ofRest);
     expect(ofRest.events?.length).toBeGreaterThan(5);
@@ -98,16 +101,16 @@ describe('requests and tool calls', () => {
 });
 
 /*
- * A request names its operation in the path. It is charged before its body is read, and an invalid body is reported later.
- * A call names its tool in the body. If the body is unreadable, no tool is called, no limit is charged, and the id of the
- * message is unknown. So these errors are the same for every tool.
+ * An HTTP request names its operation in the path, so it counts against the rate limit before its body is read. A tool
+ * call names its tool in the body. If the body is unreadable, the server knows neither the tool nor the message id. So
+ * it counts nothing against the token, and the error is the same for every tool.
  */
 describe.each<[key: 'malformed_json' | 'unsupported_media_type' | 'payload_too_large', sent: RequestOptions]>([
   ['malformed_json', { raw: '{"jsonrpc":', headers: { 'content-type': 'application/json' } }],
   ['unsupported_media_type', { raw: '{}', headers: { 'content-type': 'text/plain' } }],
   ['payload_too_large', { json: { body: 'x'.repeat(65_536) } }],
 ])('the HTTP error %s', (key, sent) => {
-  test('a request with an HTTP error is charged and refused, and a message is refused without a charge', async () => {
+  test('for an unreadable body, a REST request counts against the rate limit of its token and an MCP message does not', async () => {
     const declaring = unchanging.filter(({ one }) => keysOf(one.operation).includes(key));
     expect(declaring.length).toBeGreaterThan(7);
     const before = [await chargedOf(rest, declaring), await chargedOf(mcp, declaring)];
@@ -133,7 +136,7 @@ describe.each<[key: 'malformed_json' | 'unsupported_media_type' | 'payload_too_l
   });
 });
 
-/** Runs a case at one server. Returns the answer and the changed state. */
+/** Runs a case at one server. Returns the answer, the rate limit counters, the new audit entries and the events. */
 async function perform(server: TestServer, one: Case, scene: Scene, send: (given: Given) => Promise<Answer>) {
   const { earlier, isKeyHeld, operation } = one;
   if (earlier) expect((await send(earlier(scene))).status).toBeLessThan(300);
@@ -152,7 +155,7 @@ async function perform(server: TestServer, one: Case, scene: Scene, send: (given
   };
 }
 
-/** The counts of the rate limits in some scenes. */
+/** Returns the rate limit counters of the tokens of some scenes. */
 function countsOf({ sql }: TestServer, scenes: { scene: Scene }[]) {
   const keys = scenes.flatMap(({ scene: { tokenId } }) => [`apitoken:read:${tokenId}`, `apitoken:write:${tokenId}`]);
   return sql<{ key: string; count: number }>('select key, count from rate_limits where key = any ($1) order by key', [
@@ -164,7 +167,7 @@ async function chargedOf(server: TestServer, scenes: { scene: Scene }[]): Promis
   return (await countsOf(server, scenes)).reduce((sum, { count }) => sum + count, 0);
 }
 
-/** The audit entries since then, without times and request ids. */
+/** Returns the audit entries after the first `told` lines, without times and request ids. */
 function auditAfter({ auditLines }: TestServer, told: number | undefined) {
   return readAudit(auditLines.slice(told)).map(({ time: _, request_id: __, ...line }) => line);
 }

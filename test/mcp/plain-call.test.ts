@@ -9,7 +9,8 @@ import { buildTools } from '../../server/mcp/tools.ts';
 import { envelope, modernHeaders } from './call-tool.ts';
 
 /*
- * Compares the answers without the SDK with the answers of the SDK. Each message differs in one detail from a plain call.
+ * Compares the answers that the server writes itself with the answers of the SDK. Each message differs in one detail
+ * from a plain tool call.
  */
 
 const tools = buildTools();
@@ -19,7 +20,7 @@ if (!tool) throw new Error('There is no get_idea');
 const prefix = 'io.modelcontextprotocol/';
 const client = { name: 'a', version: '1' };
 
-/** Ids in JSON. Parsing changes some of the numbers. */
+/** Message ids in JSON. JSON.parse changes some of the numbers. */
 const ids = ['0', '-0', '""', '-9007199254740991', '9007199254740993', '1.5', '1e3', '1e400', '"\\ud800"', '"\\u2028"'];
 const noIds = ['null', 'true', '{}', '[]'];
 
@@ -86,7 +87,7 @@ const text = (value: object) => JSON.stringify(value);
 const call = (id: string, given: object) =>
   `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${text({ name: 'get_idea', arguments: {}, ...given })}}`;
 
-/** The messages of an era. Their `_meta` begins with the required fields. */
+/** Returns the messages of an MCP era. Their `_meta` begins with the fields that the era requires. */
 function messagesOf(start: object): string[] {
   return [
     ...[...ids, ...noIds].map(id => call(id, { _meta: start })),
@@ -120,18 +121,21 @@ const results: CallToolResult[] = [
 test.each([
   ['2026', modern],
   ['2025', legacy],
-])('a call of %s gets the same answer with and without the SDK', async (_, messages) => {
-  let plain = 0;
-  for (const [n, { message, headers }] of messages.entries()) {
-    const result = results[n % results.length] as CallToolResult;
-    const exchange = { message: JSON.parse(message), headers, runTool: async () => structuredClone(result) };
-    const era = eraOfPlainCall(exchange);
-    if (!era) continue;
-    plain += 1;
-    const answer = await answerWithSdk([], exchange);
-    expect([message, answer.status, answer.contentType]).toEqual([message, 200, 'application/json']);
-    const written = writePlainResult(result, exchange.message.id, era, serverInfo);
-    expect([message, JSON.parse(written)]).toEqual([message, JSON.parse(answer.body)]);
-  }
-  expect(plain).toBeGreaterThan(10);
-});
+])(
+  'a plain tool call with an MCP protocol version of %s gets the same answer with and without the SDK',
+  async (_, messages) => {
+    let plain = 0;
+    for (const [n, { message, headers }] of messages.entries()) {
+      const result = results[n % results.length] as CallToolResult;
+      const exchange = { message: JSON.parse(message), headers, runTool: async () => structuredClone(result) };
+      const era = eraOfPlainCall(exchange);
+      if (!era) continue;
+      plain += 1;
+      const answer = await answerWithSdk([], exchange);
+      expect([message, answer.status, answer.contentType]).toEqual([message, 200, 'application/json']);
+      const written = writePlainResult(result, exchange.message.id, era, serverInfo);
+      expect([message, JSON.parse(written)]).toEqual([message, JSON.parse(answer.body)]);
+    }
+    expect(plain).toBeGreaterThan(10);
+  },
+);

@@ -23,7 +23,7 @@ const document: {
 
 let db: TestDatabase;
 let server: TestServer;
-/** Starts another server on the same database. */
+/** Another server on the same database. */
 let replica: TestServer;
 let world: World;
 let token: string;
@@ -54,7 +54,7 @@ const modern = (method: string, params: object = {}) => ({
   headers: modernHeaders(method),
 });
 
-/** The fields of an operation in the OpenAPI document, in the order of its tool's arguments. */
+/** Returns the fields of an operation in the OpenAPI document, in the order of the arguments of its tool. */
 function documentedInput({ method, path }: Route) {
   const { parameters = [], requestBody } =
     document.paths[path.replace(/:(\w+)/g, '{$1}')]?.[method.toLowerCase()] ?? {};
@@ -67,7 +67,7 @@ function documentedInput({ method, path }: Route) {
   return { fields: [...ofPath, ...Object.keys(properties), ...others, ...boards], required: [...ofPath, ...required] };
 }
 
-/** The sum of the token's rate limit counters. */
+/** Returns the sum of the token's rate limit counters. */
 async function charged(): Promise<number> {
   const [row] = await server.sql<{ sum: string }>(
     `select coalesce(sum(count), 0)::text as sum from rate_limits where key like 'apitoken:%:' || $1`,
@@ -78,7 +78,7 @@ async function charged(): Promise<number> {
 
 describe('the revisions of 2025', () => {
   test.each(['2025-11-25', '2025-06-18', '2025-03-26'])(
-    'the revision %s is negotiated without a session',
+    'the server negotiates the MCP protocol version %s and creates no session',
     async version => {
       const hello = { protocolVersion: version, capabilities: {}, clientInfo: { name: 'a', version: '1' } };
       const answer = await send(server, legacy('initialize', hello));
@@ -92,7 +92,7 @@ describe('the revisions of 2025', () => {
       const headers = { 'mcp-protocol-version': version };
       const initialized = await send(server, { ...legacy('notifications/initialized', {}, {}), headers });
       expect([initialized.status, initialized.text]).toEqual([202, '']);
-      // Another server can answer the next message, because there is no session.
+      // Without a session, another server can answer the next message.
       const called = await callTool(replica, {
         token,
         name: 'get_idea',
@@ -104,7 +104,7 @@ describe('the revisions of 2025', () => {
     },
   );
 
-  test('the OpenAPI document describes the 202 of a notification or a response: accepted, without a body and a charge', async () => {
+  test('the OpenAPI document says that notifications and responses get 202 without a body and do not count against the rate limit', async () => {
     const { paths } = JSON.parse(readFileSync('contract/openapi.json', 'utf8'));
     const documented = paths['/api/v1/mcp'].post.responses[202];
     expect(documented.description).toBe(
@@ -121,7 +121,7 @@ describe('the revisions of 2025', () => {
     expect(await charged()).toBe(before);
   });
 
-  test('an unknown revision is answered with the newest of its era, and refused as a header', async () => {
+  test('an unknown MCP protocol version is answered with 2025-11-25 in a handshake and refused in a header', async () => {
     const hello = { protocolVersion: '2020-01-01', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
     const answer = await send(server, legacy('initialize', hello));
     expect(answer.body.result.protocolVersion).toBe('2025-11-25');
@@ -134,11 +134,11 @@ describe('the revisions of 2025', () => {
     expect(called).toMatchObject({ status: 400, key: 'invalid_message' });
   });
 
-  test('the legacy revisions equal the list of the SDK', () => {
+  test('the MCP protocol versions before 2026 that the server supports equal the list of the SDK', () => {
     expect(legacyVersions).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
   });
 
-  test('ping is answered, an unknown method is refused, and a response of the client is accepted', async () => {
+  test('the protocol versions of 2025 answer ping, refuse an unknown MCP method, and accept a response of the client', async () => {
     expect((await send(server, legacy('ping'))).body.result).toEqual({});
     expect(await send(server, legacy('prompts/list'))).toMatchObject({
       status: 200,
@@ -150,7 +150,7 @@ describe('the revisions of 2025', () => {
 });
 
 describe('the revision of 2026', () => {
-  test('server/discover returns the revision and the instructions', async () => {
+  test('the MCP method server/discover returns the supported protocol version and the instructions', async () => {
     const { body } = await send(server, modern('server/discover'));
     expect(body.result).toMatchObject({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } });
     expect(body.result.instructions).toContain('get_token');
@@ -172,7 +172,7 @@ describe('the revision of 2026', () => {
     ['an envelope whose client has no name', { _meta: { ...envelope, 'io.modelcontextprotocol/clientInfo': {} } }],
     ['an unknown revision', { _meta: { ...envelope, 'io.modelcontextprotocol/protocolVersion': '2027-01-01' } }],
   ])(
-    'a call with %s is refused, and not run',
+    'a tool call with %s is refused and does not run',
     async (_, {
       headers = modernHeaders('tools/call', 'vote_idea'),
       _meta = envelope,
@@ -189,7 +189,7 @@ describe('the revision of 2026', () => {
     },
   );
 
-  test('an unknown method is not found', async () => {
+  test('an unknown MCP method gets 404 with the MCP protocol version of 2026', async () => {
     expect(await send(server, modern('prompts/list'))).toMatchObject({
       status: 404,
       key: 'not_found',
@@ -197,7 +197,7 @@ describe('the revision of 2026', () => {
     });
   });
 
-  test('a subscription ends at once and leaves no open connection, because there are no notifications', async () => {
+  test('the answer to subscriptions/listen ends at once, because the server has no notifications to send', async () => {
     const answer = await send(server, modern('subscriptions/listen', { notifications: { toolsListChanged: true } }));
     expect(answer.status).toBe(200);
     const messages = answer.text.split('\n').filter(line => line.startsWith('data: '));
@@ -209,7 +209,7 @@ describe('the revision of 2026', () => {
 });
 
 describe('the list of the tools', () => {
-  test('the list of tools is complete, in the order of the contract, free, and the same for every token', async () => {
+  test('the result of tools/list has all tools in the order of the contract for every token and counts against no token limit', async () => {
     const reader = (await issueToken(server, world, 'read')).token;
     const before = await charged();
     const [ofModerator, ofReader, ofModern] = await Promise.all([
@@ -227,7 +227,7 @@ describe('the list of the tools', () => {
     expect((await send(server, legacy('tools/list', { cursor: 'x' }))).body.error.code).toBe(-32_602);
   });
 
-  test('each tool has a description, both schemas, and annotations about its effects', async () => {
+  test('each tool has a description, an input and an output schema, and annotations about its effects', async () => {
     const { body } = await send(server, legacy('tools/list'));
     for (const tool of body.result.tools) {
       const operation = tools.find(({ metadata }) => metadata.tool.name === tool.name);
@@ -250,15 +250,15 @@ describe('the list of the tools', () => {
       for (const [name, schema] of Object.entries<{ description?: string }>(tool.inputSchema.properties)) {
         expect(schema.description, `${tool.name} ${name}`).toMatch(/\w/);
       }
-      // Results may get further fields within v1.
+      // Tools may return additional fields in later releases of v1.
       expect(tool.outputSchema.type).toBe('object');
       expect(JSON.stringify(tool.outputSchema)).not.toContain('additionalProperties');
-      // Validators do not know this format, and only the OpenAPI document uses examples.
+      // Validators do not know the format int64, and only the OpenAPI document uses examples.
       expect(JSON.stringify(tool)).not.toMatch(/int64|"examples"|\$ref|9007199254740991/);
     }
   });
 
-  test('docs/mcp.md lists exactly these tools', async () => {
+  test('the page docs/mcp.md lists exactly the tools of the server and their grants', async () => {
     const page = readFileSync(new URL('../../docs/mcp.md', import.meta.url), 'utf8');
     const rows = page.split('\n').filter(line => /^\| `\w+`/.test(line));
     const documented = rows.flatMap(row => {
@@ -272,7 +272,7 @@ describe('the list of the tools', () => {
     expect(documented.filter(([name]) => needed.some(([known]) => known === name)).sort()).toEqual(needed.sort());
   });
 
-  test('the arguments have the names of the contract in snake case, and the same ones are required', async () => {
+  test('the arguments of each tool have the names of the contract in snake case, and the same fields are required', async () => {
     const { body } = await send(server, legacy('tools/list'));
     const inputs = body.result.tools.map(
       ({ name, inputSchema }: { name: string; inputSchema: Record<string, object> }) => [
@@ -293,13 +293,13 @@ describe('the list of the tools', () => {
 });
 
 describe('a call', () => {
-  test('plain and other calls get the same answer in each era', async () => {
+  test('plain and unusual forms of a tool call get the same answer in each MCP era', async () => {
     for (const name of ['get_idea', 'get_board', 'list_ideas', 'get_token']) {
       for (const args of [name === 'get_idea' ? { id: ideaId } : {}, { nonsense: true }]) {
         for (const era of ['modern', 'legacy'] as const) {
           const plain = await callTool(server, { token, name, args, form: era });
           const unusual = await callTool(server, { token, name, args, form: `${era}-unusual` });
-          // Each call reduces the remaining requests by one.
+          // Each call reduces the number of remaining requests in the answer.
           const withoutCounts = (body: unknown) => JSON.parse(JSON.stringify(body).replace(/\d+/g, '0'));
           expect(withoutCounts(plain.body)).toEqual(withoutCounts(unusual.body));
           expect(plain.headers.get('content-type')).toBe(unusual.headers.get('content-type'));
@@ -309,7 +309,7 @@ describe('a call', () => {
   });
 
   test.each([undefined, 'application/json', 'text/event-stream', '*/*', 'text/html'])(
-    'a call that accepts %s gets JSON',
+    'an MCP request with the Accept header %s gets JSON',
     async accept => {
       const response = await fetch(`${server.baseUrl}/api/v1/mcp`, {
         method: 'POST',
@@ -324,7 +324,7 @@ describe('a call', () => {
     },
   );
 
-  test('an unknown tool and a malformed call get a JSON-RPC error and are free', async () => {
+  test('a call of an unknown tool and a malformed tool call get a JSON-RPC error and count against no token limit', async () => {
     const before = await charged();
     const calls: object[] = [
       { name: 'no_such_tool', arguments: {} },
@@ -340,13 +340,13 @@ describe('a call', () => {
         body: { error: { code: -32_602 } },
       });
     }
-    // A notification is not a call.
+    // A message without an id is a notification. The server does not run its tool call.
     const vote = { name: 'vote_idea', arguments: { id: ideaId, value: 'down' } };
     expect((await send(server, legacy('tools/call', vote, {}))).status).toBe(202);
     const inEnvelope = { jsonrpc: '2.0', method: 'tools/call', params: { ...vote, _meta: envelope } };
     const headers = modernHeaders('tools/call', 'vote_idea');
     expect((await send(server, { token, message: inEnvelope, headers })).status).toBe(202);
-    // A message without JSON-RPC is not a call.
+    // The server does not run the tool call of a message that is not valid JSON-RPC.
     for (const wrong of [{ id: null }, { id: 1.5 }, { id: {} }, { id: 1, jsonrpc: '1.0' }]) {
       const answer = await send(server, legacy('tools/call', vote, wrong));
       expect(answer).toMatchObject({ status: 400, key: 'invalid_message' });
@@ -355,7 +355,7 @@ describe('a call', () => {
     expect(await charged()).toBe(before);
   });
 
-  test('the error for invalid arguments names them', async () => {
+  test('the error for a tool call with invalid arguments names the arguments', async () => {
     const issuesOf = async (name: string, args: object, meta = {}) => {
       const { body } = await callTool(server, { token, name, args, meta });
       const { error } = JSON.parse(body.result.content[0].text);
@@ -367,7 +367,7 @@ describe('a call', () => {
     expect(await issuesOf('create_idea', { title: ' ', body: 7 })).toEqual(['arguments.title', 'arguments.body']);
     expect(await issuesOf('list_ideas', { page: 0, sort: 'best' })).toEqual(['arguments.sort', 'arguments.page']);
     expect(await issuesOf('get_board', { board: ['a', 'b'] })).toEqual(['arguments.board']);
-    // Models send null for omitted arguments. The error describes the argument.
+    // Models send null for omitted arguments. The error then describes the expected value of the argument.
     const withoutBoard = await callTool(server, { token, name: 'get_board', args: { board: null } });
     expect(withoutBoard.body.result.content[0].text).toContain('"Must be the slug of a board"');
     expect(await issuesOf('merge_ideas', { id: ideaId, target_id: 'x' })).toEqual(['arguments.target_id']);
@@ -375,12 +375,12 @@ describe('a call', () => {
       issuesOf('vote_idea', { id: ideaId, value: 'up' }, { 'idea-board/idempotency-key': value });
     expect(await key('a key')).toEqual(['_meta.idea-board/idempotency-key']);
     expect(await key(7)).toEqual(['_meta.idea-board/idempotency-key']);
-    // As in a path, an invalid id is not found.
+    // An invalid id gets not_found, as in the path of a request.
     for (const id of ['x', '1e3', -1, 1.5, 2 ** 60, '9'.repeat(30_000)])
       expect(await issuesOf('get_idea', { id })).toBe('not_found');
   });
 
-  test('a call can name one of several boards', async () => {
+  test('a tool call with a token of several boards can name its board in an argument', async () => {
     const { id, slug } = await createBoard(server, world.accountId);
     const { token: ofBoth } = await issueToken(server, world, { [world.boardId]: 'write', [id]: 'read' });
     const call = async (name: string, args: object) =>
@@ -393,7 +393,7 @@ describe('a call', () => {
     );
   });
 
-  test('a call and a request under the same key count as one request', async () => {
+  test('a tool call that repeats a REST request under the same idempotency key gets the answer to the REST request', async () => {
     const meta = { 'idea-board/idempotency-key': 'a-key-of-both' };
     const json = { title: 'Once', body: 'And not twice.' };
     const headers = { 'idempotency-key': 'a-key-of-both' };
@@ -408,7 +408,7 @@ describe('a call', () => {
     expect(await server.sql(`select from ideas where title = 'Once'`)).toHaveLength(1);
   });
 
-  test('a call ignores the Idempotency-Key header', async () => {
+  test('a tool call ignores the HTTP header Idempotency-Key', async () => {
     const headers = { 'idempotency-key': 'the-same-each-time' };
     const vote = (value: string) =>
       callTool(server, { token, name: 'vote_idea', args: { id: ideaId, value }, headers });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Grant } from '../../contract/grants.ts';
 
-/** The data of a case: an account with one board. Its ids are the same on each server. */
+/** The data of a case: an account with a board. The ids are the same on each server. */
 export interface Scene {
   accountId: number;
   issuerId: number;
@@ -20,7 +20,7 @@ export interface Scene {
 const secret = 'A'.repeat(43);
 const secretHash = createHash('sha256').update(secret).digest('hex');
 
-/** The scene of the n-th case. Its ids are far beyond those that the database assigns. */
+/** Returns the scene of the n-th case. Its ids are far above the ids that the database assigns. */
 export function sceneOf(n: number): Scene {
   const base = 1_000_000 + n * 10;
   return {
@@ -39,7 +39,7 @@ export function sceneOf(n: number): Scene {
   };
 }
 
-/** Returns the SQL that creates a scene, so that one statement can create all scenes. */
+/** Returns the SQL that creates a scene. One statement can join the SQL of all scenes. */
 export function makeScene(scene: Scene, grant: Grant): string {
   const { accountId, issuerId, boardId, boardSlug, otherBoardId, tokenId, ideaId, targetId, mergedId } = scene;
   const idea = (id: number, title: string, mergedInto = 'null') => `

@@ -19,7 +19,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
   let world: World;
   let person: Person;
   let callback: string;
-  /** The requests to the program's redirect URI. */
+  /** The URLs of the requests to the redirect URI of the OAuth client. */
   const answers: URL[] = [];
 
   beforeAll(async () => {
@@ -58,7 +58,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     return transport;
   }
 
-  test('a program connects through a person, calls tools, refreshes its token, and is revoked, and a person can refuse another one', async () => {
+  test("an OAuth client connects with a person's consent, calls tools, refreshes its token and is revoked, and a refused client gets an error", async () => {
     if (!browser) throw new Error('There is no browser');
     const [narrow, wide] = screens;
     const { page, complaints, close } = await openPage(browser, narrow ?? { width: 390, colorScheme: 'light' });
@@ -66,7 +66,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     const transport = await openConsent(page, memory);
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Connect The official client?');
     expect([await violationsOf(page), await overflowOf(page)]).toEqual([[], 0]);
-    // The page asks for a board.
+    // If no board is chosen, the page asks for one.
     await page.getByRole('button', { name: 'Connect' }).click();
     expect(await page.getByRole('alert').textContent()).toContain('at least one board');
     await page.setViewportSize({ width: wide?.width ?? 1280, height: 844 });
@@ -74,7 +74,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     expect(await violationsOf(page)).toEqual([]);
     await page.getByLabel('Web app').selectOption('Write');
     await page.getByRole('button', { name: 'Connect' }).click();
-    // The form redirects to another origin, which the policy of all other pages forbids.
+    // The form redirects to another origin. The Content-Security-Policy of all other pages forbids that.
     await page.waitForURL(`${callback}**`);
     await transport.finishAuth(answers.at(-1)?.searchParams ?? new URLSearchParams());
 
@@ -89,7 +89,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
       arguments: { title: 'Dark mode', body: 'At night.' },
     });
     expect(created.structuredContent).toMatchObject({ title: 'Dark mode' });
-    // The program refreshes its token ten minutes later.
+    // After its access token has expired, the OAuth client refreshes it.
     const before = memory.held?.access_token;
     await server.sql(`update oauth_records set expires_at = now() - interval '1 second' where model = 'AccessToken'`);
     expect(await list()).toMatchObject({ data: [{ title: 'Dark mode' }] });
@@ -110,12 +110,12 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     expect(answers.at(-1)?.searchParams.get('error')).toBe('access_denied');
     await page.goto(`${server.baseUrl}/oauth/authorize?client_id=nobody`);
     expect([await violationsOf(page), await overflowOf(page)]).toEqual([[], 0]);
-    // Chromium reports only the two error statuses and no violation of a policy.
+    // Chromium reports only the statuses 400 and 422 and no violation of the Content-Security-Policy.
     expect(complaints.filter(text => !/status of 4(00|22)/.test(text))).toEqual([]);
     await close();
   });
 
-  test('another site cannot show the consent page in a frame', async () => {
+  test('another website cannot show the consent page in a frame', async () => {
     if (!browser) throw new Error('There is no browser');
     const { page, complaints, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });
     await openConsent(page, new Remembering(callback));

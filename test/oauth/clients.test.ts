@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('a client that registers', () => {
-  test('a registration returns the stored metadata and is in the audit log', async () => {
+  test('the registration of an OAuth client returns the stored metadata and is in the audit log', async () => {
     server.auditLines.length = 0;
     const { status, body } = await register(server, {
       client_name: 'Editor',
@@ -58,7 +58,7 @@ describe('a client that registers', () => {
     expect((await request(server, `GET /oauth/register/${body.client_id}`, { token: 'ibg_x' })).status).toBe(401);
   });
 
-  test('a registration drops grant types, response types and scopes that this server does not support', async () => {
+  test('the registration of an OAuth client drops grant types, response types and scopes that this server does not support', async () => {
     const { status, body } = await register(server, {
       grant_types: ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
       response_types: ['code', 'code id_token'],
@@ -72,7 +72,7 @@ describe('a client that registers', () => {
     ]);
   });
 
-  test('the secret of a client is returned once, and the database has only its hash', async () => {
+  test('the secret of an OAuth client is returned only at registration, and the database stores only its hash', async () => {
     const { body } = await register(server, { token_endpoint_auth_method: undefined });
     expect(body).toMatchObject({ token_endpoint_auth_method: 'client_secret_basic', client_secret_expires_at: 0 });
     const rows = await server.sql<{ text: string }>(
@@ -125,13 +125,13 @@ describe('a client that registers', () => {
     ['an unsupported response type', { response_types: ['token'] }],
     ['an unknown scope', { scope: 'admin' }],
     ['a scope that is never granted', { scope: 'openid' }],
-  ])('a registration with %s is refused', async (_, metadata) => {
+  ])('the registration of an OAuth client with %s is refused', async (_, metadata) => {
     const { status, body } = await register(server, metadata);
     expect([status, body.error]).toEqual([400, expect.stringMatching(/^invalid_(client_metadata|redirect_uri)$/)]);
     expect(Object.keys(body)).toEqual(['error', 'error_description']);
   });
 
-  test('an unused client is deleted after a week, and a used one stays', async () => {
+  test('an OAuth client without a grant is deleted after a week, and an OAuth client with a grant stays', async () => {
     const unused = await Program.register(server);
     const used = await Program.register(server);
     await used.connect(visitor, { [world.boardId]: 'read' });
@@ -151,10 +151,10 @@ describe('a client that registers', () => {
   });
 });
 
-test('a network that exceeds its limit of registrations does not affect other networks', async () => {
+test('a network that exceeds the rate limit for client registrations does not affect other networks', async () => {
   const own = await startServerForTest({
     on: server,
-    // The hour must not end during the test.
+    // The rate limit window of an hour must not end during the test.
     clock: testClock(),
     environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '2', TRUST_PROXY: 'true' },
   });
@@ -194,7 +194,7 @@ describe('a client with a metadata document', () => {
     return [status, /<code>([^<]*)/.exec(html)?.[1]?.split(':')[0]];
   };
 
-  test('a client with a metadata document needs no registration, and the page names its host', async () => {
+  test('an OAuth client with a metadata document needs no registration, and the consent page names the host of the document', async () => {
     const clientId = `${documents.url}/client.json`;
     documents.serve(documentOf(clientId));
     const program = new Program(server, clientId);
@@ -203,11 +203,11 @@ describe('a client with a metadata document', () => {
     const tokens = await program.connect(visitor, { [world.boardId]: 'write' });
     expect((await callTool(server, tokens.access_token)).status).toBe(200);
     expect((await program.refresh(tokens.refresh_token)).status).toBe(200);
-    // It is not fetched for each request.
+    // The server does not fetch the document for each request.
     expect(documents.requestCount()).toBe(1);
   });
 
-  test('a metadata document may list abilities for other servers, like the one of VS Code', async () => {
+  test('the metadata document of a client may list grant types and scopes that this server does not support', async () => {
     const clientId = `${documents.url}/of-all.json`;
     const grants = ['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'];
     documents.serve(documentOf(clientId, { grant_types: grants, scope: 'openid profile', response_types: ['code'] }));
@@ -216,13 +216,13 @@ describe('a client with a metadata document', () => {
     expect(tokens.refresh_token).toBeTypeOf('string');
   });
 
-  test('a client keeps its tokens while its document is unavailable, and new consents wait', async () => {
+  test("while a client's metadata document is unavailable, a refresh gets 503 and does not invalidate the refresh token", async () => {
     const clientId = `${documents.url}/away.json`;
     documents.serve(documentOf(clientId));
     const program = new Program(server, clientId);
     const tokens = await program.connect(visitor, { [world.boardId]: 'read' });
     const page = await program.ask(visitor);
-    // Another server, or the same one after a restart, has not fetched the document.
+    // This server, like a restarted server, has not fetched the document yet.
     const own = await startServerForTest({
       on: server,
       environment: {
@@ -255,7 +255,7 @@ describe('a client with a metadata document', () => {
     ['leads to a script', { redirect_uris: ['javascript:alert(1)'] }],
     ['leads elsewhere without encryption', { redirect_uris: ['http://elsewhere.example/cb'] }],
     ['is too long', { client_name: 'x'.repeat(6000) }],
-  ])('a client is unknown if its document %s', async (what, more) => {
+  ])('an OAuth client is refused if its metadata document %s', async (what, more) => {
     const clientId = `${documents.url}/${encodeURIComponent(what)}`;
     documents.serve(documentOf(clientId, more));
     const [status, error] = await asked(new Program(server, clientId));
@@ -263,14 +263,14 @@ describe('a client with a metadata document', () => {
     expect(error).toMatch(/^invalid_(client|client_metadata|redirect_uri)$/);
   });
 
-  test('a client is unknown if its URL has no document or only a redirect', async () => {
+  test('an OAuth client is refused if its URL returns an error, a redirect or no metadata document', async () => {
     for (const status of [404, 302, 500, 204]) {
       documents.serve(status);
       expect(await asked(new Program(server, `${documents.url}/${status}`))).toEqual([400, 'invalid_client']);
     }
   });
 
-  test('the URL of a client cannot make the server reach its own network', async () => {
+  test("the URL of a client's metadata document cannot make the server send requests to its own network", async () => {
     const own = await startServerForTest({
       on: server,
       environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '1000' },
@@ -296,7 +296,7 @@ describe('a client with a metadata document', () => {
     expect(inside.received).toEqual([]);
   });
 
-  test('the fetches of documents are limited per network and hour', async () => {
+  test('requests that make the server fetch a metadata document have a rate limit', async () => {
     const own = await startServerForTest({
       on: server,
       environment: {
@@ -314,7 +314,7 @@ describe('a client with a metadata document', () => {
   });
 });
 
-test('authorization requests are limited per network and hour', async () => {
+test('authorization requests from one network have a rate limit per hour', async () => {
   const program = await Program.register(server);
   const own = await startServerForTest({
     on: server,

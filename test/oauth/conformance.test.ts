@@ -10,7 +10,7 @@ import { finish, levelFields, Program } from './program.ts';
 const suite = new URL('../../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url);
 
 /*
- * No check may fail. The suite skips only the checks that do not apply to this server.
+ * No check of the suite may fail. The suite skips only the checks that do not apply to this server.
  */
 test('the conformance suite for authorization servers passes', async () => {
   const server = await startPublicServer();
@@ -52,7 +52,7 @@ test('the conformance suite for authorization servers passes', async () => {
   }
 });
 
-/** A port for the suite, below the range that the system assigns to other processes. */
+/** Returns a free port for the suite, below the range that the system assigns to other processes. */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = 12_000 + Math.floor(Math.random() * 18_000);

@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** The longest possible name, which begins like a trusted one. */
+/** The longest possible host name. It begins like a trusted host name. */
 const longHost = `editor.example.${'a.'.repeat(113)}evil.example`;
 
 const tokensOf = (accountId: number) =>
@@ -81,7 +81,7 @@ describe('consent', () => {
     );
   });
 
-  test('the consent page names the client and its target, and its policy allows only this target', async () => {
+  test('the consent page names the client and the host of its redirect URI, and its form can redirect only to that host', async () => {
     const page = await visitor.get(await program.ask(visitor));
     expect(page.status).toBe(200);
     for (const text of ['A program', '127.0.0.1:33418', 'a program on your own computer', 'Web app'])
@@ -99,17 +99,20 @@ describe('consent', () => {
     ['http://[::1]:5000/cb', 'http:', '[::1]:5000', 'a program on your own computer'],
     ['cursor://anysphere.example/cb', 'cursor:', 'cursor:', 'a program on your own device opens'],
     ["https://a;script-src'x'.example/cb", 'https:', 'a;script-src', ''],
-  ])('the consent page for %s names the target and allows the form action %s', async (uri, source, host, words) => {
-    const own = await Program.register(server, { redirect_uris: [uri] });
-    const page = await visitor.get(await own.ask(visitor, { redirect_uri: uri }));
-    expect(page.headers.get('content-security-policy')).toContain(`form-action 'self' ${source};`);
-    expect(page.headers.get('content-security-policy')).not.toContain('script-src');
-    expect(page.html).toContain(host);
-    expect(page.html).toContain(words);
-  });
+  ])(
+    'the consent page for the redirect URI %s names its host or scheme and allows the form action %s',
+    async (uri, source, host, words) => {
+      const own = await Program.register(server, { redirect_uris: [uri] });
+      const page = await visitor.get(await own.ask(visitor, { redirect_uri: uri }));
+      expect(page.headers.get('content-security-policy')).toContain(`form-action 'self' ${source};`);
+      expect(page.headers.get('content-security-policy')).not.toContain('script-src');
+      expect(page.html).toContain(host);
+      expect(page.html).toContain(words);
+    },
+  );
 
   test.each(['\u200b\u2060', '\u3164', '\u{e0041}\u202e'])(
-    'the consent page shows the target instead of the invisible name %j',
+    'the consent page shows the host of the redirect URI if the name of the client is invisible: %j',
     async name => {
       const own = await Program.register(server, { client_name: name });
       const page = await visitor.get(await own.ask(visitor));
@@ -117,7 +120,7 @@ describe('consent', () => {
     },
   );
 
-  test('the program gets access_denied if the person refuses', async () => {
+  test('the OAuth client gets the error access_denied if the person refuses the consent', async () => {
     server.auditLines.length = 0;
     const before = await tokensOf(world.accountId);
     const page = await program.ask(visitor);
@@ -135,7 +138,7 @@ describe('consent', () => {
     ]);
   });
 
-  test('a consent needs a board of the account, and an invalid form keeps its values', async () => {
+  test('a consent form without a valid board of the account and level gets an error, and the person can send it again', async () => {
     const foreign = await createWorld(server);
     const page = await program.ask(visitor);
     for (const [levels, why] of [
@@ -147,12 +150,12 @@ describe('consent', () => {
       expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
       expect(answer.headers.get('content-security-policy')).toContain('http://127.0.0.1:33418');
     }
-    // The request can still be answered.
+    // After the errors, the person can still consent.
     const fields = { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
     await finish(visitor, await visitor.submit(page, page, fields));
   });
 
-  test('a consent form that is sent twice in parallel creates one token, and the page is then gone', async () => {
+  test('a consent form that is sent several times in parallel creates one token, and the consent page then answers 404', async () => {
     const page = await program.ask(visitor);
     const before = (await tokensOf(world.accountId)).length;
     const { html } = await visitor.get(page);
@@ -164,12 +167,12 @@ describe('consent', () => {
     expect((await visitor.get(page)).status).toBe(404);
   });
 
-  test('parallel returns to the program get one code', async () => {
+  test('if a browser follows the redirect after the consent several times in parallel, only one authorization code is issued', async () => {
     const page = await program.ask(visitor);
     const fields = { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
     const { location } = await visitor.submit(page, page, fields);
     const { pathname } = new URL(location ?? '');
-    // All of them have found the request before the first removes it.
+    // The lock makes all tabs find the authorization request before the first tab removes it.
     const holder = await connect(server.url);
     await holder.query(`begin; select from oauth_records where model = 'Interaction' for update`);
     const tabs = Array.from({ length: 3 }, () => {
@@ -186,7 +189,7 @@ describe('consent', () => {
     expect(answers.find(({ status }) => status === 400)?.html).toContain('The program cannot be connected');
   });
 
-  test('a second consent keeps the first grant, because two machines may use one client', async () => {
+  test('a second consent for one OAuth client does not end the first grant, because two machines may use the same client', async () => {
     const first = await program.connect(visitor, { [world.boardId]: 'read' });
     const second = await program.connect(visitor, { [world.boardId]: 'write' });
     expect([
@@ -195,7 +198,7 @@ describe('consent', () => {
     ]).toEqual([200, 200]);
   });
 
-  test('each request asks for consent, even after an earlier consent', async () => {
+  test('each authorization request asks for consent, even after an earlier consent', async () => {
     await program.connect(visitor, { [world.boardId]: 'read' });
     expect((await visitor.get(await program.ask(visitor))).status).toBe(200);
     const silent = await visitor.get(program.authorizationPath({ prompt: 'none' }));
@@ -204,7 +207,7 @@ describe('consent', () => {
 });
 
 describe('the person who consents', () => {
-  test('a person signs in first and then sees the consent page', async () => {
+  test('a person who is not signed in sees the sign-in page first and then the consent page', async () => {
     const person = await givePassword(server, await createMember(server, world.accountId, 'admin'));
     const fresh = new Visitor(server);
     const page = await program.ask(fresh);
@@ -215,24 +218,27 @@ describe('the person who consents', () => {
     expect((await fresh.get(page)).status).toBe(200);
   });
 
-  test.each(['moderator', 'member'] as const)('a %s cannot consent', async role => {
-    const other = await signedIn(server, await createMember(server, world.accountId, role));
-    const page = await program.ask(other);
-    const shown = await other.get(page);
-    expect([shown.status, shown.html.includes('Only for owners and admins')]).toEqual([403, true]);
-    const { html } = await other.get('/admin');
-    const fields = {
-      ...hiddenFields(html, '/admin/sign-out'),
-      decision: 'connect',
-      ...levelFields({ [world.boardId]: 'read' }),
-    };
-    expect((await other.post(page, fields)).status).toBe(403);
-    // They can refuse, because the program waits for an answer.
-    const refused = await other.post(page, { ...fields, decision: 'refuse' });
-    expect((await finish(other, refused)).searchParams.get('error')).toBe('access_denied');
-  });
+  test.each(['moderator', 'member'] as const)(
+    'a person with the role %s cannot consent to an OAuth client',
+    async role => {
+      const other = await signedIn(server, await createMember(server, world.accountId, role));
+      const page = await program.ask(other);
+      const shown = await other.get(page);
+      expect([shown.status, shown.html.includes('Only for owners and admins')]).toEqual([403, true]);
+      const { html } = await other.get('/admin');
+      const fields = {
+        ...hiddenFields(html, '/admin/sign-out'),
+        decision: 'connect',
+        ...levelFields({ [world.boardId]: 'read' }),
+      };
+      expect((await other.post(page, fields)).status).toBe(403);
+      // The person can still refuse, because the OAuth client waits for an answer.
+      const refused = await other.post(page, { ...fields, decision: 'refuse' });
+      expect((await finish(other, refused)).searchParams.get('error')).toBe('access_denied');
+    },
+  );
 
-  test('a person who loses the role while the page is open is refused', async () => {
+  test('a person who loses the admin role while the consent page is open cannot consent', async () => {
     const userId = await createMember(server, world.accountId, 'admin');
     const other = await signedIn(server, userId);
     const page = await program.ask(other);
@@ -243,7 +249,7 @@ describe('the person who consents', () => {
     expect(await server.sql('select from api_tokens where issuer_id = $1', [userId])).toEqual([]);
   });
 
-  test('a consent needs a plan with the Agent API, when the page is opened and when it is sent', async () => {
+  test('if the plan does not include the Agent API, neither the consent page nor a sent consent form works', async () => {
     const poor = await createWorld(server);
     const owner = await signedIn(server, poor.ownerId);
     const page = await program.ask(owner);
@@ -255,7 +261,7 @@ describe('the person who consents', () => {
     expect(await tokensOf(poor.accountId)).toEqual([]);
   });
 
-  test('a person chooses among the accounts where they are owner or admin', async () => {
+  test('a person can choose on the consent page among the accounts where they are owner or admin', async () => {
     const other = await createWorld(server);
     const userId = await createMember(server, world.accountId, 'member');
     const add = `insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`;
@@ -279,7 +285,7 @@ describe('the person who consents', () => {
     expect(await tokensOf(other.accountId)).toEqual([]);
   });
 
-  test('a person can consent only in the browser that started the request', async () => {
+  test('a person can consent only in the browser that started the authorization request', async () => {
     const page = await program.ask(visitor);
     const victim = await signedIn(server, await createMember(server, world.accountId, 'owner'));
     expect((await victim.get(page)).status).toBe(404);
@@ -290,10 +296,10 @@ describe('the person who consents', () => {
       ...levelFields({ [world.boardId]: 'read' }),
     };
     expect((await victim.post(page, fields)).status).toBe(404);
-    // The cookie is valid for one request, not for another one of the same browser.
+    // The cookie of a later authorization request is not valid for the earlier one of the same browser.
     const later = await program.ask(visitor);
     expect([(await visitor.get(later)).status, (await visitor.get(page)).status]).toEqual([200, 404]);
-    // A forged cookie does not work, and another browser cannot complete the request.
+    // A forged cookie does not work, and another browser cannot complete the authorization request.
     victim.cookies.set('idea_board_oauth_interaction', later.split('/').at(-1) ?? '');
     expect((await victim.get(later)).status).toBe(404);
     const answer = await visitor.submit(later, later, {
@@ -307,7 +313,7 @@ describe('the person who consents', () => {
     await finish(visitor, answer);
   });
 
-  test('another site cannot submit the consent form', async () => {
+  test('another website cannot submit the consent form', async () => {
     const page = await program.ask(visitor);
     const { html } = await visitor.get(page);
     const fields = { ...hiddenFields(html, page), ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
@@ -317,7 +323,7 @@ describe('the person who consents', () => {
     expect((await visitor.get(page)).status).toBe(200);
   });
 
-  test('the REST API refuses an access token', async () => {
+  test('the REST API refuses an OAuth access token', async () => {
     const { access_token: token } = await program.connect(visitor, { [world.boardId]: 'moderate' });
     for (const line of ['GET /api/v1/ideas', 'GET /api/v1/token', 'POST /api/v1/ideas']) {
       expect((await request(server, line, { token })).status).toBe(401);

@@ -18,7 +18,7 @@ test('an authorization request with more than 100 parameters is refused and not 
   for (let n = 0; query.size <= 100; n++) query.append(`a${n}`, '1');
   expect((await request(server, `GET /oauth/authorize?${query}`)).status).toBe(400);
   expect(await server.sql('select from oauth_records')).toHaveLength(kept.length);
-  // 100 parameters are allowed.
+  // A request with exactly 100 parameters is allowed.
   query.delete('a0');
   expect((await request(server, `GET /oauth/authorize?${query}`)).status).toBe(303);
 });

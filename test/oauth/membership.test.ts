@@ -39,7 +39,7 @@ interface Connected {
   tokenId: number;
 }
 
-/** An admin of the account who has connected a program. */
+/** Creates an admin of the account and connects an OAuth client as this admin. */
 async function connectAdmin(): Promise<Connected> {
   const userId = await createMember(server, world.accountId, 'admin');
   const visitor = await signedIn(server, userId);
@@ -57,7 +57,7 @@ const stateOf = async (tokenId: number) => {
   const tokens = await cli.json<{ id: number; state: string }[]>('token', 'list', '--account', slug);
   return tokens.find(({ id }) => id === tokenId)?.state;
 };
-/** The audit entries of a user and of a token, without entries of the command line. */
+/** The audit entries about a user or a token that the server wrote, without entries of the command line. */
 const toldOf = ({ userId, tokenId }: Connected) =>
   readAudit(server.auditLines)
     .filter(line => line.token_id === tokenId || line.user_id === userId)
@@ -122,7 +122,7 @@ test('the OAuth grant of a member who leaves ends at the next request', async ()
   expect(await stateOf(one.tokenId)).toBe('revoked');
 });
 
-test('an ended OAuth grant stays ended when its user is unblocked or becomes a member again', async () => {
+test('an OAuth grant that has ended stays ended when its user is unblocked or becomes a member again', async () => {
   const [blocked, removed] = [await connectAdmin(), await connectAdmin()];
   const [of, back] = [await emailOf(server, blocked.userId), await emailOf(server, removed.userId)];
   await cli.json('user', 'block', '--account', slug, '--user', of);
@@ -132,7 +132,7 @@ test('an ended OAuth grant stays ended when its user is unblocked or becomes a m
   for (const one of [blocked, removed]) expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
 });
 
-test('the OAuth grant of a demoted admin stays valid without moderation', async () => {
+test('the OAuth grant of an admin who becomes a regular member stays valid but cannot moderate', async () => {
   const one = await connectAdmin();
   const id = await insertIdea(server, world);
   await cli.json(
@@ -153,7 +153,7 @@ test('the OAuth grant of a demoted admin stays valid without moderation', async 
 test.each<[string, (one: Connected) => Promise<unknown>]>([
   ['a removal', one => administerAtOnceWith(one, admin => removeMember(admin, memberOf(one)))],
   ['a block', one => administerAtOnceWith(one, admin => blockUser(admin, memberOf(one)))],
-])('a refresh that waits for %s is refused and issues nothing', async (_, race) => {
+])('a refresh that waits for %s of its user to commit is refused and issues no tokens', async (_, race) => {
   const one = await connectAdmin();
   const records = () =>
     server.sql('select count(*)::int as count from oauth_records where token_id = $1', [one.tokenId]);
@@ -164,7 +164,7 @@ test.each<[string, (one: Connected) => Promise<unknown>]>([
   expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
 });
 
-/** Sends a refresh after the work and before its commit. Returns the answer. */
+/** Sends a refresh while the transaction of the work is open. Returns the answer to the refresh. */
 async function administerAtOnceWith(
   { tokens }: Connected,
   work: Parameters<typeof administerAtOnce>[1],
@@ -173,7 +173,7 @@ async function administerAtOnceWith(
   return refreshed?.status === 'fulfilled' ? refreshed.value : refreshed?.reason;
 }
 
-test('a consent that waits for a removal is refused and makes no token', async () => {
+test('a consent that waits for the removal of its user to commit is refused and creates no token', async () => {
   const userId = await createMember(server, world.accountId, 'admin');
   const visitor = await signedIn(server, userId);
   const page = await program.ask(visitor);
@@ -187,7 +187,7 @@ test('a consent that waits for a removal is refused and makes no token', async (
   expect(await server.sql('select from api_tokens where issuer_id = $1', [userId])).toEqual([]);
 });
 
-test('a removal after the consent denies the code, and after the code denies the tokens', async () => {
+test('a removed member gets no authorization code after the consent and no tokens for an existing code', async () => {
   for (const isCodeMade of [false, true]) {
     const userId = await createMember(server, world.accountId, 'admin');
     const visitor = await signedIn(server, userId);
@@ -208,7 +208,7 @@ test('a removal after the consent denies the code, and after the code denies the
   }
 });
 
-test('removing a member revokes the API tokens that they issued in the account, unless they are kept', async () => {
+test("removing a member revokes the member's API tokens in the account unless the removal keeps the tokens", async () => {
   const other = await createWorld(server);
   for (const keepsTokens of [false, true]) {
     const userId = await createMember(server, world.accountId, 'admin');

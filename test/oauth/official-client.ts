@@ -45,14 +45,14 @@ export const versions = [
 
 type Version = (typeof versions)[number];
 
-/** Connects a client with a person's consent. Returns the stored data of the client. */
+/** Connects a client of the SDK with a person's consent. Returns the data that the client has stored. */
 export async function connectClient(
   { open, Unauthorized }: Version,
   { server, visitor, world }: { server: TestServer; visitor: Visitor; world: World },
 ): Promise<Remembering> {
   const memory = new Remembering(callback);
   const client = open(server, memory);
-  // The client gets 401, discovers the server, registers, and then needs the person.
+  // The client gets 401, discovers the OAuth server, registers, and then needs the consent of the person.
   await expect(client.connect()).rejects.toBeInstanceOf(Unauthorized);
   const { pathname = '', search = '' } = memory.sentTo ?? {};
   const { location } = await visitor.get(pathname + search);
@@ -68,9 +68,9 @@ export async function connectClient(
 }
 
 /**
- * Sends requests, but no refresh before so many calls got 401 since the last reset. So each of these calls sends its own
- * refresh with the same token. Without it the client 1.32 may lose a call by itself: it gives up at a 401 that arrives
- * after the refresh of another call.
+ * Sends requests, but holds each refresh until the given number of calls got 401 since the last reset. So each of these
+ * calls sends a refresh with the same token. Otherwise version 1.32 of the client may lose a call, because it gives up
+ * if a call gets 401 after another call has refreshed the token.
  */
 export class HeldRefreshes {
   #missing = 0;

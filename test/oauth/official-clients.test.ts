@@ -21,7 +21,7 @@ const expireAccessTokens = () =>
   server.sql(`update oauth_records set expires_at = now() - interval '1 second' where model = 'AccessToken'`);
 
 test.each(versions)(
-  'the official client $name connects, calls tools, refreshes its token, and is refused after its revocation',
+  'the official client $name connects, calls tools, refreshes its token, and is refused after the token is revoked',
   async version => {
     const memory = await connectClient(version, { server, visitor, world });
     const client = version.open(server, memory);
@@ -41,7 +41,7 @@ test.each(versions)(
     const [token] = await server.sql<{ id: number }>('select max(id) as id from api_tokens');
     const path = `/admin/tokens/${token?.id}/revoke`;
     expect((await visitor.submit(path, path)).status).toBe(303);
-    // It asks for consent again, because all its tokens are invalid.
+    // The client asks for consent again, because all its tokens are invalid.
     await expect(client.call('list_ideas', {})).rejects.toBeInstanceOf(version.Unauthorized);
     expect(memory.sentTo).toBeDefined();
     await client.close();
@@ -49,7 +49,7 @@ test.each(versions)(
 );
 
 test.each(versions.flatMap(version => [2, 3, 5].map(count => ({ ...version, count }))))(
-  'the official client $name loses no call and no connection when $count parallel calls find the access token expired',
+  'the official client $name completes all calls and stays connected when $count parallel calls use an expired access token',
   async ({ count, ...version }) => {
     const memory = await connectClient(version, { server, visitor, world });
     const refreshes = new HeldRefreshes();

@@ -5,7 +5,7 @@ import type { Seen, Visitor } from '../admin/visitor.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import type { TestServer } from '../helpers/server.ts';
 
-/** The redirect URI of these programs. Nothing listens there, because the tests do not follow redirects to it. */
+/** The redirect URI of the test's OAuth clients. No server listens there, because no test follows a redirect to it. */
 export const callback = 'http://127.0.0.1:33418/callback';
 
 export interface Tokens {
@@ -15,7 +15,7 @@ export interface Tokens {
 
 type Fields = Record<string, string | undefined>;
 
-/** An OAuth client, step by step. Each step takes fields that override its valid ones. */
+/** An OAuth client whose steps tests call one by one. The fields that a step takes override its valid fields. */
 export class Program {
   readonly server: TestServer;
   readonly clientId: string;
@@ -38,7 +38,7 @@ export class Program {
     return `${this.server.config.BASE_URL}/api/v1/mcp`;
   }
 
-  /** Returns the authorization URL. Omits undefined fields. */
+  /** Returns the path and query of the authorization URL. Omits undefined fields. */
   authorizationPath(fields: Fields = {}): string {
     return `/oauth/authorize?${queryOf({
       client_id: this.clientId,
@@ -52,7 +52,7 @@ export class Program {
     })}`;
   }
 
-  /** Opens the consent page. Returns its path. */
+  /** Starts an authorization request. Returns the path of the consent page. */
   async ask(visitor: Visitor, fields: Fields = {}): Promise<string> {
     const { status, location, html } = await visitor.get(this.authorizationPath(fields));
     expect([status, html]).toEqual([303, '']);
@@ -60,14 +60,14 @@ export class Program {
     return location ?? '';
   }
 
-  /** Submits the consent of a signed-in person. Returns the redirect with the code. */
+  /** Submits the consent of a signed-in person. Returns the redirect URI with the authorization code. */
   async consent(visitor: Visitor, levels: Record<number, Grant>, fields: Fields = {}): Promise<URL> {
     const page = await this.ask(visitor, fields);
     const answer = await visitor.submit(page, page, { ...levelFields(levels), decision: 'connect' });
     return finish(visitor, answer);
   }
 
-  /** Runs all steps. Returns the tokens of the program. */
+  /** Runs all steps. Returns the tokens of the OAuth client. */
   async connect(visitor: Visitor, levels: Record<number, Grant>): Promise<Tokens> {
     const { searchParams } = await this.consent(visitor, levels);
     const answer = await this.redeem(searchParams.get('code') ?? '');
@@ -107,7 +107,7 @@ export function levelFields(levels: Record<number, Grant>): Record<string, strin
   return Object.fromEntries(Object.entries(levels).map(([boardId, level]) => [`level_${boardId}`, level]));
 }
 
-/** Follows the redirect of the consent page. Returns the final target. */
+/** Follows the redirect that answers the consent form. Returns the URL of the redirect to the OAuth client. */
 export async function finish(visitor: Visitor, answer: Seen): Promise<URL> {
   expect(answer.status, answer.html).toBe(303);
   const { pathname } = new URL(answer.location ?? '');
@@ -117,7 +117,7 @@ export async function finish(visitor: Visitor, answer: Seen): Promise<URL> {
   return new URL(back.location ?? '');
 }
 
-/** Calls a tool in the revision without a handshake. */
+/** Calls a tool with the MCP protocol version that needs no handshake. */
 export function callTool(
   server: Pick<TestServer, 'baseUrl'>,
   token: string | undefined,

@@ -43,7 +43,7 @@ async function refreshed(refreshToken: string): Promise<Tokens> {
   return answer.body;
 }
 
-/** The reason in the audit log for the end of the grant. Undefined while the grant is valid. */
+/** Returns the reason in the audit log for the end of the grant, or undefined while the grant is valid. */
 function endOf(tokenId: number) {
   const [line] = readAudit(server.auditLines).filter(
     ({ event, token_id }) => event === 'oauth.grant_ended' && token_id === tokenId,
@@ -67,7 +67,7 @@ async function expectEnded(tokenId: number, all: Tokens[]) {
   expect(row?.is_revoked).toBe(true);
 }
 
-/** Sends requests that all wait for the lock of the grant. */
+/** Sends parallel refreshes that all wait for the lock of the grant. Returns their answers. */
 async function atTheSameInstant(tokenId: number, refreshTokens: string[]): Promise<Answer[]> {
   const holder = await connect(server.url);
   try {
@@ -90,7 +90,7 @@ async function atTheSameInstant(tokenId: number, refreshTokens: string[]): Promi
   }
 }
 
-test('a refresh issues another refresh token and extends the grant', async () => {
+test('a refresh issues a new refresh token and extends the grant', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   await server.sql(`update api_tokens set expires_at = now() + interval '1 day' where id = $1`, [tokenId]);
@@ -105,7 +105,7 @@ test('a refresh issues another refresh token and extends the grant', async () =>
   expect(kept).toEqual({ days: 30 });
 });
 
-test('a refresh token may be redeemed again until 60 seconds after its first use, and then ends the grant', async () => {
+test('a refresh token can be redeemed again for 60 seconds after its first use, and a later redemption ends the grant', async () => {
   const clock = testClock();
   const own = await startServerForTest({
     on: server,
@@ -136,7 +136,7 @@ test('a refresh token may be redeemed again until 60 seconds after its first use
   await expectEnded(tokenId, siblings);
 });
 
-test('every sibling of a refresh token stays valid after another one was redeemed', async () => {
+test('if one refresh token was redeemed several times, all tokens that it issued stay valid', async () => {
   const tokens = await connectProgram();
   const siblings = [
     await refreshed(tokens.refresh_token),
@@ -144,14 +144,14 @@ test('every sibling of a refresh token stays valid after another one was redeeme
     await refreshed(tokens.refresh_token),
   ];
   const children: Tokens[] = [];
-  // Each sibling has a leeway of its own.
+  // Each of these refresh tokens can be redeemed again within its own leeway.
   for (const { refresh_token } of [...siblings, ...siblings]) children.push(await refreshed(refresh_token));
   for (const { refresh_token } of children) await refreshed(refresh_token);
   for (const one of [...siblings, ...children]) expect(await statusOf(one)).toBe(200);
   expect(endOf(await tokenIdOf(tokens))).toBeUndefined();
 });
 
-test('a refresh token that is redeemed again after one of its siblings issued the next one ends the grant', async () => {
+test('redeeming a refresh token again ends the grant if a token that it issued was already redeemed', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const [one, other] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
@@ -160,7 +160,7 @@ test('a refresh token that is redeemed again after one of its siblings issued th
   await expectEnded(tokenId, [one, other, child]);
 });
 
-test('a refresh token two generations old ends the grant', async () => {
+test('redeeming a refresh token that is two generations old ends the grant', async () => {
   const first = await connectProgram();
   const tokenId = await tokenIdOf(first);
   const second = await refreshed(first.refresh_token);
@@ -170,7 +170,7 @@ test('a refresh token two generations old ends the grant', async () => {
   await expectEnded(tokenId, [second, third, fourth]);
 });
 
-test('parallel redemptions of one refresh token each get tokens that work', async () => {
+test('each of several parallel redemptions of one refresh token gets tokens that work', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const answers = await atTheSameInstant(tokenId, Array<string>(6).fill(tokens.refresh_token));
@@ -180,7 +180,7 @@ test('parallel redemptions of one refresh token each get tokens that work', asyn
   expect(endOf(tokenId)).toBeUndefined();
 });
 
-test('parallel redemptions of a refresh token and its sibling both get tokens that work', async () => {
+test('parallel redemptions of two refresh tokens that the same token issued all get tokens that work', async () => {
   const tokens = await connectProgram();
   const [one, other] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
   const sent = [one.refresh_token, other.refresh_token, one.refresh_token, other.refresh_token];
@@ -189,7 +189,7 @@ test('parallel redemptions of a refresh token and its sibling both get tokens th
   for (const { body } of answers) expect(await statusOf(body)).toBe(200);
 });
 
-test('the order of parallel redemptions of a refresh token and its successor decides whether the grant ends', async () => {
+test('if a refresh token and its successor are redeemed in parallel, the order decides whether the grant ends', async () => {
   for (const order of [0, 1, 0, 1]) {
     const tokens = await connectProgram();
     const tokenId = await tokenIdOf(tokens);
@@ -198,7 +198,7 @@ test('the order of parallel redemptions of a refresh token and its successor dec
     const answers = await atTheSameInstant(tokenId, order === 0 ? sent : sent.reverse());
     const [ofParent, ofChild] = (order === 0 ? answers : answers.reverse()) as [Answer, Answer];
     if (ofParent.status === 200) {
-      // The parent was first, before one of its tokens was redeemed.
+      // The server redeemed the parent first. At that time its successor was not yet redeemed.
       expect(ofChild.status).toBe(200);
       for (const { body } of answers) expect(await statusOf(body)).toBe(200);
       expect(endOf(tokenId)).toBeUndefined();
@@ -209,7 +209,7 @@ test('the order of parallel redemptions of a refresh token and its successor dec
   }
 });
 
-test('a client whose answer was lost redeems its refresh token again and stays connected', async () => {
+test('a client that lost the answer to a refresh redeems the same refresh token again and stays connected', async () => {
   const tokens = await connectProgram();
   const body = new URLSearchParams({
     grant_type: 'refresh_token',
@@ -231,7 +231,7 @@ test('a client whose answer was lost redeems its refresh token again and stays c
   expect(endOf(await tokenIdOf(tokens))).toBeUndefined();
 });
 
-test('another client cannot use a refresh token within the leeway, and the grant stays valid', async () => {
+test('another OAuth client cannot redeem a refresh token even within the leeway, and the grant stays valid', async () => {
   const tokens = await connectProgram();
   const thief = await Program.register(server);
   expect((await thief.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
@@ -241,7 +241,7 @@ test('another client cannot use a refresh token within the leeway, and the grant
   await refreshed(tokens.refresh_token);
 });
 
-test('a refresh token is refused for another resource, and ends the grant if it was redeemed before', async () => {
+test('redeeming a refresh token for another resource is refused, and ends the grant if the token was redeemed before', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const elsewhere = { resource: 'https://elsewhere.example/' };
@@ -253,7 +253,7 @@ test('a refresh token is refused for another resource, and ends the grant if it 
   await expectEnded(tokenId, [next]);
 });
 
-test('a refresh token issues at most 32 others, and a further request is refused without ending the grant', async () => {
+test('a refresh token issues at most 32 new ones, and a further redemption is refused without ending the grant', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const answers = await Promise.all(Array.from({ length: 36 }, () => program.refresh(tokens.refresh_token)));
@@ -275,7 +275,7 @@ test('a refresh token issues at most 32 others, and a further request is refused
   expect(endOf(tokenId)).toBeUndefined();
 });
 
-test('an expired sibling is deleted, and the others stay valid', async () => {
+test('the clean-up deletes an expired refresh token, and other tokens of the grant stay valid', async () => {
   const tokens = await connectProgram();
   const [kept, unused] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
   const expired = [tokens.refresh_token, unused.refresh_token, unused.access_token].map(hash);
@@ -288,9 +288,9 @@ test('an expired sibling is deleted, and the others stay valid', async () => {
   expect(await statusOf(await refreshed(kept.refresh_token))).toBe(200);
 });
 
-test('a redemption that conflicts with other transactions is retried, and the client can send it again', async () => {
+test('a redemption that conflicts with other transactions is retried, and if all retries fail, the client can send it again', async () => {
   const tokens = await connectProgram();
-  // The conflicts exceed the tries of one request, but not those of two. A sequence is not rolled back.
+  // One request gives up before the last conflict, and a second request succeeds. A sequence is not rolled back.
   await server.sql(`
     create sequence conflicts;
     create function lose() returns trigger language plpgsql as $$

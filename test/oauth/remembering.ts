@@ -1,7 +1,7 @@
-/** The stored connection of an official client, in the form that both versions of the SDK require. */
+/** The storage of an official client: an OAuth provider that both versions of the SDK accept. */
 export class Remembering {
   readonly redirectUrl: string;
-  /** The authorization URL for the person. */
+  /** The authorization URL that the client would open for the person. */
   sentTo: URL | undefined;
   #client: never | undefined;
   #tokens: { access_token: string; refresh_token?: string } | undefined;
@@ -31,7 +31,7 @@ export class Remembering {
   saveTokens(tokens: object) {
     this.#tokens = tokens as never;
   }
-  /** Called when the client must discard its credentials. */
+  /** The SDK calls this method when the client must discard its credentials. */
   invalidateCredentials() {
     this.#tokens = undefined;
   }

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('discovery', () => {
-  test('the discovery leads from a refused tool call to the registration endpoint', async () => {
+  test('a client that is refused a tool call can discover the registration endpoint from the answer', async () => {
     const { status, headers } = await callTool(server, undefined);
     const [, url = ''] = /^Bearer resource_metadata="([^"]+)"/.exec(headers.get('www-authenticate') ?? '') ?? [];
     expect([status, url]).toEqual([401, `${server.config.BASE_URL}/.well-known/oauth-protected-resource/api/v1/mcp`]);
@@ -50,7 +50,7 @@ describe('discovery', () => {
     expect(JSON.stringify(body)).not.toContain('openid');
   });
 
-  test('all published URLs come from BASE_URL and never from the request', async () => {
+  test('all URLs that the OAuth endpoints publish come from BASE_URL and never from the request', async () => {
     const hostile = {
       host: 'evil.example',
       'x-forwarded-host': 'evil.example',
@@ -70,13 +70,13 @@ describe('discovery', () => {
       await rawRequest(own, 'POST', '/oauth/register', { headers: json, body }),
       await rawRequest(own, 'POST', '/api/v1/mcp', { headers: json, body: '{}' }),
       await rawRequest(own, 'GET', program.authorizationPath(), { headers: hostile }),
-      // An absolute URL instead of a path.
+      // This request line has an absolute URL instead of a path.
       await rawRequest(own, 'GET', `https://evil.example${program.authorizationPath()}`, { headers: hostile }),
     ];
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 201, 401, 303, 303]);
     for (const { text, headers } of answers) {
       expect(text + JSON.stringify([...headers])).not.toMatch(/evil\.example|:444(?!\d)/);
-      // The base URL has http, and a browser would drop a secure cookie.
+      // BASE_URL has the scheme http, and a browser would drop a secure cookie.
       expect(headers.get('set-cookie') ?? '').not.toMatch(/secure/i);
     }
     const uid = answers.at(-1)?.headers.get('location')?.split('/').at(-1);
@@ -93,17 +93,17 @@ describe('discovery', () => {
     'https://ada:x@ideas.example.com',
     'ftp://ideas.example.com',
     'ideas.example.com',
-  ])('a server does not start with the BASE_URL %s, which is not an origin', BASE_URL => {
+  ])('the setting BASE_URL refuses the value %s, because it is not an origin', BASE_URL => {
     expect(() => loadConfig({ BASE_URL })).toThrow(
       /^Invalid settings: BASE_URL must be an origin such as \S+, w[^;]+$/,
     );
   });
 
-  test('the BASE_URL is normalized to the form of browsers', () => {
+  test('the setting BASE_URL is normalized as browsers normalize an origin', () => {
     expect(loadConfig({ BASE_URL: 'HTTPS://Ideas.Example.com:443//' }).BASE_URL).toBe('https://ideas.example.com');
   });
 
-  test('the cookies are secure if BASE_URL has https', async () => {
+  test('the OAuth cookies have the attribute Secure if BASE_URL has the scheme https', async () => {
     const own = await startServerForTest({ on: server, environment: { BASE_URL: 'https://ideas.example.com' } });
     const there = new Program({ ...server, baseUrl: own.baseUrl }, program.clientId);
     const resource = 'https://ideas.example.com/api/v1/mcp';
@@ -132,7 +132,7 @@ describe('a request of a program', () => {
     ['with a NUL character', { state: 'a\0b' }],
     ['with too long a state', { state: 'x'.repeat(8200) }],
   ])(
-    'an authorization request %s gets a page and no redirect',
+    'an authorization request %s gets an error page and no redirect',
     async (_, fields: Record<string, string | undefined>) => {
       const { status, location, html, headers } = await visitor.get(program.authorizationPath(fields));
       expect([status, location]).toEqual([400, null]);
@@ -156,7 +156,7 @@ describe('a request of a program', () => {
     ['that is elsewhere', { request_uri: 'https://evil.example/request' }, 'request_uri_not_supported'],
     ['that is signed', { request: 'e30.e30.x' }, 'request_not_supported'],
   ])(
-    'an authorization request %s is redirected with an error',
+    'an authorization request %s is redirected to the client with an error',
     async (_, fields: Record<string, string | undefined>, error) => {
       const { status, location } = await visitor.get(program.authorizationPath(fields));
       const back = new URL(location ?? '');
@@ -174,25 +174,28 @@ describe('a request of a program', () => {
   test.each([
     ['https://evil.example/cb?from=here', 'evil.example'],
     ['cursor://anysphere.example/cb', 'cursor:'],
-  ])('an invalid request of a client for %s gets a page instead of a redirect', async (uri, host) => {
-    const stranger = await Program.register(server, { redirect_uris: [uri] });
-    for (const [fields, error] of [
-      [{ prompt: 'none' }, 'login_required'],
-      [{ code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
-      [{ response_type: 'token' }, 'invalid_request'],
-      [{ resource: 'https://elsewhere.example/' }, 'invalid_target'],
-    ] as [Record<string, string | undefined>, string][]) {
-      const answer = await visitor.get(stranger.authorizationPath({ redirect_uri: uri, ...fields }));
-      expect([answer.status, answer.location]).toEqual([400, null]);
-      expect(answer.html).toContain(`>Go back to <bdi>${host}</bdi></a>`);
-      expect(answer.html).toContain(`<code>${error}: `);
-      // The link gives the error to the program.
-      const [, href = ''] = new RegExp(`href="(${uri.replace(/[?]/g, '\\?')}[^"]*)"`).exec(answer.html) ?? [];
-      const { searchParams, hash } = new URL(href.replaceAll('&amp;', '&'));
-      expect(searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error')).toBe(error);
-    }
-    expect(await stranger.ask(visitor, { redirect_uri: uri })).toMatch(/^\/admin\/connect\//);
-  });
+  ])(
+    'an invalid authorization request with the redirect URI %s gets an error page with a link instead of a redirect',
+    async (uri, host) => {
+      const stranger = await Program.register(server, { redirect_uris: [uri] });
+      for (const [fields, error] of [
+        [{ prompt: 'none' }, 'login_required'],
+        [{ code_challenge: undefined, code_challenge_method: undefined }, 'invalid_request'],
+        [{ response_type: 'token' }, 'invalid_request'],
+        [{ resource: 'https://elsewhere.example/' }, 'invalid_target'],
+      ] as [Record<string, string | undefined>, string][]) {
+        const answer = await visitor.get(stranger.authorizationPath({ redirect_uri: uri, ...fields }));
+        expect([answer.status, answer.location]).toEqual([400, null]);
+        expect(answer.html).toContain(`>Go back to <bdi>${host}</bdi></a>`);
+        expect(answer.html).toContain(`<code>${error}: `);
+        // The link on the page passes the error to the OAuth client.
+        const [, href = ''] = new RegExp(`href="(${uri.replace(/[?]/g, '\\?')}[^"]*)"`).exec(answer.html) ?? [];
+        const { searchParams, hash } = new URL(href.replaceAll('&amp;', '&'));
+        expect(searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error')).toBe(error);
+      }
+      expect(await stranger.ask(visitor, { redirect_uri: uri })).toMatch(/^\/admin\/connect\//);
+    },
+  );
 
   test('an authorization request for two resources is refused', async () => {
     const both = `${program.authorizationPath()}&resource=${encodeURIComponent('https://elsewhere.example/')}`;
@@ -200,7 +203,7 @@ describe('a request of a program', () => {
     expect(new URL(location ?? '').searchParams.get('error')).toBe('invalid_target');
   });
 
-  test('an authorization request may omit the scope and the resource, and include scopes of other servers', async () => {
+  test('an authorization request may omit the scope and the resource, or ask for unsupported scopes that the server ignores', async () => {
     for (const fields of [
       { scope: undefined, resource: undefined },
       {
@@ -223,14 +226,14 @@ describe('a request of a program', () => {
     expect(kept).toEqual({ count: 0 });
   });
 
-  test('a loopback redirect may have any port', async () => {
+  test('a redirect URI with a loopback address may have any port', async () => {
     const uri = callback.replace('33418', '50123');
     const back = await program.consent(visitor, { [world.boardId]: 'read' }, { redirect_uri: uri });
     expect(back.port).toBe('50123');
     expect((await program.redeem(back.searchParams.get('code') ?? '', { redirect_uri: uri })).status).toBe(200);
   });
 
-  test('a HEAD request starts no authorization, and unsupported endpoints get 404', async () => {
+  test('a HEAD request starts no authorization, and unsupported OAuth endpoints answer 404', async () => {
     for (const line of [
       `HEAD ${program.authorizationPath()}`,
       `POST ${program.authorizationPath()}`,
@@ -263,7 +266,7 @@ describe('an error', () => {
     ['a JSON array', 'POST /oauth/register', { json: [1] }, 400],
     ['an unknown path', 'GET /oauth/nothing', {}, 404],
     ['an unsupported method', 'DELETE /oauth/token', {}, 405],
-  ])('the error for %s is JSON in the form of OAuth, also for a browser', async (_, line, options, status) => {
+  ])('the error for %s is JSON in the OAuth error format, also for a browser', async (_, line, options, status) => {
     const headers = { accept: 'text/html', ...('headers' in options ? options.headers : {}) };
     const answer = await request(server, line, { ...options, headers });
     expect(answer.status).toBe(status);
@@ -271,7 +274,7 @@ describe('an error', () => {
     expect(Object.keys(answer.body)).toEqual(['error', 'error_description']);
   });
 
-  test('an internal error reveals no details and is logged', async () => {
+  test('the OAuth error for an internal error reveals no details, and the log has them', async () => {
     const own = await startServerForTest({ environment: { BASE_URL: server.config.BASE_URL } });
     await own.sql('alter table oauth_records rename to gone');
     const page = await request(own, `GET ${program.authorizationPath()}`);
@@ -292,7 +295,7 @@ describe('an error', () => {
     expect(own.logLines.filter(line => line.includes('a request failed'))).toHaveLength(2);
   });
 
-  test('the error for an unavailable database has Retry-After', async () => {
+  test('the OAuth error for an unavailable database has a Retry-After header', async () => {
     const own = await startServerForTest({ environment: { BASE_URL: server.config.BASE_URL } });
     await own.database.pool.end();
     const json = await request(own, 'POST /oauth/token', {
@@ -306,7 +309,7 @@ describe('an error', () => {
     expect((await request(own, `GET ${program.authorizationPath()}`)).status).toBe(503);
   });
 
-  test('the error for an exceeded limit has the form of OAuth', async () => {
+  test('the error for an exceeded rate limit has the OAuth error format', async () => {
     const own = await startServerForTest({
       on: server,
       environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_IP: '0' },
@@ -319,7 +322,7 @@ describe('an error', () => {
   });
 });
 
-test('only pages of the origins in CORS_ORIGINS can use the OAuth endpoints', async () => {
+test('a web page can use the OAuth endpoints only if CORS_ORIGINS contains its origin', async () => {
   const own = await startServerForTest({
     on: server,
     environment: { BASE_URL: server.config.BASE_URL, CORS_ORIGINS: 'https://inspector.example' },

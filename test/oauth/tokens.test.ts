@@ -34,7 +34,7 @@ const tokenIdOf = async (tokens: Tokens) =>
 const lastAudit = (count: number) => readAudit(server.auditLines.slice(-count));
 
 describe('an access token', () => {
-  test('an access token lasts an hour, and the database has only its hash', async () => {
+  test('an access token expires after an hour, and the database has only its hash', async () => {
     const { searchParams } = await program.consent(visitor, { [world.boardId]: 'read' });
     const code = searchParams.get('code') ?? '';
     const { body, headers } = await program.redeem(code);
@@ -78,7 +78,7 @@ describe('an access token', () => {
     expect(await statusOf(tokens)).toBe(401);
   });
 
-  test('an access token is charged, votes and records its use like an API token', async () => {
+  test('calls with an access token have a rate limit, can vote and store the last use of the token, as with an API token', async () => {
     const ideaId = await insertIdea(server, world);
     const tokens = await connect();
     const tokenId = await tokenIdOf(tokens);
@@ -87,7 +87,7 @@ describe('an access token', () => {
     expect(answer.headers.get('ratelimit')).toMatch(/^"apitoken:write";r=999999;/);
     const [counter] = await server.sql('select count from rate_limits where key = $1', [`apitoken:write:${tokenId}`]);
     expect(counter).toEqual({ count: 1 });
-    // All access tokens of a grant are one voter.
+    // All access tokens of one grant are the same voter.
     const { body: next } = await program.refresh(tokens.refresh_token);
     const again = await callTool(server, next.access_token, 'vote_idea', { id: ideaId, value: 'down' });
     expect(again.body.result.structuredContent).toMatchObject({ score: -1, up_count: 0, down_count: 1 });
@@ -98,7 +98,7 @@ describe('an access token', () => {
   });
 });
 
-test('a batch of calls with both kinds of tokens and with invalid ones charges each call separately', async () => {
+test('parallel calls with valid and invalid tokens each count against the rate limit of their own token only', async () => {
   const { access_token: access } = await connect('read');
   const [row] = await server.sql<{ token_id: number }>('select token_id from oauth_records where id_hash = $1', [
     hash(access),
@@ -113,7 +113,7 @@ test('a batch of calls with both kinds of tokens and with invalid ones charges e
     access.slice(4),
   ];
   const calls = bearers.flatMap(bearer => Array.from({ length: 6 }, () => bearer));
-  // The minute must not end during the test.
+  // The rate limit window of a minute must not end during the test.
   const own = await startServerForTest({
     on: server,
     clock: testClock(),
@@ -170,23 +170,23 @@ describe('a code', () => {
     ['with the challenge itself', { code_verifier: '' }],
     ['for another redirect', { redirect_uri: 'http://127.0.0.1:33418/elsewhere' }],
     ['for another resource', { resource: 'https://elsewhere.example/api/v1/mcp' }],
-  ])('a code is not redeemed %s', async (_, fields: Record<string, string | undefined>) => {
+  ])('an authorization code cannot be redeemed %s', async (_, fields: Record<string, string | undefined>) => {
     const code = await codeOf();
     const answer = await program.redeem(code, fields);
     expect(answer.status).toBe(400);
     expect(answer.body.error).toMatch(/^invalid_(grant|target)$/);
     expect(answer.body.access_token).toBeUndefined();
-    // The code stays valid for a correct request.
+    // The code stays valid and can be redeemed with a correct request.
     expect((await program.redeem(code)).status).toBe(200);
   });
 
-  test('a code is not redeemed by another program', async () => {
+  test('an authorization code cannot be redeemed by another OAuth client', async () => {
     const thief = await Program.register(server);
     const answer = await thief.redeem(await codeOf(), { code_verifier: program.verifier });
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  test('a second redemption of a code ends the grant of the first one', async () => {
+  test('a second redemption of an authorization code is refused and ends the grant', async () => {
     const code = await codeOf();
     const { body: tokens } = await program.redeem(code);
     const tokenId = await tokenIdOf(tokens);
@@ -202,7 +202,7 @@ describe('a code', () => {
     ]);
   });
 
-  test('parallel redemptions of a code succeed at most once', async () => {
+  test('at most one of several parallel redemptions of one authorization code succeeds', async () => {
     const code = await codeOf();
     const answers = await Promise.all(Array.from({ length: 8 }, () => program.redeem(code)));
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
@@ -211,7 +211,7 @@ describe('a code', () => {
     );
   });
 
-  test('codes, refresh tokens and authorization requests are invalid from their expiry on', async () => {
+  test('authorization codes, refresh tokens and authorization requests are invalid from their time of expiry on', async () => {
     const expire = (model: string) =>
       server.sql(
         `update oauth_records set expires_at = date_trunc('milliseconds', now()) where model = $1 and expires_at > now()`,
@@ -224,11 +224,11 @@ describe('a code', () => {
       expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
     }
     expect((await visitor.get(page)).status).toBe(404);
-    // It does not count as reuse.
+    // Redeeming an expired token does not count as reuse, so the grant stays valid.
     expect(await statusOf(tokens)).toBe(200);
   });
 
-  test('the grant of an unredeemed code expires', async () => {
+  test('the grant of an authorization code that is not redeemed expires after five minutes', async () => {
     await codeOf();
     const [token] = await server.sql<{ minutes: number }>(
       `select extract(epoch from expires_at - created_at)::int / 60 as minutes from api_tokens order by id desc limit 1`,
@@ -238,26 +238,29 @@ describe('a code', () => {
 });
 
 describe('revocation by the program', () => {
-  test.each(['access_token', 'refresh_token'] as const)('a revocation by %s ends the grant', async name => {
-    const tokens = await connect();
-    const tokenId = await tokenIdOf(tokens);
-    const answer = await program.revoke(tokens[name]);
-    expect([answer.status, answer.text]).toEqual([200, '']);
-    expect([await statusOf(tokens), (await program.refresh(tokens.refresh_token)).status]).toEqual([401, 400]);
-    const [row] = await server.sql<{ revoked_at: string | null }>('select revoked_at from api_tokens where id = $1', [
-      tokenId,
-    ]);
-    expect(row?.revoked_at).not.toBeNull();
-    const ended = readAudit(server.auditLines).filter(
-      line => line.token_id === tokenId && line.event !== 'token.created',
-    );
-    expect(ended.slice(0, 2)).toMatchObject([
-      { event: 'token.revoked', by: 'server' },
-      { event: 'oauth.grant_ended', reason: 'revoked_by_client' },
-    ]);
-  });
+  test.each(['access_token', 'refresh_token'] as const)(
+    'if an OAuth client revokes its %s, the grant ends',
+    async name => {
+      const tokens = await connect();
+      const tokenId = await tokenIdOf(tokens);
+      const answer = await program.revoke(tokens[name]);
+      expect([answer.status, answer.text]).toEqual([200, '']);
+      expect([await statusOf(tokens), (await program.refresh(tokens.refresh_token)).status]).toEqual([401, 400]);
+      const [row] = await server.sql<{ revoked_at: string | null }>('select revoked_at from api_tokens where id = $1', [
+        tokenId,
+      ]);
+      expect(row?.revoked_at).not.toBeNull();
+      const ended = readAudit(server.auditLines).filter(
+        line => line.token_id === tokenId && line.event !== 'token.created',
+      );
+      expect(ended.slice(0, 2)).toMatchObject([
+        { event: 'token.revoked', by: 'server' },
+        { event: 'oauth.grant_ended', reason: 'revoked_by_client' },
+      ]);
+    },
+  );
 
-  test('a revocation affects no token of another program and does not reveal which tokens exist', async () => {
+  test('an OAuth client cannot revoke tokens of another client, and the answer does not reveal which tokens exist', async () => {
     const tokens = await connect();
     const other = await Program.register(server);
     for (const token of [tokens.access_token, tokens.refresh_token, `iba_${'x'.repeat(43)}`]) {
@@ -269,14 +272,14 @@ describe('revocation by the program', () => {
   });
 });
 
-test('each server accepts the codes and tokens of another server on the same database', async () => {
+test("two servers on the same database accept each other's authorization codes and tokens", async () => {
   const other = await startServerForTest({ on: server, environment: { BASE_URL: server.config.BASE_URL } });
   const there = new Program({ ...server, baseUrl: other.baseUrl }, program.clientId);
   const atOther = new Visitor(other);
   const goTo = (to: Visitor, from: Visitor) => {
     for (const [name, value] of from.cookies) to.cookies.set(name, value);
   };
-  // The servers take turns, as behind a balancer.
+  // The two servers take turns, as behind a load balancer.
   const page = await program.ask(visitor);
   goTo(atOther, visitor);
   const answer = await atOther.submit(page, page, { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' });

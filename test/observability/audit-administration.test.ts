@@ -79,7 +79,7 @@ beforeEach(async () => {
 });
 afterAll(() => server.close());
 
-/** Runs work in a transaction of a process with an audit log. */
+/** Runs work in a transaction. Its audit entries go to the audit log of the test server. */
 const administer = <T>(work: (admin: Administration) => Promise<T>, actor = { by: 'operator' as const }) =>
   server.database.transaction(transaction =>
     work(administrationIn(transaction, { audit: server.dependencies.audit, actor, now: new Date() })),
@@ -88,7 +88,7 @@ const administer = <T>(work: (admin: Administration) => Promise<T>, actor = { by
 type Told = Record<string, unknown>;
 type Change = (admin: Administration) => Promise<Told | undefined>;
 
-/** The changes that cause each entry. Each prepares its data and returns the change, which returns the expected fields. */
+/** A function for each kind of audit entry. It prepares data and returns a change with the expected fields. */
 type Cases = Record<Exclude<AdministrationEntryName, 'account.erased' | 'user.erased'>, () => Promise<Change>>;
 
 const account = () => ({ account_id: world.accountId });
@@ -155,7 +155,7 @@ const onMember =
     };
   };
 
-/** A user's address. Its mask is always the same. */
+/** Matches the masked email address of a test user. */
 const maskedAddress = expect.stringMatching(/^.\*\*\*@e\*\*\*\.com#[0-9a-f]{12}$/);
 
 const onInvitation =
@@ -193,7 +193,7 @@ const onTag =
     };
   };
 
-/** Changes of ideas by a moderator in person. Changes by a token have no audit trail. */
+/** Builds a change of an idea by a moderator who is signed in. Changes by a token have no audit entries. */
 const onIdea =
   (
     change: (op: WriteOperation, ideaId: number, tagId: number) => Promise<unknown>,
@@ -534,7 +534,7 @@ const once = new Set([
 ]);
 
 describe.each(Object.entries(cases))('%s', (event, arrange) => {
-  test('each change is in the audit log with its actor after its commit, and not after a rollback or without a change', async () => {
+  test('a change has an audit entry with its actor after the commit, and none after a rollback or if nothing changed', async () => {
     const change = await arrange();
     server.auditLines.length = 0;
     const undone = administer(async admin => {
@@ -549,24 +549,24 @@ describe.each(Object.entries(cases))('%s', (event, arrange) => {
       expect(server.auditLines).toEqual([]);
       return fields;
     });
-    // A change may cause further entries, such as the owner of a new account.
+    // A change may cause other entries, such as an entry for the owner of a new account.
     const lines = readAudit(server.auditLines).filter(line => line.event === event);
     expect(lines).toEqual([{ event, time: expect.any(String), by: 'operator', ...told }]);
     expect(server.auditLines.join('')).not.toMatch(/a-secret-path|ada@|key=|ib_|whsec_/);
 
     server.auditLines.length = 0;
-    // The same change again is refused or changes nothing.
+    // The second time, the same change is refused or changes nothing.
     if (!once.has(event)) await administer(change).catch(() => {});
     expect(server.auditLines).toEqual([]);
   });
 });
 
-test('a change tests each administration entry of the catalogue', () => {
+test('the cases of this file cover each kind of administration entry except erasures', () => {
   const erasures = ['account.erased', 'user.erased'];
   expect(Object.keys(administrationEntries).sort()).toEqual([...Object.keys(cases), ...erasures].sort());
 });
 
-test('an entry names the person who made the change', async () => {
+test('an audit entry names the user who made the change', async () => {
   const actor = { by: 'user' as const, by_user_id: world.ownerId };
   await server.database.transaction(async transaction => {
     const admin = administrationIn(transaction, { audit: server.dependencies.audit, actor, now: new Date() });
@@ -577,7 +577,7 @@ test('an entry names the person who made the change', async () => {
   ]);
 });
 
-test('a retried transaction writes its entries once', async () => {
+test('a transaction that is retried writes its audit entries once', async () => {
   let tries = 0;
   await administer(async admin => {
     tries += 1;

@@ -29,7 +29,7 @@ const failed = (ip: string, requestId = 'r') =>
   ['authentication.failed', { request_id: requestId, ip, reason: 'missing' }] as const;
 
 describe('a line', () => {
-  test('a line has its time and event, and its fields are masked and redacted at any depth', () => {
+  test('an audit entry has a time and an event name, and its fields are masked and redacted at any depth', () => {
     const { record, lines } = auditLog();
     const token = `ib_7_${'s'.repeat(43)}`;
     const details = { to: ['ada@example.com'], [token]: { password: 'abc', cause: new Error(`Bearer ${token}`) } };
@@ -51,14 +51,14 @@ describe('a line', () => {
     ['2001:db8:aa:bb:1::7', '2001:db8:aa::/48', '2001:db8:aa:bb::/64'],
     ['2001:db8:aa:bb:ffff::1', '2001:db8:aa::/48', '2001:db8:aa:bb::/64'],
     ['fe80::1%eth0', 'fe80::/48', 'fe80::/64'],
-  ])('a line names the client %s by the network %s and a hash', (ip, network, hashed) => {
+  ])('an audit entry names the client address %s by its network %s and a hash', (ip, network, hashed) => {
     const { record, lines } = auditLog();
     record(...failed(ip));
     expect(readAudit(lines)[0]?.ip).toBe(`${network}#${redactor.hash(hashed)}`);
     expect(lines[0]).not.toContain(`"${ip}`);
   });
 
-  test('a line with an invalid address from a proxy has no network', () => {
+  test('an audit entry whose client address is invalid has "unknown" in place of the network', () => {
     const { record, lines } = auditLog();
     record(...failed('ada@example.com'));
     expect(readAudit(lines)[0]?.ip).toBe('unknown');
@@ -66,7 +66,7 @@ describe('a line', () => {
 });
 
 describe('a repeated entry', () => {
-  test('repeated entries are written once a minute for each kind, and their count when the minute ends', () => {
+  test('the first of several equal entries in a minute is written at once, and the number of the others at the end of the minute', () => {
     const { record, close, lines } = auditLog();
     for (let n = 0; n < 1000; n++) record(...failed('203.0.113.7', `request-${n}`));
     record(...failed('198.51.100.1'));
@@ -83,7 +83,7 @@ describe('a repeated entry', () => {
     expect(others).toEqual([]);
   });
 
-  test('a repeated entry is written again in the next minute', async () => {
+  test('an audit entry that repeats after the minute has ended is written again', async () => {
     const { record, lines } = auditLog(20);
     record(...failed('203.0.113.7'));
     record(...failed('203.0.113.7'));
@@ -92,7 +92,7 @@ describe('a repeated entry', () => {
     expect(readAudit(lines).map(({ repeated }) => repeated)).toEqual([undefined, 1, undefined]);
   });
 
-  test('any number of kinds of an entry is bounded in memory and on disk', () => {
+  test('50,000 entries from different addresses within a minute write only about 100 lines to the audit log', () => {
     const { record, close, lines } = auditLog();
     for (let n = 0; n < 50_000; n++) record(...failed(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`));
     for (let n = 0; n < 50; n++) record(...failed('10.0.0.1'));
@@ -104,7 +104,7 @@ describe('a repeated entry', () => {
     ]);
   });
 
-  test('each repeated entry has its own bound, and other entries are always written', () => {
+  test('repeated authentication.failed and token.used_after_expiry are deduplicated, and every token.revoked is written', () => {
     const { record, lines } = auditLog();
     for (let n = 0; n < 3; n++) {
       record(...failed('203.0.113.7'));
@@ -142,7 +142,7 @@ describe('AUDIT_LOG as a file', () => {
   const idsIn = async (file: string) =>
     readAudit((await readFile(file, 'utf8')).split(/(?<=\n)/)).map(({ token_id }) => token_id);
 
-  test('the file is readable only by its owner, and entries are appended synchronously', async () => {
+  test('the server creates the audit log file readable only by its owner and appends entries synchronously', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     revoke(open(file).audit, 1);
     expect(await idsIn(file)).toEqual([1]);
@@ -153,7 +153,7 @@ describe('AUDIT_LOG as a file', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o640);
   });
 
-  test('a stop writes the pending counts to the file', async () => {
+  test('a stop writes the counts of repeated entries to the audit log file', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     const { audit, close } = open(file);
     for (let n = 0; n < 3; n++) audit.record(...failed('203.0.113.7'));
@@ -162,7 +162,7 @@ describe('AUDIT_LOG as a file', () => {
     expect(lines.map(({ repeated }) => repeated)).toEqual([undefined, 2]);
   });
 
-  test('SIGHUP reopens the file, and no line is lost in a rotation', async () => {
+  test('SIGHUP reopens the audit log file, and no entry is lost when the file is rotated', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     const { audit, close } = open(file);
     revoke(audit, 1);
@@ -176,7 +176,7 @@ describe('AUDIT_LOG as a file', () => {
     expect(process.listenerCount('SIGHUP')).toBe(0);
   });
 
-  test('if the file cannot be reopened on SIGHUP, the log reports it and writing continues in the old file', async () => {
+  test('if SIGHUP cannot reopen the audit log file, the server logs an error and continues to write to the old file', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     const { audit, complaints } = open(file);
     await rename(file, `${file}.1`);
@@ -188,7 +188,7 @@ describe('AUDIT_LOG as a file', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'a full disk does not stop the server, and the log reports it once',
+    'if the disk is full, the audit log does not fail, and the server logs the error once',
     async () => {
       const { audit, complaints } = open('/dev/full');
       for (let n = 0; n < 5; n++) revoke(audit, n);
@@ -201,7 +201,7 @@ describe('AUDIT_LOG as a file', () => {
     },
   );
 
-  test('a file that cannot be opened stops the start with one line that names it', async () => {
+  test('if the audit log file cannot be opened, the server does not start, and the error names the file', async () => {
     const file = join(await scratchDirectory(), 'missing', 'audit.log');
     expect(() => open(file)).toThrow(ConfigError);
     expect(() => open(file)).toThrow(`AUDIT_LOG cannot be written: ENOENT: no such file or directory, open '${file}'`);
@@ -209,7 +209,7 @@ describe('AUDIT_LOG as a file', () => {
 });
 
 describe('a command of the command line', () => {
-  test('a command stores its entries with its change, and a worker writes them in order with their times', async () => {
+  test('a CLI command stores its audit entries with its change, and a worker writes them in order with their original times', async () => {
     const server = await startServerForTest();
     await createWorld(server);
     const cli = cliOn(server.url);
@@ -233,7 +233,7 @@ describe('a command of the command line', () => {
     for (const { time } of lines) expect(time < before).toBe(true);
   });
 
-  test('a refused command stores no entries', async () => {
+  test('a refused CLI command stores no audit entries', async () => {
     const server = await startServerForTest();
     await createWorld(server);
     await cliOn(server.url).refusal('status', 'remove', 'open');
@@ -243,7 +243,7 @@ describe('a command of the command line', () => {
   });
 });
 
-test('docs/audit-log.md lists the catalogue', async () => {
+test('the page docs/audit-log.md lists exactly the events of the audit log', async () => {
   const script = fileURLToPath(new URL('../../scripts/audit-events.ts', import.meta.url));
   const child = spawn(process.execPath, [script, '--check'], { stdio: ['ignore', 'inherit', 'pipe'] });
   const ended = new Promise(resolve => child.on('close', resolve));

@@ -22,13 +22,13 @@ beforeEach(async () => {
 });
 afterAll(() => server.close());
 
-/** The entries of a test's own server, so that repetitions of other tests do not count. */
+/** Starts a separate server, so that its audit log does not count the entries of other tests as repetitions. */
 const fresh = (options = {}) => startServerForTest({ on: server, ...options });
 
 const localClient = { ip: expect.stringMatching(/^127\.0\.0\.0\/24#[0-9a-f]{12}$/) };
 const time = expect.any(String);
 
-test('an admitted request writes no audit entry', async () => {
+test('a request that is neither refused nor over a rate limit writes no audit entry', async () => {
   const { token: moderator } = await issueToken(server, world, 'moderate');
   const ideaId = await insertIdea(server, world);
   for (const line of [
@@ -53,17 +53,20 @@ describe('authentication.failed', () => {
     ['with another scheme', () => ({ authorization: `Basic ${token}` }), { reason: 'malformed' }],
     ['with an unknown id', () => ({ authorization: `Bearer ib_999999999_${other}` }), { reason: 'unknown' }],
   ];
-  test.each(failures)('a request %s is audited with its reason and its network', async (_, headers, told) => {
-    const own = await fresh();
-    const answer = await request(own, 'GET /api/v1/board', { headers: headers() });
-    expect(answer.status).toBe(401);
-    const [line, ...others] = readAudit(own.auditLines);
-    const requestId = answer.headers.get('x-request-id');
-    expect(line).toEqual({ event: 'authentication.failed', time, ...localClient, request_id: requestId, ...told });
-    expect(others).toEqual([]);
-  });
+  test.each(failures)(
+    'a request %s has an audit entry with the reason and the network of the client',
+    async (_, headers, told) => {
+      const own = await fresh();
+      const answer = await request(own, 'GET /api/v1/board', { headers: headers() });
+      expect(answer.status).toBe(401);
+      const [line, ...others] = readAudit(own.auditLines);
+      const requestId = answer.headers.get('x-request-id');
+      expect(line).toEqual({ event: 'authentication.failed', time, ...localClient, request_id: requestId, ...told });
+      expect(others).toEqual([]);
+    },
+  );
 
-  test('the entry for a wrong secret has the id of the token and no part of either secret', async () => {
+  test('the audit entry for a wrong secret has the id of the token and no part of the wrong or the right secret', async () => {
     const own = await fresh();
     await request(own, 'GET /api/v1/board', { token: `ib_${tokenId}_${other}` });
     expect(readAudit(own.auditLines)).toMatchObject([
@@ -73,13 +76,13 @@ describe('authentication.failed', () => {
     expect(own.auditLines.join('')).not.toContain(token.slice(-8));
   });
 
-  test('a failed authentication takes only one round trip', async () => {
+  test('a failed authentication needs only one SQL statement', async () => {
     const { statements } = await logStatements(() => request(server, 'GET /api/v1/board', { token: `${token}x` }));
     expect(statements).toHaveLength(1);
   });
 });
 
-test('token.used_after_revocation is written only for the right secret', async () => {
+test('the audit log gets token.used_after_revocation for a revoked token only if its secret is right', async () => {
   const own = await fresh();
   await server.sql('update api_tokens set revoked_at = now() where id = $1', [tokenId]);
   await request(own, 'GET /api/v1/board', { token });
@@ -97,7 +100,7 @@ test('token.used_after_revocation is written only for the right secret', async (
   ]);
 });
 
-test('token.used_after_expiry is written for an expired token', async () => {
+test('the audit log gets token.used_after_expiry when an expired token is used', async () => {
   const clock = testClock('2026-03-14T09:00:00Z');
   const own = await fresh({ clock });
   const expiring = await issueToken(server, world, 'read', { expiresAt: new Date('2026-03-14T09:00:00.001Z') });
@@ -111,7 +114,7 @@ test('token.used_after_expiry is written for an expired token', async () => {
 });
 
 describe('grant.refused', () => {
-  test('each refusal of a valid token is audited with its key, the token and its issuer', async () => {
+  test('each refusal of a request with a valid token has an audit entry with the error key, the token and its issuer', async () => {
     const own = await fresh({ environment: { PLANS_WITHOUT_AGENT_API: 'free' } });
     const memberId = await createMember(server, world.accountId, 'member');
     const formerModerator = await issueToken(server, world, 'moderate', { issuerId: memberId });
@@ -150,7 +153,7 @@ describe('grant.refused', () => {
     expect(own.auditLines.join('')).not.toContain('not-granted');
   });
 
-  test('a request without the name of its board is not audited', async () => {
+  test('a request that lacks the name of its board has no audit entry', async () => {
     const { id: second } = await createBoard(server, world.accountId);
     const both = await issueToken(server, world, { [world.boardId]: 'read', [second]: 'read' });
     expect((await request(server, 'GET /api/v1/board', { token: both.token })).key).toBe('board_required');
@@ -163,7 +166,7 @@ describe('rate_limit.exceeded', () => {
   const limited = () =>
     fresh({ clock, environment: { RATE_LIMIT_READ: '3', RATE_LIMIT_WRITE: '2', RATE_LIMIT_IP: '1000000' } });
 
-  test('rate_limit.exceeded is written once for each counter and window by all processes together', async () => {
+  test('the audit logs of all processes together get rate_limit.exceeded once for each counter and rate limit window', async () => {
     const servers = [await limited(), await limited()];
     const hammer = () =>
       Promise.all(
@@ -191,7 +194,7 @@ describe('rate_limit.exceeded', () => {
     expect(told()).toHaveLength(2);
   });
 
-  test('rate_limit.exceeded names the network, and the token if there is one', async () => {
+  test('the audit entry rate_limit.exceeded names the network of the client, and the token if the request has one', async () => {
     const own = await fresh({
       clock: testClock('2026-04-01T00:00:00Z'),
       environment: { RATE_LIMIT_IP: '2', TRUST_PROXY: 'true' },
@@ -209,7 +212,7 @@ describe('rate_limit.exceeded', () => {
     expect(own.auditLines.join('')).not.toContain('2001:db8:1:2');
   });
 
-  test('rate_limit.exceeded is also written for a failed replay', async () => {
+  test('the audit log gets rate_limit.exceeded when a different request with a used Idempotency-Key exceeds the rate limit', async () => {
     const own = await limited();
     const writer = await issueToken(server, world, 'write');
     const headers = { 'idempotency-key': 'one' };
@@ -221,7 +224,7 @@ describe('rate_limit.exceeded', () => {
   });
 });
 
-test('readiness.not_ready is written with the failed checks, each time', async () => {
+test('the audit log gets readiness.not_ready with the failed checks for every failed request to /ready', async () => {
   const own = await fresh();
   await server.sql('delete from heartbeats');
   for (let n = 0; n < 2; n++) expect((await request(own, 'GET /ready')).status).toBe(503);
@@ -229,7 +232,7 @@ test('readiness.not_ready is written with the failed checks, each time', async (
   expect(readAudit(own.auditLines)).toEqual([line, line]);
 });
 
-test('a refused request to an unroutable path is audited', async () => {
+test('a request to an invalid path that exceeds the rate limit of its address has an audit entry', async () => {
   const own = await fresh({ clock: testClock('2099-05-01T00:00:00Z'), environment: { RATE_LIMIT_IP: '1' } });
   for (let n = 0; n < 3; n++) await rawRequest(own, 'GET', '/api/v1/ideas/%zz');
   expect(readAudit(own.auditLines)).toMatchObject([{ event: 'rate_limit.exceeded', bucket: 'ip' }]);

@@ -10,10 +10,10 @@ import { logStatements } from '../helpers/statement-log.ts';
 
 const { text, value } = buildRedactor({ appKey: testAppKey });
 
-/** The length of the part of a text that the redactor reads. */
+/** The number of characters of a text that the redactor reads. It drops the rest. */
 const maxLength = 4_096;
 
-/** Counts the hashed addresses of a text. Hashing is nearly all of the work. */
+/** Counts the addresses that the redactor hashes in a text. Hashing is most of the redactor's work. */
 function countHashes(given: string): number {
   let count = 0;
   maskAddresses(given, () => {
@@ -70,14 +70,14 @@ describe('the work of the redactor', () => {
     'token:["',
     'token:["\n',
     '\n - detail: ',
-  ])('the redactor reads the first 4,096 characters of a text of any length made of %j', unit => {
+  ])('the redactor reads only the first 4,096 characters of a long text that repeats %j', unit => {
     const [short, long] = [maxLength + 1, 40 * maxLength].map(length => unit.repeat(length));
     expect(text(long ?? '')).toBe(text(short ?? ''));
     expect(text(long ?? '').length).toBeLessThan(4 * maxLength);
     expect(countHashes(long ?? '')).toBeLessThanOrEqual(maxAddresses);
   });
 
-  test('the redactor masks twenty addresses of a text and leaves out the rest', () => {
+  test('the redactor masks the first twenty email addresses of a text and drops the rest of the text', () => {
     const given = Array.from({ length: 500 }, (_, n) => `person${n}@example.com`).join(' ');
     const masked = text(given);
     expect(masked.match(/p\*\*\*@e\*\*\*\.com#[0-9a-f]{12}/g)).toHaveLength(maxAddresses);
@@ -87,7 +87,7 @@ describe('the work of the redactor', () => {
     expect(countHashes(given)).toBe(maxAddresses);
   });
 
-  test('the redactor hashes at most twenty addresses of a text, in any form and anywhere', () => {
+  test('the redactor hashes at most twenty email addresses of a text, in any notation and at any position', () => {
     const part = fc.constantFrom(
       'a@a',
       '/a@a',
@@ -109,21 +109,21 @@ describe('the work of the redactor', () => {
     );
   });
 
-  test('the redactor bounds a value with any number of texts', () => {
+  test('the redactor limits the size of a value that contains many long texts', () => {
     const texts = Array.from({ length: 900 }, () => 'x'.repeat(10_000));
     expect(JSON.stringify(value({ texts })).length).toBeLessThan(50_000);
     const nested = new AggregateError(texts.map(one => new Error(one)));
     expect(JSON.stringify(value({ err: nested })).length).toBeLessThan(100_000);
   });
 
-  test('the redactor keeps the stack frames of an error with a long message', () => {
+  test('the redactor keeps the stack frames of an error whose message is too long', () => {
     const { err } = value({ err: new Error(`quoted: ${'input '.repeat(10_000)}`) }) as { err: Record<string, string> };
     expect(err.message?.length).toBeLessThanOrEqual(maxLength + cutOff.length);
     expect(err.stack).toMatch(/^Error: \[…\]\n +at .+:\d+:\d+/);
   });
 });
 
-/** Secrets and addresses, each with its hidden part. */
+/** Kinds of secrets and addresses, each with the text before it and the part that must not appear in the log. */
 const hidden: [string, string, string][] = [
   ['an address', '/users/', 'grace.hopper@example.com'],
   ['an address in a query', 'email=', 'grace.hopper@example.com'],
@@ -148,28 +148,31 @@ const hidden: [string, string, string][] = [
 ];
 
 describe('the first half of a secret or an address', () => {
-  /** Words of the hidden part, without very short ones. */
+  /** Returns the words of a part of a secret, without words of one or two characters. */
   const wordsOf = (half: string) => half.split(/[^A-Za-z0-9]+/).filter(word => word.length >= 3);
 
-  test.each(hidden)('no half of a secret is visible if a text is cut in the middle of %s', (_, before, secret) => {
-    for (let length = 1; length < secret.length; length++) {
-      const half = secret.slice(0, length);
-      const ways = [
-        // Cut by the redactor, by the log of requests, and in the middle of a sentence.
-        text(
-          `${'- '.repeat((maxLength - before.length - length) >> 1).padStart(maxLength - before.length - length)}${before}${secret} and more`,
-        ),
-        text(loggedPath(`${'/'.repeat(512 - before.length - length)}${before}${secret}`.replaceAll('?', '/'))),
-        text(`A sentence, then ${before}${half}${cutOff}`),
-      ];
-      for (const [way, shown] of ways.entries()) {
-        const seen = wordsOf(half).filter(word => shown.includes(word));
-        expect([way, half, seen]).toEqual([way, half, []]);
+  test.each(hidden)(
+    'if a text is cut in the middle of %s, no part of the secret or address is visible',
+    (_, before, secret) => {
+      for (let length = 1; length < secret.length; length++) {
+        const half = secret.slice(0, length);
+        const ways = [
+          // The redactor cuts the first text, the log of requests cuts the second, and the third is already cut.
+          text(
+            `${'- '.repeat((maxLength - before.length - length) >> 1).padStart(maxLength - before.length - length)}${before}${secret} and more`,
+          ),
+          text(loggedPath(`${'/'.repeat(512 - before.length - length)}${before}${secret}`.replaceAll('?', '/'))),
+          text(`A sentence, then ${before}${half}${cutOff}`),
+        ];
+        for (const [way, shown] of ways.entries()) {
+          const seen = wordsOf(half).filter(word => shown.includes(word));
+          expect([way, half, seen]).toEqual([way, half, []]);
+        }
       }
-    }
-  });
+    },
+  );
 
-  test('no half of an address is visible after any cut', () => {
+  test('if a text is cut at any place in an email address, no part of the address is visible', () => {
     const local = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9!$'*+.~^-]{2,20}$/);
     fc.assert(
       fc.property(
@@ -190,7 +193,7 @@ describe('the first half of a secret or an address', () => {
 describe('the log of a server', () => {
   const lines = (logLines: string[]) => logLines.filter(line => line.includes('"msg":"request"'));
 
-  test('a request of 15,000 characters leaves a short line in the log, also when its address is over the limit', async () => {
+  test('a request with 15,000 characters has a short log line, even if its address exceeds the rate limit', async () => {
     const server = await startServerForTest({ environment: { RATE_LIMIT_IP: '1' } });
     const long = '/a@a'.repeat(3_750);
     for (const path of [
@@ -213,7 +216,7 @@ describe('the log of a server', () => {
     for (const line of server.auditLines) expect(line.length).toBeLessThan(1_000);
   });
 
-  test('the log has no name of an unknown tool or client', async () => {
+  test('the log does not contain the name of an unknown tool or the name that a client sends', async () => {
     const server = await startServerForTest();
     const { token } = await issueToken(server, await createWorld(server), 'read');
     const long = 'made-up-name '.repeat(1_000);
@@ -230,13 +233,13 @@ describe('the log of a server', () => {
   });
 });
 
-test('a request over the limit of its address costs one statement, fewer than a request that is served', async () => {
+test('a request over the rate limit of its address runs only one SQL statement, and a successful request runs more', async () => {
   const server = await startServerForTest({ environment: { RATE_LIMIT_IP: '3' } });
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'read');
   await insertIdea(server, world);
   const ask = () => logStatements(() => rawRequest(server, 'GET', '/api/v1/ideas', { token }));
-  // The first request also stores the last use of the token.
+  // The first request runs one more statement, which stores the last use of the token.
   await ask();
   const served = await ask();
   await ask();

@@ -7,25 +7,25 @@ import { testAppKey } from '../helpers/server.ts';
 
 const { text: mask } = buildRedactor({ appKey: testAppKey });
 
-/** Computes the digits like an operator who searches for a person's lines. */
+/** Computes the hash of an email address, as the operator of the server does to find a person's log lines. */
 const hashOf = (address: string) =>
   createHmac('sha256', testAppKey).update(canonicalAddress(address)).digest('hex').slice(0, 12);
 
 const ada = `a***@e***.com#${hashOf('ada@example.com')}`;
 
-test('a masked address has the first characters, the last label, and 12 digits under the application key', () => {
+test('a masked email address shows its first characters, its top-level domain, and 12 digits of a hash with the application key', () => {
   expect(mask('ada@example.com')).toBe('a***@e***.com#c7f22a2b3094');
   expect(hashOf('ada@example.com')).toBe('c7f22a2b3094');
 });
 
-test('the digits distinguish addresses and do not depend on the case', () => {
+test('the hash of a masked email address ignores upper and lower case and differs for other addresses and other keys', () => {
   expect(mask('ADA@Example.COM').slice(-12)).toBe(hashOf('ada@example.com'));
   expect(mask('amy@example.com').slice(-12)).not.toBe(hashOf('ada@example.com'));
   const other = buildRedactor({ appKey: Buffer.alloc(32, 8) });
   expect(other.text('ada@example.com')).toMatch(/^a\*\*\*@e\*\*\*\.com#(?!c7f22a2b3094)[0-9a-f]{12}$/);
 });
 
-test('all spellings of an address have the same digits, and a similar-looking address has others', () => {
+test('all spellings of an email address have the same hash, and an address that only looks similar has another hash', () => {
   const digits = (address: string) => mask(address).slice(-12);
   for (const spelling of ['ｋATE@bücher.example', '\u212aate@XN--BCHER-KVA.example', 'kate@BÜCHER.example']) {
     expect(digits(spelling)).toBe(digits('kate@xn--bcher-kva.example'));
@@ -55,7 +55,7 @@ test.each([
   ['with an East Asian at sign', 'ada＠example.com、ada﹫example.com', `${ada}、${ada}`],
   ['with invisible characters', 'a\u200bda@\u202eexam\u00adple.com', ada],
   ['in braces and bars', '{ada@example.com}|ada@example.com|', `{${ada}}|${ada}|`],
-])('an address is found %s, and its hash covers only the address', (_, text, masked) => {
+])('an email address %s is masked, and its hash covers only the address', (_, text, masked) => {
   expect(mask(text)).toBe(masked);
 });
 
@@ -73,7 +73,7 @@ test.each([
   ['😀@example.com', '****@e***.com'],
   ['ada@bob@example.com', 'a***@e***.com'],
   [`${'a'.repeat(200)}@example.com`, 'a***@e***.com'],
-])('the address %s is masked', (address, masked) => {
+])('the email address %s is masked', (address, masked) => {
   const [, local = '', domain = ''] = /^(.*)@([^@]*)$/.exec(address) ?? [];
   const plain = `${local}@${domain}`;
   expect(mask(`To ${address} now`)).toBe(`To ${masked}#${hashOf(plain)} now`);
@@ -88,7 +88,7 @@ test.each([
   'x@@y',
   `${ada} and ${ada}`,
   `email=${ada}.`,
-])('the text %s is unchanged', text => {
+])('the text %s without an unmasked email address is not changed', text => {
   expect(mask(text)).toBe(text);
 });
 
@@ -102,11 +102,11 @@ const foreignAddress = fc
   .tuple(fc.stringMatching(/^[\p{L}\p{M}\p{N}]{1,12}$/u), fc.stringMatching(/^[\p{L}\p{N}]{1,12}\.\p{L}{2,8}$/u))
   .map(([local, domain]) => `${local}@${domain}`);
 const address = fc.oneof(plainAddress, foreignAddress);
-/** An address with a percent sign could be mistaken for an encoded one and get another hash. */
+/** Addresses whose hash is not tested, because a percent sign, for example, could look like an encoded character. */
 const oddAddress = fc
   .tuple(fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9%'*{}|]{0,8}$/), lastLabel)
   .map(([local, domain]) => `${local}@${domain}`);
-/** Text around addresses, which often looks like a part of one. */
+/** Text around addresses. It often looks like a part of an address. */
 const around = fc.oneof(
   fc.string({ maxLength: 12 }),
   fc.string({ unit: 'grapheme', maxLength: 6 }),
@@ -134,7 +134,7 @@ const around = fc.oneof(
 );
 
 describe('any text', () => {
-  test('no address survives in any surrounding text, encoded or not', () => {
+  test('an email address between spaces is masked in any surrounding text, encoded or not', () => {
     fc.assert(
       fc.property(around, address, around, fc.constantFrom(String, encodeURIComponent), (before, one, after, write) => {
         const masked = mask(`${before} ${write(one)} ${after}`);
@@ -146,10 +146,10 @@ describe('any text', () => {
     );
   });
 
-  test('an address without space around it does not survive either', () => {
+  test('an email address without spaces around it is masked in any surrounding text', () => {
     fc.assert(
       fc.property(around, fc.oneof(address, oddAddress), around, (before, one, after) => {
-        // An adjacent letter makes it a longer address that contains this one.
+        // A letter next to the address makes it a part of a longer address, so the test looks for the whole text.
         expect(mask(`${before}<${one}>${after}`)).not.toContain(`<${one}>`);
         expect(mask(before + one + after)).not.toContain(before + one + after);
       }),
@@ -157,7 +157,7 @@ describe('any text', () => {
     );
   });
 
-  test('masking again changes nothing', () => {
+  test('masking a text that is already masked changes nothing', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(around, address, oddAddress), { maxLength: 6 }), parts => {
         const once = mask(parts.join(''));

@@ -17,7 +17,7 @@ interface Watched {
   server: TestServer;
   metrics: Metrics;
   url: string;
-  /** The values of a scrape, by their names and labels. */
+  /** Fetches the metrics. Returns their values by name and labels. */
   scrape(): Promise<Map<string, number>>;
 }
 
@@ -39,7 +39,7 @@ function parse(text: string): Map<string, number> {
   );
 }
 
-test('requests are counted by method, route, status and error key, and ids do not make series', async () => {
+test('requests are counted by method, route, status and error key, and requests for different ids count in the same series', async () => {
   const { server, scrape } = await startWatched();
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'read');
@@ -61,7 +61,7 @@ test('requests are counted by method, route, status and error key, and ids do no
   expect([...counted.keys()].join('\n')).not.toMatch(/ideas\/4[12]/);
 });
 
-test('jobs and deliveries are counted by outcome, and waiting ones are shown until they are done', async () => {
+test('finished jobs and deliveries are counted by outcome, and pending jobs and deliveries are shown until they finish', async () => {
   const { server, metrics, scrape } = await startWatched();
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'write');
@@ -101,7 +101,7 @@ test('jobs and deliveries are counted by outcome, and waiting ones are shown unt
   });
 });
 
-test('a scrape still answers while PostgreSQL does not, and reports it', async () => {
+test('while PostgreSQL does not answer, the metrics port still answers and reports that the database is down', async () => {
   const { server } = await startWatched();
   const proxy = await startProxy(server.url);
   onTestFinished(() => proxy.close());
@@ -125,19 +125,19 @@ test('a scrape still answers while PostgreSQL does not, and reports it', async (
   expect(counted.get('process_resident_memory_bytes')).toBeGreaterThan(0);
 });
 
-test('the metrics port serves only GET /metrics, and only if it is set', async () => {
+test('the metrics port serves only GET /metrics, and the port of the API does not serve /metrics', async () => {
   const { server, metrics, url } = await startWatched();
   expect((await fetch(url)).headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   expect((await fetch(url, { method: 'POST' })).status).toBe(405);
   expect((await fetch(new URL('/', url))).status).toBe(404);
   expect((await request(server, 'GET /metrics')).status).toBe(404);
   expect(server.config.METRICS_PORT).toBeUndefined();
-  // A second server on the port gets the name of the setting.
+  // The error for a port that is already in use names the setting.
   const taken = { host: '127.0.0.1', port: Number(new URL(url).port) };
   await expect(serveMetrics(metrics, server.dependencies, taken)).rejects.toThrow(/^METRICS_PORT .*EADDRINUSE/);
 });
 
-test('the port refuses a name that is neither an address, localhost nor allowed by a setting', async () => {
+test('the metrics port refuses a Host that is not an IP address, localhost or a name in METRICS_ALLOWED_HOSTS', async () => {
   const { server, metrics, url } = await startWatched();
   const METRICS_ALLOWED_HOSTS = loadConfig({
     METRICS_ALLOWED_HOSTS: 'Ideas, metrics.example.com',
@@ -167,7 +167,7 @@ test('the port refuses a name that is neither an address, localhost nor allowed 
   expect(await ask(named.url, 'evil.example')).toEqual(['evil.example', 421, false]);
 });
 
-test('docs/metrics.md lists exactly the metrics', async () => {
+test('the page docs/metrics.md lists exactly the metrics of the server', async () => {
   const { url } = await startWatched();
   const text = await (await fetch(url)).text();
   const written = [...text.matchAll(/^# TYPE (idea_board_\w+) (\w+)$/gm)].map(([, name, type]) => `${name} ${type}`);

@@ -20,7 +20,7 @@ import { startProcess } from '../helpers/server-process.ts';
 import { eventually } from '../helpers/webhooks.ts';
 
 /*
- * Sends marked secrets and addresses through all inputs of a server, and then searches all its output for them.
+ * Sends unique secrets and email addresses through all inputs of a server, and then searches all its output for them.
  */
 
 let db: TestDatabase;
@@ -37,20 +37,20 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** All markers, by their descriptions. */
+/** The secrets and addresses that no output may contain, by their descriptions. */
 const markers = new Map<string, string>();
 
-/** A unique secret, with characters that URLs encode. */
+/** Returns a unique secret with characters that URLs encode, and adds it to the markers. */
 function secret(what: string, text = `${randomBytes(12).toString('hex')}X+z`): string {
   markers.set(what, text);
   return text;
 }
 
 const address = (what: string) => secret(what, `m${randomBytes(8).toString('hex')}@marked.example.com`);
-/** A text in the form of a token. */
+/** Returns a unique text that looks like an API token. */
 const tokenLike = (what: string) => `ib_7_${secret(what, randomBytes(32).toString('base64url'))}`;
 
-/** The possible forms of a marker: as it is, in lower case, and as encoded bytes. */
+/** Returns the possible forms of a marker in the output: unchanged, in lower case, and encoded. */
 function formsOf(marker: string): string[] {
   const bytes = Buffer.from(marker);
   const forms = [
@@ -59,7 +59,7 @@ function formsOf(marker: string): string[] {
     encodeURIComponent(marker),
     encodeURIComponent(encodeURIComponent(marker)),
   ];
-  // The part of the base64 that does not depend on the position of the marker.
+  // Only the middle of the base64 is searched, because the ends depend on the position of the marker.
   for (const offset of [0, 1, 2]) {
     const whole = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
     forms.push(whole.slice(Math.ceil((offset * 4) / 3) + 1, -4));
@@ -81,7 +81,7 @@ const withPassword = (url: string, password: string) => {
   return marked.href;
 };
 
-test('no secret or address in requests, settings, rows or errors appears in the output or the audit log of a server', async () => {
+test('the output and the audit log of a server contain no secret or email address from requests, settings, rows or errors', async () => {
   const appKey = randomBytes(32);
   secret('the application key', appKey.toString('base64'));
   secret('the password of the database', decodeURIComponent(new URL(db.url).password));
@@ -108,7 +108,7 @@ test('no secret or address in requests, settings, rows or errors appears in the 
   );
   onTestFinished(() => server.kill());
 
-  // Stored secrets in use: of a token, a webhook and a chat.
+  // The server stores and uses these secrets of a token, a webhook and a chat channel.
   const { token } = await issueToken(db, world, 'moderate');
   secret('the token', token.replace(/^ib_\d+_/, ''));
   const receiver = await startReceiverForTest(410);
@@ -132,7 +132,7 @@ test('no secret or address in requests, settings, rows or errors appears in the 
 
   await sendEverything(server, token, appKey);
 
-  // The jobs fail, because the mail server, the webhook and the chat are missing or the payload is invalid.
+  // These jobs fail, because the mail server, the webhook and the chat are missing or the payload is invalid.
   const notAnId = address('an address in the payload of a job');
   for (const task of ['deliver_webhooks', 'tell_people', 'mail_people', 'mail_notifications', 'post_to_chat']) {
     await db.sql(`select graphile_worker.add_job($1, $2::json)`, [
@@ -151,7 +151,7 @@ test('no secret or address in requests, settings, rows or errors appears in the 
     );
     expect(server.output().split('a job failed').length).toBeGreaterThan(4);
   }, 20_000);
-  // Failing statements, with and without the ORM. Their parameters and rows come from requests.
+  // SQL statements with values from requests fail, with and without the ORM.
   await db.sql('drop table followers cascade');
   await db.sql('drop table idea_tags cascade');
   const title = secret('a title in a failing statement');
@@ -167,7 +167,7 @@ test('no secret or address in requests, settings, rows or errors appears in the 
   const output = server.output();
   expect(output).toContain('an uncaught error ends the process');
   expect(output.split('a request failed').length).toBeGreaterThanOrEqual(3);
-  // The addresses in the paths are masked.
+  // The email addresses in the paths are masked.
   const { hash } = buildRedactor({ appKey });
   expect(output).toContain(maskAddresses(markers.get('an address in a path') ?? '', hash));
   expect(output).toContain('ib_7_[Redacted]');
@@ -177,7 +177,7 @@ test('no secret or address in requests, settings, rows or errors appears in the 
 
 const json = (value: unknown) => ({ headers: { 'content-type': 'application/json' }, body: JSON.stringify(value) });
 
-/** Sends secrets and addresses in every part of requests, valid and not. */
+/** Sends valid and invalid requests with secrets and email addresses in every part. */
 async function sendEverything(server: { baseUrl: string }, token: string, appKey: Buffer) {
   const names = [
     'authorization',
@@ -267,7 +267,7 @@ async function sendEverything(server: { baseUrl: string }, token: string, appKey
   }
 }
 
-test('the error of a failed start has no secrets of the settings', async () => {
+test('the error message of a failed start contains no secrets of the settings', async () => {
   const away = 'postgresql://127.0.0.1:1/ideas';
   const starts: [Record<string, string>, RegExp][] = [
     [
@@ -297,7 +297,7 @@ test('the error of a failed start has no secrets of the settings', async () => {
   }
 });
 
-test('an unexpected error at the start keeps its stack and loses its other properties', () => {
+test('the message for an unexpected error at the start has the stack and the causes but no other properties and no secrets', () => {
   const password = secret('the password in a fault');
   const DATABASE_URL = `postgres://ada:${encodeURIComponent(password)}@db/ideas`;
   const cause = Object.assign(new TypeError(`Invalid URL: ${DATABASE_URL}`), { input: DATABASE_URL });

@@ -77,7 +77,7 @@ describe('a text', () => {
       'invalid input syntax for type bigint: "my "own" words"',
       'invalid input syntax for type bigint: "[Redacted]"',
     ],
-  ])('a text is redacted without %s, and redacting it again changes nothing', (_, given, redacted) => {
+  ])('the redactor removes %s from a text, and redacting the text again changes nothing', (_, given, redacted) => {
     expect(text(given)).toBe(redacted);
     expect(text(redacted)).toBe(redacted);
   });
@@ -92,11 +92,11 @@ describe('a text', () => {
     'http://127.0.0.1:3000/@ada',
     'password authentication failed for user "ideas"',
     'duplicate key value violates unique constraint "users_email_key"',
-  ])('the text %s is unchanged', given => {
+  ])('the text %s without secrets is not changed', given => {
     expect(text(given)).toBe(given);
   });
 
-  test('tokens, secrets and passwords are redacted in any surrounding text', () => {
+  test('the redactor removes tokens, secrets and passwords from any surrounding text', () => {
     const around = fc.string({ unit: 'grapheme', maxLength: 8 });
     const form = fc.constantFrom(
       (one: string) => `ib_7_${one}`,
@@ -117,7 +117,7 @@ describe('a text', () => {
     );
   });
 
-  test('the keys and passwords of the settings are redacted in every form', () => {
+  test('the redactor removes keys and passwords of the settings in every encoding', () => {
     const password = `${marker()}+/&`;
     const key = randomBytes(32);
     const dsnKey = randomBytes(16).toString('hex');
@@ -133,7 +133,7 @@ describe('a text', () => {
     }
   });
 
-  test('a text keeps a word that is also a password', () => {
+  test('the redactor keeps the word "postgres" even if it is the database password', () => {
     const config = loadConfig({ DATABASE_URL: 'postgres://postgres:postgres@db/ideas' });
     const { text: redact } = buildRedactor({ appKey: testAppKey, settings: config });
     expect(redact('the postgres process')).toBe('the postgres process');
@@ -141,7 +141,7 @@ describe('a text', () => {
 });
 
 describe('a value', () => {
-  test('a value is masked at any depth, in keys, arrays, maps, sets, headers and errors', () => {
+  test('email addresses in a value are masked at any depth, in keys, arrays, maps, sets, headers and errors', () => {
     const masked = 'a***@e***.com#c7f22a2b3094';
     const deep = { 'ada@example.com': [{ list: [['ada@example.com']] }] };
     expect(value(deep)).toEqual({ [masked]: [{ list: [[masked]] }] });
@@ -160,7 +160,7 @@ describe('a value', () => {
     expect(described.split(masked)).toHaveLength(7);
   });
 
-  test('secrets in a list of alternating header names and values are redacted', () => {
+  test('the redactor removes secrets from a list of alternating header names and values', () => {
     const headers = ['Host', 'x', 'Cookie', 'a=1', 'X-Api-Key', 'a'];
     expect(value({ headers, pairs: [['set-cookie', 'a=1']] })).toEqual({
       headers: ['Host', 'x', 'Cookie', '[Redacted]', 'X-Api-Key', '[Redacted]'],
@@ -168,7 +168,7 @@ describe('a value', () => {
     });
   });
 
-  test('fields with the name of a secret are redacted in any spelling, and plain ids are kept', () => {
+  test('fields with names such as password or token are redacted in any spelling, and numeric ids are kept', () => {
     const secrets = {
       authorization: 'a',
       'Proxy-Authorization': ['a'],
@@ -213,7 +213,7 @@ describe('a value', () => {
     expect(value(plain)).toEqual(plain);
   });
 
-  test('any value becomes valid JSON and is not changed itself', () => {
+  test('the redactor turns any value into valid JSON and does not change the value itself', () => {
     const circular: Record<string, unknown> = {
       name: 'Ada',
       big: 12n,
@@ -247,7 +247,7 @@ describe('a value', () => {
     expect(value({ toJSON: () => ({ email: 'ada@example.com' }) })).toEqual({ email: 'a***@e***.com#c7f22a2b3094' });
   });
 
-  test('a deep or wide value is cut', () => {
+  test('the redactor cuts a value that is nested too deeply or has too many elements', () => {
     let deep: unknown = 'ada@example.com';
     for (let n = 0; n < 100; n++) deep = { deep };
     expect(JSON.stringify(value(deep))).toContain('[…]');
@@ -272,7 +272,7 @@ describe('an error of the database', () => {
     );
   const described = (error: unknown) => value({ err: error }) as { err: Record<string, unknown> };
 
-  test('an error of the database keeps its code, constraint and table, and loses the values of rows and parameters', async () => {
+  test('a database error keeps its code, constraint and table and loses the values of rows and parameters', async () => {
     const email = `${marker()}@example.com`;
     const name = marker();
     const insert = () =>
@@ -294,7 +294,7 @@ describe('an error of the database', () => {
     }
   });
 
-  test('an error about a row does not contain the row', async () => {
+  test('a redacted database error about a row does not contain the row', async () => {
     const bio = marker();
     const failure = await failureOf(
       db.database.transaction(async ({ em }) => {
@@ -309,7 +309,7 @@ describe('an error of the database', () => {
     expect(text(`A job failed: ${(failure as Error).message}\n    at x`)).not.toContain(bio);
   });
 
-  test('an error about an invalid value does not quote the value', async () => {
+  test('a redacted database error about an invalid value does not quote the value', async () => {
     const secret = `x${marker()} and "more"\nof it`;
     const failures = [
       db.sql('select $1::bigint', [secret]),
@@ -327,12 +327,12 @@ describe('an error of the database', () => {
       expect(line).not.toContain(secret.slice(0, 22));
       expect(line).not.toContain('more');
       expect(line).not.toContain('99999999999');
-      // This is the message of a worker.
+      // The worker logs a message of this form.
       expect(text(`Failed task with error '${(error as Error).message}'`)).not.toContain(secret.slice(0, 22));
     }
   });
 
-  test('the error of a statement timeout has no parameters', async () => {
+  test('the redacted error of a statement timeout has no parameters', async () => {
     const secret = marker();
     await db.database.transaction(async ({ em }) => {
       await em.execute('set local statement_timeout = 5');

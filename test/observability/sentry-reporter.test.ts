@@ -15,7 +15,7 @@ import { startWorkerForTest } from '../helpers/worker.ts';
 
 interface Report {
   path: string;
-  /** The text of the envelope. */
+  /** The whole text of the Sentry envelope. */
   envelope: string;
   event: {
     exception: { values: { type: string; value: string; stacktrace?: { frames: unknown[] } }[] };
@@ -27,7 +27,7 @@ interface Report {
   };
 }
 
-/** A server that collects envelopes like Sentry. */
+/** Starts a server that collects the reports that Sentry would receive. */
 async function startCollector(): Promise<{ dsn: string; reports: Report[] }> {
   const reports: Report[] = [];
   const server = createServer(async (received, response) => {
@@ -49,7 +49,7 @@ async function startCollector(): Promise<{ dsn: string; reports: Report[] }> {
 
 const notes = { name: 'notes', migrations: undefined, settings: { API_KEY: 'key-of-an-extension-1' } };
 
-/** Builds the reporter of a server with an extension. */
+/** Builds the error reporter of a server that has an extension. */
 async function openReporter(environment: Record<string, string>) {
   const database = await createTestDatabase();
   onTestFinished(() => database.drop());
@@ -60,7 +60,7 @@ async function openReporter(environment: Record<string, string>) {
   return server.reporter;
 }
 
-test('a failed request is reported with its stack and route, and without its input', async () => {
+test('an internal error of a request is reported to Sentry with its stack and route and without the input of the request', async () => {
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn, SENTRY_ENVIRONMENT: 'staging' });
   const server = await startServerForTest({ dependencies: { reporter } });
@@ -93,7 +93,7 @@ test('a failed request is reported with its stack and route, and without its inp
   expect(report?.event.request ?? report?.event.user).toBeUndefined();
 });
 
-test('addresses, tokens and passwords in an error and its causes are redacted as in the log', async () => {
+test('a report to Sentry has no addresses, tokens or passwords of the error and its causes', async () => {
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn });
   const token = `ib_17_${'Z'.repeat(43)}`;
@@ -108,7 +108,7 @@ test('addresses, tokens and passwords in an error and its causes are redacted as
     expect(envelope).not.toContain(secret);
 });
 
-test('a job without further tries is reported with its task', async () => {
+test('a job that fails its last attempt is reported to Sentry with its task', async () => {
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn });
   const server = await startServerForTest();
@@ -118,7 +118,7 @@ test('a job without further tries is reported with its task', async () => {
   expect(reports[0]?.event.tags).toMatchObject({ task: 'deliver_webhooks' });
 });
 
-test('errors of clients and an unavailable database are not reported', async () => {
+test('requests that are invalid or lack a token are not reported to Sentry', async () => {
   const told: unknown[] = [];
   const reporter = { report: (error: unknown) => told.push(error), close: async () => {} };
   const server = await startServerForTest({ dependencies: { reporter } });
@@ -129,7 +129,7 @@ test('errors of clients and an unavailable database are not reported', async () 
   expect(told).toEqual([]);
 });
 
-test('reports are limited per minute, and an unreachable report server delays nothing', async () => {
+test('the number of reports to Sentry per minute is limited, and an unreachable Sentry server causes no error', async () => {
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn });
   for (let index = 0; index < 200; index++) reporter.report(new Error(`failure ${index}`));
@@ -142,7 +142,7 @@ test('reports are limited per minute, and an unreachable report server delays no
   await deaf.close();
 });
 
-test('without a DSN nothing is reported, and an invalid DSN is refused by name', async () => {
+test('without SENTRY_DSN nothing is reported, and the error for an invalid value names the setting SENTRY_DSN', async () => {
   const reporter = await openReporter({});
   reporter.report(new Error('unheard'));
   await reporter.close();

@@ -63,18 +63,18 @@ describe('addresses', () => {
     ['a host name', 'localhost'],
     ['an empty text', ''],
   ];
-  test.each(forbidden)('the guard forbids the %s address %s', (_name, address) => {
+  test.each(forbidden)('the address guard forbids the %s address %s', (_name, address) => {
     expect(buildAddressGuard(none).isAllowed(address)).toBe(false);
   });
 
   test.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '100.128.0.1', '2001:4860:4860::8888', '2a00:1450:4001:80b::200e'])(
-    'the guard allows the public address %s',
+    'the address guard allows the public address %s',
     address => {
       expect(buildAddressGuard(none).isAllowed(address)).toBe(true);
     },
   );
 
-  test('the guard allows addresses of an allowed network in all notations, and no others', () => {
+  test('the address guard allows the addresses of a network in WEBHOOK_ALLOWED_CIDRS in all notations, and no other private ones', () => {
     const guard = buildAddressGuard(cidrs('10.1.0.0/16, 192.168.7.7,fd00:1::/32'));
     for (const address of ['10.1.255.1', '::ffff:10.1.0.1', '192.168.7.7', 'fd00:1::5']) {
       expect(guard.isAllowed(address), address).toBe(true);
@@ -84,14 +84,14 @@ describe('addresses', () => {
     }
   });
 
-  test('the setting WEBHOOK_ALLOWED_CIDRS rejects invalid CIDRs', () => {
+  test('the setting WEBHOOK_ALLOWED_CIDRS refuses invalid CIDRs', () => {
     for (const text of ['10.0.0.0/33', 'example.com', '10.0.0.0/8;::1/128']) {
       expect(() => cidrs(text), text).toThrow(ConfigError);
     }
   });
 });
 
-/** The addresses of cloud metadata, credentials and agents. */
+/** Clouds serve metadata, credentials and agents to their machines at these addresses. */
 const cloudAddresses: [cloud: string, address: string][] = [
   ['Azure, AWS, Google, Oracle, DigitalOcean, Hetzner and OpenStack', '169.254.169.254'],
   ['Azure', '168.63.129.16'],
@@ -110,7 +110,7 @@ const cloudAddresses: [cloud: string, address: string][] = [
   ['Scaleway, over IPv6', 'fd00:42::42'],
 ];
 
-/** All notations of an address, including those that a network may translate. */
+/** Returns all notations of an address, including IPv6 addresses that a network may translate to it. */
 function notationsOf(address: string): string[] {
   if (address.includes(':')) return [address];
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
@@ -133,7 +133,7 @@ describe('cloud metadata addresses', () => {
     notationsOf(address).map(notation => [notation, cloud] as const),
   );
   test.each(notations)(
-    'the cloud address %s (%s) is forbidden in a URL and as the address of a name',
+    'the cloud address %s (%s) is forbidden in a URL and as the address that a host name resolves to',
     async (address, _cloud) => {
       const resolve: ResolveName = (_hostname, _options, callback) =>
         callback(null, [{ address, family: address.includes(':') ? 6 : 4 }]);
@@ -152,7 +152,7 @@ describe('cloud metadata addresses', () => {
   );
 
   test.each(cloudAddresses)(
-    'the address of %s (%s) is allowed if WEBHOOK_ALLOWED_CIDRS names it',
+    'the cloud address of %s (%s) is allowed if WEBHOOK_ALLOWED_CIDRS contains it',
     (_cloud, address) => {
       const guard = buildAddressGuard(cidrs(address));
       expect(guard.isAllowed(address)).toBe(true);
@@ -160,14 +160,14 @@ describe('cloud metadata addresses', () => {
     },
   );
 
-  test('the public neighbors of the Azure address are allowed', () => {
+  test('the public addresses next to the cloud address of Azure are allowed', () => {
     const guard = buildAddressGuard(none);
     for (const address of ['168.63.129.15', '168.63.129.17']) expect(guard.isAllowed(address), address).toBe(true);
   });
 });
 
 describe('a connection', () => {
-  /** A resolver that returns one list after the other. */
+  /** Returns a DNS resolver that answers each query with the next list of addresses. */
   function answers(...lists: string[][]): ResolveName {
     let asked = 0;
     return (_hostname, _options, callback) => {
@@ -182,7 +182,7 @@ describe('a connection', () => {
   };
   const refusal = 'The address is not allowed';
 
-  test('a connection uses only the allowed addresses of a name', async () => {
+  test('a request to a host name connects only to the allowed addresses of the name', async () => {
     const receiver = await startReceiverForTest();
     const { port } = new URL(receiver.url);
     const url = `http://hooks.example.com:${port}/`;
@@ -195,7 +195,7 @@ describe('a connection', () => {
     expect(receiver.received[0]?.headers.host).toBe(`hooks.example.com:${port}`);
   });
 
-  test('every new connection is checked, which prevents DNS rebinding', async () => {
+  test('the address of every new connection is checked, which prevents DNS rebinding', async () => {
     const receiver = await startReceiverForTest(response => {
       response.writeHead(204, { connection: 'close' }).end();
     });

@@ -21,7 +21,7 @@ async function postTo(behavior: Behavior) {
   return buildRequests().post(receiver.url, request);
 }
 
-test('a body arrives unchanged, and connections are reused', async () => {
+test('the body of an outgoing request arrives unchanged, and requests to one receiver reuse their connection', async () => {
   const connections = new Set<unknown>();
   const receiver = await startReceiverForTest(response => {
     connections.add(response.socket);
@@ -38,15 +38,18 @@ test('a body arrives unchanged, and connections are reused', async () => {
   expect(connections.size).toBe(1);
 });
 
-test.each([301, 302, 303, 307, 308])('a redirect with %d is returned and not followed', async status => {
-  const inside = await startReceiverForTest();
-  const answer = await postTo(response => response.writeHead(status, { location: inside.url }).end());
-  expect(answer.status).toBe(status);
-  expect(inside.received).toEqual([]);
-  expect((await postTo(redirectTo('http://127.0.0.1:1/'))).status).toBe(302);
-});
+test.each([301, 302, 303, 307, 308])(
+  'an outgoing request returns a redirect with the status %d and does not follow it',
+  async status => {
+    const inside = await startReceiverForTest();
+    const answer = await postTo(response => response.writeHead(status, { location: inside.url }).end());
+    expect(answer.status).toBe(status);
+    expect(inside.received).toEqual([]);
+    expect((await postTo(redirectTo('http://127.0.0.1:1/'))).status).toBe(302);
+  },
+);
 
-test('an endless response is read up to 64 KiB, and its connection is closed', async () => {
+test('an outgoing request reads at most 64 KiB of an endless response and closes the connection', async () => {
   let sent = 0;
   const closed = Promise.withResolvers<void>();
   const answer = await postTo(response => {
@@ -60,11 +63,11 @@ test('an endless response is read up to 64 KiB, and its connection is closed', a
   });
   expect(answer.body).toHaveLength(64 * 1024);
   await closed.promise;
-  // The buffers of the sockets hold at most this much.
+  // The receiver can send more than 64 KiB, because the buffers of the sockets hold up to this size.
   expect(sent).toBeLessThan(16 * 1024 * 1024);
 });
 
-test('a compressed response is not decompressed', async () => {
+test('an outgoing request does not decompress a compressed response', async () => {
   const zipped = Buffer.from('1f8b0800000000000003', 'hex');
   const answer = await postTo(response => response.writeHead(200, { 'content-encoding': 'gzip' }).end(zipped));
   expect(answer.body).toEqual(zipped);
@@ -81,24 +84,24 @@ const silences: [string, Behavior][] = [
     },
   ],
 ];
-test.each(silences)('a request with %s times out', async (_name, behavior) => {
+test.each(silences)('an outgoing request that gets %s times out', async (_name, behavior) => {
   await expect(postTo(behavior)).rejects.toThrow('No answer within 0.3 seconds');
 });
 
-test('the error for a closed or refused connection names the reason', async () => {
+test('the error of an outgoing request says whether the connection was closed or refused', async () => {
   await expect(postTo(closeEarly)).rejects.toThrow('The connection was closed without an answer');
   const receiver = await startReceiverForTest();
   await receiver.close();
   await expect(buildRequests().post(receiver.url, request)).rejects.toThrow('The connection was refused');
 });
 
-test('a request on a reused connection that closes is retried on a new one', async () => {
+test('an outgoing request is retried on a new connection if the reused connection closes', async () => {
   let count = 0;
   const server = createTcpServer(socket => {
     socket.on('error', () => {});
     let isUsed = false;
     socket.on('data', () => {
-      // Closes when the second request arrives.
+      // The receiver closes the connection when the second request arrives.
       if (isUsed) return socket.resetAndDestroy();
       isUsed = true;
       count += 1;
@@ -116,7 +119,7 @@ test('a request on a reused connection that closes is retried on a new one', asy
   expect(count).toBe(2);
 });
 
-test('a response that is not HTTP or has too long headers fails', async () => {
+test('an outgoing request fails if the response is not HTTP or its headers are too long', async () => {
   const answerWith = async (text: string) => {
     const server = createTcpServer(socket => {
       socket.on('error', () => {});
@@ -134,7 +137,7 @@ test('a response that is not HTTP or has too long headers fails', async () => {
   );
 });
 
-test('a URL with another scheme or credentials is rejected', async () => {
+test('an outgoing request to a URL with credentials or a scheme other than http and https is rejected', async () => {
   const requests = buildRequests();
   await expect(requests.post('ftp://example.com/', request)).rejects.toThrow('must begin with https:// or http://');
   await expect(requests.post('file:///etc/passwd', request)).rejects.toThrow('must begin with https:// or http://');
@@ -142,7 +145,7 @@ test('a URL with another scheme or credentials is rejected', async () => {
   await expect(requests.post('not a url', request)).rejects.toThrow('is not a URL');
 });
 
-test('an aborted request rejects with the reason of its signal', async () => {
+test('an outgoing request that is aborted rejects with the reason of its signal', async () => {
   const receiver = await startReceiverForTest(hang);
   const stopping = new AbortController();
   const answer = buildRequests(5_000).post(receiver.url, { ...request, signal: stopping.signal });
