@@ -60,7 +60,7 @@ describe('the account', () => {
     expect(html).not.toContain('name="slug"');
   });
 
-  test('an owner changes the name and the slug of the account, and its pages are then under the new slug', async () => {
+  test('an owner changes the name and the slug of the account, and the account is then found under the new slug', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       other.accountId,
@@ -110,7 +110,7 @@ describe('the account', () => {
 });
 
 describe('the deletion of the account', () => {
-  test('an owner schedules the deletion of the account with its slug and a password, and the account page shows it until it is canceled', async () => {
+  test("an owner schedules the account's deletion with slug and password, and the account page shows the deletion until it is canceled", async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     server.auditLines.length = 0;
     const question = await visitor.get('/admin/account/delete');
@@ -157,7 +157,7 @@ describe('the deletion of the account', () => {
     ]);
   });
 
-  test('after the erasure of an account began, its deletion cannot be canceled, and its pages are closed', async () => {
+  test('once the erasure of an account has begun, its deletion cannot be canceled, and its pages are closed', async () => {
     await schedule({ slug, current_password: owner.password });
     await server.sql('update accounts set erasure_began_at = now() where id = $1', [world.accountId]);
     expect((await visitor.get('/admin/account')).status).toBe(403);

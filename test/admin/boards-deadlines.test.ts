@@ -46,7 +46,7 @@ const fieldIn = ({ html }: Seen, field: string) => new RegExp(`name="${field}"[^
 const chosenZone = ({ html }: Seen) => /<option value="([^"]+)" selected>/.exec(html)?.[1];
 
 describe('the deadlines of a board', () => {
-  test('saved deadlines of a board apply to the next API requests, and ideas can still be read', async () => {
+  test('the API obeys new deadlines of a board from the next request on, and ideas can still be read after a deadline', async () => {
     const { token } = await issueToken(server, world, 'moderate');
     const ideaId = await insertIdea(server, world);
     const submit = async () =>
@@ -79,7 +79,7 @@ describe('the deadlines of a board', () => {
     });
   });
 
-  test('the page shows deadlines in the entered time zone and in UTC, and the browser remembers the time zone', async () => {
+  test('the deadlines page shows each deadline in the entered time zone and in UTC, and the browser remembers the zone', async () => {
     await save({ zone: 'Europe/Berlin', submissions_open_at: '2026-03-28T09:00', voting_close_at: '2026-07-01T09:00' });
     expect(await stored()).toMatchObject({
       submissions_open_at: '2026-03-28 08:00:00+00',
@@ -127,7 +127,7 @@ describe('the deadlines of a board', () => {
     },
   );
 
-  test('a deadline at a local time that occurs twice means the first one, and a stored second one stays', async () => {
+  test('a deadline at a local time that occurs twice means the first instant, and a stored second instant stays unchanged', async () => {
     const zone = 'Europe/Berlin';
     const answer = await save({ zone, voting_close_at: '2026-10-25T02:30' });
     expect((await visitor.get(answer.location ?? '')).html).toContain('The first one applies');
@@ -140,7 +140,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ voting_close_at: second, submissions_open_at: '2026-04-30 22:00:00+00' });
   });
 
-  test('a form with another time zone changes no deadlines and first shows them in that zone', async () => {
+  test('after a change of the time zone, the form saves nothing and first shows the deadlines in the new zone', async () => {
     await save({ voting_close_at: '2026-07-01T09:00' });
     const before = await stored();
     const other = { zone: 'America/New_York', voting_close_at: '2026-07-01T09:00', voting_open_at: '2026-06-01T10:00' };
@@ -163,7 +163,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ ...before, voting_open_at: '2026-06-01 14:00:00+00' });
   });
 
-  test('saved deadlines are refused if another person changed the board meanwhile, and the page shows that change', async () => {
+  test('new deadlines are not saved if another person changed the board meanwhile, and the page shows that change', async () => {
     const { html } = await visitor.get(path);
     const hidden = Object.fromEntries(
       [...html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(([, name, value]) => [

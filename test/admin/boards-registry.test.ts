@@ -65,7 +65,7 @@ describe('the statuses of a board', () => {
     ]);
   });
 
-  test('a status moves to its new position in the list, and a double click moves it only once', async () => {
+  test('a status moves to its new position in the list, and a double click on the button moves the status only once', async () => {
     const { html } = await visitor.get(pathOf('statuses'));
     const form = html.split(`action="${pathOf('statuses/done/move')}"`)[1]?.split('</form>')[0] ?? '';
     expect([...form.matchAll(/name="position" value="(\d+)"/g)].map(([, position]) => position)).toEqual(['3', '5']);
@@ -98,7 +98,7 @@ describe('the statuses of a board', () => {
     expect(audited().filter(([, by]) => by === 'user')).toEqual([]);
   });
 
-  test('a status that ideas still have cannot be removed, and the page shows the number of these ideas', async () => {
+  test('a status cannot be removed while ideas have it, and the page shows the number of these ideas', async () => {
     const remove = async (key: string): Promise<Seen> => {
       const form_token = formTokenIn((await visitor.get(pathOf('statuses'))).html);
       return visitor.post(pathOf(`statuses/${key}/remove`), { form_token });

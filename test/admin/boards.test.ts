@@ -103,7 +103,7 @@ describe('a new board', () => {
 });
 
 describe('the settings of a board', () => {
-  test('the settings of a board are saved, and the settings page moves to the new slug', async () => {
+  test('the settings of a board are saved, and the browser is redirected to the path with the new slug', async () => {
     const { token } = await issueToken(server, world, 'read');
     const slug = unique();
     const answer = await save({ name: 'Renamed', slug, description: 'New', pre_moderation: 'yes', is_public: 'yes' });
@@ -137,7 +137,7 @@ describe('the settings of a board', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('saved settings are refused if another person changed the board meanwhile, and the page shows that change', async () => {
+  test('new settings are not saved if another person changed the board meanwhile, and the page shows that change', async () => {
     const fields = { form_token: '', seen_at: '', name: 'Mine', slug: world.boardSlug, description: 'Same' };
     const opened = await visitor.get(settingsPath);
     fields.form_token = formTokenIn(opened.html);
@@ -180,7 +180,7 @@ describe('the settings of a board', () => {
 });
 
 describe('the list of boards', () => {
-  test('the list of boards has several pages and shows pending ideas, freezes and closed windows of each board', async () => {
+  test("the list of boards has several pages and shows each board's pending ideas, freeze and closed submissions and votes", async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     await server.sql(
       `update boards set is_frozen = true, submissions_close_at = now() - interval '1 day',
@@ -309,7 +309,7 @@ describe('the pages of boards', () => {
     }
   });
 
-  test('if a user has several accounts, the links on the pages of boards contain the account', async () => {
+  test('if a user has several accounts, every link on the pages of boards names the chosen account', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
       other.accountId,

@@ -40,7 +40,10 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Creates deliveries of an event with this body, one for each state. Each has some attempts with this response. */
+/**
+ * Creates deliveries of an event with this body, one for each state. Each delivery has `tries` attempts with this
+ * response.
+ */
 const insert = (states: DeliveryState[], { body = '{}', tries = 0, response = '' } = {}) =>
   server.sql<{ id: number }>(
     `with s as (
@@ -183,7 +186,7 @@ describe('the log', () => {
     expect([end.rows.length, end.next]).toEqual([3, undefined]);
   });
 
-  test('the delivery log sends all deliveries again that were given up since an entered time, and shows their number', async () => {
+  test('the delivery log sends all deliveries again that were given up since a chosen time, and shows their number', async () => {
     const [old] = await insert(['dead']);
     await server.sql(`update webhook_deliveries set created_at = '2020-01-01' where id = $1`, [old?.id]);
     const [first, , third] = await insert(['dead', 'delivered', 'dead']);

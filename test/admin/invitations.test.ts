@@ -129,7 +129,7 @@ test('an invited person opens the link in the mail, chooses a password and joins
 });
 
 describe('the invitation link of a person who has a user already', () => {
-  test('an invited user signs in and accepts with a button, also if the invitation has another letter case of the address', async () => {
+  test('an existing user accepts an invitation with a button after signing in, also if the mailed address is in capital letters', async () => {
     const userId = await createUser(server, 'Hedy');
     const person = await signedIn(server, userId);
     const email = await emailOf(server, userId);
@@ -146,7 +146,7 @@ describe('the invitation link of a person who has a user already', () => {
     expect(await works(path)).toBe(false);
   });
 
-  test('an invitation link refuses a signed-in user with another address, who can sign out and then accept it', async () => {
+  test('a user who is signed in with another address cannot accept an invitation, but can sign out and then continue', async () => {
     const email = newAddress();
     const path = await invited(email, 'admin');
     const visitor = await signedIn(server, await createUser(server));
@@ -167,7 +167,7 @@ describe('the invitation link of a person who has a user already', () => {
     const path = await invited(await emailOf(server, userId));
     expect((await person.post(`${path}/accept`, {})).status).toBe(403);
     expect((await new Visitor(server).post(`${path}/accept`, {})).location).toMatch(/^\/admin\/sign-in/);
-    // A person with this address is a user already, so nobody can sign up with it.
+    // This address belongs to a user, so nobody can sign up with it.
     const refused = await signUp(path);
     expect([refused.status, refused.html.includes('Sign in with this address')]).toEqual([409, true]);
     expect(await works(path)).toBe(true);
@@ -200,7 +200,7 @@ describe('concurrent requests', () => {
     expect(user?.name).toBe(names[answers.findIndex(({ status }) => status === 303)]);
   });
 
-  test('if an invited user accepts several times at once, they become a member once', async () => {
+  test('if an invited user clicks the button several times at once, they become a member only once', async () => {
     const userId = await createUser(server);
     const person = await signedIn(server, userId);
     const path = await invited(await emailOf(server, userId));

@@ -164,7 +164,7 @@ describe('a member', () => {
     }
   });
 
-  test('an admin who leaves the account may revoke their own API tokens, and a plain member may not', async () => {
+  test('an admin can revoke their own API tokens when they leave the account, but a plain member cannot', async () => {
     for (const role of ['admin', 'member'] as const) {
       const userId = await createMember(server, world.accountId, role);
       const visitor = await signedIn(server, userId);
@@ -177,7 +177,7 @@ describe('a member', () => {
     }
   });
 
-  test('a member of any role can leave the account, except the last owner', async () => {
+  test('every member can leave the account, except its last owner', async () => {
     const visitor = await signedIn(server, await createMember(server, world.accountId, 'member'));
     expect((await visitor.get('/admin')).html).toContain('href="/admin/members/leave"');
     const answer = await visitor.submit('/admin/members/leave', '/admin/members/leave');

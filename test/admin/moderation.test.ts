@@ -78,7 +78,7 @@ async function vote(ids: number[], ...rows: (1 | -1 | 0)[][]) {
 }
 
 describe('the queue', () => {
-  test('the queue lists the pending ideas of one board or of all boards, oldest first, on several pages', async () => {
+  test('the moderation queue lists the pending ideas of one board or of all boards, oldest first, on several pages', async () => {
     const own = await createWorld(server, { name: 'First', preModeration: true });
     const visitor = await signedIn(server, own.ownerId);
     expect((await visitor.get('/admin/queue')).html).toContain('Nothing awaits approval.');
@@ -105,7 +105,7 @@ describe('the queue', () => {
     expect(titlesIn(await visitor.get(next))).toEqual(['Idea 11', 'Idea 12']);
     const filtered = await visitor.get(`/admin/queue?board=${second.slug}`);
     expect(titlesIn(filtered)).toEqual([2, 4, 6, 8, 10, 12].map(n => `Idea ${n}`));
-    // After an approval, the moderator is on the same page of the queue.
+    // After an approval, the moderator returns to the same page of the queue.
     const [, approve = ''] = /action="([^"]+\/approve[^"]*)"/.exec(filtered.html) ?? [];
     const answer = await visitor.submit(`/admin/queue?board=${second.slug}`, approve.replaceAll('&amp;', '&'));
     expect(answer.location).toBe(`/admin/queue?board=${second.slug}&notice=approved`);
@@ -142,7 +142,7 @@ describe('the queue', () => {
     expect(audit()).toMatchObject([{ event: 'idea.approved', idea_id: id }]);
   });
 
-  test('a rejection of an idea requires a reason, and the author is notified of it', async () => {
+  test('a moderator must give a reason to reject an idea, and the author is notified of the rejection', async () => {
     const authorId = await createMember(server, world.accountId, 'member');
     const id = await pending('Export to <b>Lotus</b>', { authorId });
     const path = pathOf(id, '/reject?from=queue');
@@ -242,7 +242,7 @@ describe('the ideas of a board', () => {
 });
 
 describe('an idea', () => {
-  test('a moderator sets the status and tags of an idea, which creates events and audit entries with the moderator', async () => {
+  test('if a moderator sets the status or tags of an idea, events are created and audit entries name the moderator', async () => {
     const id = await idea('Faster sync');
     const tagId = await createTag(server, world.accountId, world.boardId, 'Speed');
     const page = pathOf(id);
@@ -394,7 +394,7 @@ describe('merging', () => {
     expect(audit().map(({ event }) => event)).toEqual(['idea.merged', 'idea.merged']);
   });
 
-  test('an invalid merge target is refused above the search, before and after the preview', async () => {
+  test('the error for an invalid merge target appears above the search, before and after the preview', async () => {
     const [id, waiting] = [await idea('One'), await pending('Waiting')];
     const elsewhere = await insertIdea(server, await createWorld(server));
     const form_token = await formToken(ada);

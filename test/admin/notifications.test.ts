@@ -108,7 +108,7 @@ describe('notifications', () => {
     }
   });
 
-  test('each page of notifications starts after the last one of the page before, even if new notifications arrive', async () => {
+  test('each page of notifications continues after the previous page, even if a new notification arrives', async () => {
     const ideaId = await followed('Dark mode');
     await tellOften(ideaId, 60);
     const first = await visitor.get(path);
@@ -184,7 +184,7 @@ describe('followed ideas', () => {
     ).toBe(303);
   });
 
-  test('each page of followed ideas starts after the last one of the page before, even if the user follows a new idea', async () => {
+  test('each page of followed ideas continues after the previous page, even if the user follows a new idea', async () => {
     for (let n = 0; n < 27; n++) await followed(`Idea ${n}`);
     const first = await visitor.get(following);
     const titles = (html: string) => [...html.matchAll(/<h2><bdi>([^<]+)/g)].map(([, title]) => title);
@@ -196,7 +196,7 @@ describe('followed ideas', () => {
     expect(second.html).not.toContain('Next page');
   });
 
-  test('the list of followed ideas omits accounts that the user left or is blocked in', async () => {
+  test('the list of followed ideas omits the ideas of accounts that the user left or is blocked in', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'moderator')`, [
       other.accountId,

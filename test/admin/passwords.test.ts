@@ -196,7 +196,7 @@ describe('a password', () => {
     }
   });
 
-  test('a password must be entered twice in the same way', async () => {
+  test('a new password is refused if its two entries differ', async () => {
     const answer = await new Visitor(server).post('/admin/password', {
       token,
       password,
@@ -205,7 +205,7 @@ describe('a password', () => {
     expect([answer.status, answer.html.includes('differ')]).toEqual([422, true]);
   });
 
-  test('a password may have 256 characters of any kind and matches in every Unicode normalization', async () => {
+  test('a password may have 256 characters of any kind and is accepted in every Unicode normalization form', async () => {
     const chosen = `Ä ${'🌧'.repeat(254)}`;
     expect((await setBy(token, chosen)).status).toBe(303);
     expect(await isIn(chosen.normalize('NFD'))).toBe(true);

@@ -114,7 +114,7 @@ describe('signing in', () => {
     expect([answer.status, answer.location]).toEqual([303, '/admin/tokens']);
   });
 
-  test('after a change of the hash parameters, the next sign-in of a user stores a new password hash once', async () => {
+  test('after a change of the password hash parameters, the next sign-in of a user stores a new hash once', async () => {
     const raised = buildPasswords({ memoryKib: 16, passes: 1 });
     const costly = await startServerForTest({ on: server, clock, dependencies: { passwords: raised } });
     const credential = async () =>
@@ -242,7 +242,7 @@ describe('a session', () => {
     expect((await visitor.get('/admin')).status).toBe(303);
   });
 
-  test('a session expires after its maximum lifetime, even if it is in constant use', async () => {
+  test('a session expires after its maximum lifetime, even if the user keeps sending requests', async () => {
     const visitor = await signedIn(server, world.ownerId);
     for (let hours = 0.5; hours < 10; hours += 0.5) {
       clock.advance(30 * minute);

@@ -46,7 +46,7 @@ describe('password attempts', () => {
     expect((await trySignIn('203.0.113.99', owner.email, owner.password)).status).toBe(303);
   });
 
-  test("wrong passwords of other people do not lock a user's known browser out, which has its own limit", async () => {
+  test('a browser with an earlier sign-in has its own limit of wrong passwords, so other people cannot lock the user out of it', async () => {
     const own = from('203.0.113.7');
     await own.signIn(` ${owner.email.toUpperCase()}`, owner.password);
     for (let n = 0; n < 5; n++) await trySignIn(`198.51.100.${n}`);
@@ -131,7 +131,7 @@ describe('successful sign-ins', () => {
   });
   const countSuccesses = () => readAudit(server.auditLines).filter(({ event }) => event === 'sign_in.succeeded').length;
 
-  test('successful sign-ins of one user are limited across all networks, also in known browsers', async () => {
+  test('successful sign-ins of one user are limited across all networks, also in a browser with an earlier sign-in', async () => {
     const known = from('203.0.113.200');
     expect((await known.signIn(owner.email, owner.password)).status).toBe(303);
     const answers = await Promise.all(
@@ -191,7 +191,7 @@ test('a sign-in gets 503 if too many passwords wait to be compared', async () =>
   expect(answer.html).toContain('Many people are signing in right now');
 });
 
-test('the server hashes at most two passwords at once, and refuses further ones when the queue is full', async () => {
+test('the server hashes at most two passwords at once, and refuses a password when too many others wait', async () => {
   const passwords = buildPasswords({ memoryKib: 8, passes: 1 });
   const hash = argon2.hash;
   let [running, most] = [0, 0];

@@ -148,7 +148,7 @@ describe('a token', () => {
 });
 
 describe('the list of tokens', () => {
-  test("the list shows each token's grants, issuer, kind, last use, expiry and state, with active tokens first", async () => {
+  test("the list of tokens shows each token's grants, issuer, kind, last use, expiry and state, with active tokens first", async () => {
     const { id: used } = await issueToken(server, world, 'moderate', { name: 'Used' });
     const { id: oauth } = await issueToken(server, world, 'read', { name: 'Agent' });
     const { id: expired } = await issueToken(server, world, 'read', { name: 'Expired one' });
@@ -247,7 +247,7 @@ describe('the pages of tokens', () => {
     expect((await admin.get('/admin/tokens')).location).toBe('/admin/sign-in?next=%2Fadmin%2Ftokens');
   });
 
-  test('if a user has several accounts, the links on the pages of tokens contain the account', async () => {
+  test('if a user has several accounts, every link on the pages of tokens names the chosen account', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
       other.accountId,

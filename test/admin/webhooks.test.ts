@@ -142,7 +142,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('after a rotation both webhook secrets sign, and after a rotation without an overlap only the new one signs', async () => {
+  test('after a rotation, deliveries are signed with both webhook secrets, and without an overlap only with the new one', async () => {
     const { id, secret: first } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}/rotate-secret`;
     const rotate = (hours: string) => visitor.submit(path, path, { overlap_hours: hours });

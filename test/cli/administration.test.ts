@@ -64,7 +64,7 @@ test.concurrent('three commands create an account, a board and an API token in a
   ).toEqual([{ name: 'Bot', email: 'ada@example.com', level: 'read', is_for_30_days: true }]);
 });
 
-test.concurrent('a command that refuses its task prints one line, exits with 1 and writes nothing', async ({
+test.concurrent('a command that fails prints one line, exits with 1 and writes nothing to the database', async ({
   db,
   cli,
 }) => {

@@ -99,7 +99,7 @@ describe('cleanup', () => {
     expect(stdout).toMatch(/ada@example\.com .+ owner of acme/);
     expect(stdout).toMatch(/grace@example\.com .+ ideas 1, memberships 1\n/);
 
-    // After its account is deleted, the owner can be erased, too.
+    // The erasure of the account removes the reason that prevented the erasure of its owner.
     await cli.json('account', 'schedule-deletion');
     await passGraces();
     expect(await cli.json('cleanup', '--dry-run')).toMatchObject({

@@ -112,7 +112,7 @@ test.concurrent('chat test posts a message to the channel and reports a failure'
   await chat.close();
 });
 
-test.concurrent('follower add makes a member follow an idea, and follower remove ends it', async ({
+test.concurrent('follower add makes a member follow an idea, and follower remove makes them stop following it', async ({
   db,
   world,
   cli,

@@ -79,7 +79,9 @@ async function runResident(command: Command): Promise<CliResult> {
   return outcome;
 }
 
-/** Returns the process that runs the commands. It ends with this process and does not prevent that end. */
+/**
+ * Returns the process that runs the commands. It ends with the test process and does not keep the test process alive.
+ */
 function residentCli(): ChildProcess {
   if (resident?.connected) return resident;
   resident = fork(residentMain, {

@@ -42,7 +42,7 @@ const addUsers = ({ rows }: Pick<Opened, 'rows'>, ...emails: string[]) =>
   rows(`insert into users (email, name) select email, 'Somebody' from unnest($1::text[]) email`, [emails]);
 const forms = 'select email, canonical_email from users where not is_placeholder order by id';
 
-test('an upgrade stores the canonical form of every address, and of two users with one address the older gets it', async () => {
+test('an upgrade stores the canonical form of every address, and if two users share an address, the older user gets it', async () => {
   const db = await openVersionBefore();
   await addUsers(
     db,

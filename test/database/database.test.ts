@@ -13,7 +13,7 @@ import { startServerForTest, type TestServer } from '../helpers/server.ts';
 
 // These limits are short, because the tests wait until they expire.
 const statementTimeoutMs = 400;
-/** The client waits for a silent PostgreSQL for the statement timeout and one more second. */
+/** If PostgreSQL does not answer, the client gives up one second after the statement timeout. */
 const readTimeoutMs = statementTimeoutMs + 1000;
 const connectTimeoutMs = 1000;
 /** Extra time for a machine that is busy with other tests. */

@@ -11,7 +11,7 @@ afterEach(() => {
   process.exitCode = exitCode;
 });
 
-test('endProcess() lets the process end by itself with the first status, and forces the exit only after a delay', () => {
+test('endProcess() lets the process end by itself with the first exit status, and forces the exit only after a delay', () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never);
   process.exitCode = undefined;

@@ -111,7 +111,7 @@ async function expectBeat({ sql }: Pick<TestDatabase, 'sql'>) {
 }
 
 test.each(['fast', 'immediate'] as const)(
-  'the server answers 503 while PostgreSQL is stopped (%s) and recovers after PostgreSQL restarts',
+  'the server answers 503 while PostgreSQL is stopped (mode %s) and recovers after PostgreSQL restarts',
   async how => {
     await postgres.stop(how);
     await expectAllUnavailable();
@@ -287,7 +287,7 @@ test('if the response to the fetch of a job is lost, the job is fetched again wi
   void proxy.loseAnswerTo('get_job').then(() => {
     isLost = true;
   });
-  // A fetch from before may still receive the first of these jobs, so repeat.
+  // A fetch that began before may still receive the first of these jobs, so try again until a response is lost.
   while (!isLost) await expectBeat(db);
   await eventually(() => expect(other.logLines.join('')).toContain('lost a connection'));
 });

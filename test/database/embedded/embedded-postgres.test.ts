@@ -95,7 +95,7 @@ describe('a first start', () => {
 });
 
 describe('ownership', () => {
-  test('a second server on the same data directory fails with one line, and the first one continues', async () => {
+  test('a second server on the same data directory fails with a one-line error, and the first server continues', async () => {
     const first = await start(dataDir);
     const refusal = await refused({ dataDir });
     expect(refusal).toMatchObject({ code: 'in_use', message: `another Idea-Board server is using ${dataDir}` });
@@ -149,7 +149,7 @@ describe('the end', () => {
     expect(await query(await start(dataDir), 'select answer from kept')).toEqual([{ answer: 42 }]);
   });
 
-  test('a start during stop() waits for its end and then succeeds', async () => {
+  test('a start during stop() waits until stop() has ended and then succeeds', async () => {
     const first = await start(dataDir);
     const before = await readPid(dataDir);
     const stopped = first.stop();
