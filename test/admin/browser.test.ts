@@ -18,7 +18,6 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
   let browser: Browser | undefined;
   let mail: SmtpReceiver;
   let receiver: Receiver;
-  /** The pages of the admin area. */
   let routes: { path: string; pattern: RegExp }[];
   let server: TestServer;
   let world: World;

@@ -47,7 +47,6 @@ afterAll(async () => {
 });
 
 let count = 0;
-/** Returns a new e-mail address. */
 const newAddress = () => `grace-${++count}@example.com`;
 const invite = (email: string, role = 'member', inviter = admin) => inviter.submit(list, list, { email, role });
 const pathIn = (text = '') => /\/admin\/invitations\/[\w-]{43}/.exec(text)?.[0] ?? '';

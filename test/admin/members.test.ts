@@ -31,7 +31,6 @@ const roleOf = async (userId: number, { accountId } = world) => {
   );
   return rows[0]?.role;
 };
-/** The form_token of a visitor's session. */
 const formTokenOf = async (visitor: Visitor) =>
   hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out').form_token ?? '';
 const send = async (visitor: Visitor, path: string, fields: Record<string, string> = {}) =>

@@ -24,7 +24,6 @@ export interface Person {
 
 type Server = Pick<TestServer, 'baseUrl'>;
 
-/** A person with a browser. */
 export async function personInBrowser(browser: Browser, server: Server, javaScriptEnabled: boolean): Promise<Person> {
   const context = await browser.newContext({ baseURL: server.baseUrl, javaScriptEnabled });
   const page = await context.newPage();

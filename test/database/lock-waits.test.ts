@@ -42,7 +42,6 @@ afterAll(async () => {
   await db.drop();
 });
 
-/** Starts a server with this lock timeout. */
 async function serve(lockTimeoutMs: number): Promise<TestServer> {
   const database = await openDatabase({
     url: db.url,

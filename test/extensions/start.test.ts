@@ -19,7 +19,6 @@ beforeAll(async () => {
   return () => rm(directory, { recursive: true });
 });
 
-/** Starts a server process. */
 const start = ({ url }: TestDatabase, settings: Record<string, string>) =>
   startProcess('start', { DATABASE_URL: url, APP_KEY: testAppKey.toString('base64'), ...settings });
 

@@ -11,7 +11,6 @@ import type { TestDatabase } from '../helpers/database.ts';
 export const fixture = (name: string) =>
   fileURLToPath(new URL(`../fixtures/extensions/${name}/extension.ts`, import.meta.url));
 
-/** Builds an extension from the definition of a test. */
 export function extensionOf<Settings extends z.ZodObject>(definition: ExtensionDefinition<Settings>): Extension {
   const { name, register, on, tasks, cron } = defineExtension(definition);
   return {

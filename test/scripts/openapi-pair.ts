@@ -68,7 +68,6 @@ export function object(fields: JsonObject, others: JsonObject = {}): JsonObject 
   return { type: 'object', properties, ...(required.length > 0 ? { required } : {}), ...others };
 }
 
-/** Returns the changes between two documents. */
 export function changesOf({ base, head }: Pair): Change[] {
   return compareDocuments(parseDocument('base', JSON.stringify(base)), parseDocument('head', JSON.stringify(head)))
     .changes;
