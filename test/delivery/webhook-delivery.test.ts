@@ -41,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-describe('a delivery', () => {
+describe('a webhook delivery', () => {
   test('the delivery of each event type is signed, matches the contract, and shows ideas as the API does', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
@@ -140,7 +140,7 @@ describe('a delivery', () => {
   });
 });
 
-describe('signing while secrets rotate', () => {
+describe('webhook signatures during the rotation of a secret', () => {
   test('deliveries have signatures with the old and new secret until the old secret expires, then only with the new secret', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
@@ -200,7 +200,7 @@ describe('signing while secrets rotate', () => {
   });
 });
 
-describe('a failed delivery', () => {
+describe('a failed webhook delivery', () => {
   /** Creates an endpoint with one delivery of a test event. */
   async function deliverTo(behavior: Behavior) {
     const receiver = await startReceiverForTest(behavior);
@@ -485,7 +485,7 @@ describe('a failed delivery', () => {
   });
 });
 
-describe('the recipients and the order of deliveries', () => {
+describe('the recipients and the order of webhook deliveries', () => {
   test('a failed operation leaves no event, no delivery and no job in the database', async () => {
     const world = await createWorld(server);
     await addWebhook(server, world, { url: 'https://hooks.example.com' });

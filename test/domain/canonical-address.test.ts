@@ -76,7 +76,7 @@ test('mail goes to the domain of the canonical address, even where lower-casing 
   expect(mailboxOf("O'Brien+Ideas@Example.com")).toBe("O'Brien+Ideas@example.com");
 });
 
-describe('an entered address', () => {
+describe('an address that a user enters', () => {
   test.each([
     ['zero-width space', 'ada\u200b@example.com', 'U+200B'],
     ['zero-width joiner', 'ada\u200d@example.com', 'U+200D'],

@@ -127,7 +127,7 @@ describe('a created idea', () => {
   });
 });
 
-describe('title and body', () => {
+describe('the title and body of a new idea', () => {
   test('the title and body of a new idea are trimmed, and white space inside them is kept', async () => {
     const { body } = await create({
       title: '\t  Two  words \n',
@@ -225,7 +225,7 @@ describe('title and body', () => {
   });
 });
 
-describe('pre-moderation', () => {
+describe('a new idea on a board with pre-moderation', () => {
   const roles = ['owner', 'admin', 'moderator', 'member'] as const;
   const cases = [true, false].flatMap(isOn =>
     grants
@@ -262,7 +262,7 @@ describe('pre-moderation', () => {
   });
 });
 
-describe('submissions', () => {
+describe('the submission window and frozen boards', () => {
   const set = (column: string, value: unknown) =>
     server.sql(`update boards set ${column} = $2 where id = $1`, [world.boardId, value]);
 

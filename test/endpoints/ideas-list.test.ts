@@ -91,7 +91,7 @@ const registry = [
   { key: 'declined', category: 'declined', label: 'Declined' },
 ] as const;
 
-describe('the filter by status', () => {
+describe('the filters by status', () => {
   let board: Board;
 
   beforeAll(async () => {
@@ -157,7 +157,7 @@ describe('the filter by status', () => {
   });
 });
 
-describe('the search', () => {
+describe('the search in titles', () => {
   let board: Board;
   const all = [
     'Export a board as CSV',
@@ -327,7 +327,7 @@ describe('the search', () => {
   });
 });
 
-describe('the order', () => {
+describe('the order of the list', () => {
   test('the default order is newest first, and among ideas of the same millisecond the higher id first', async () => {
     const board = await openBoard();
     const at = (time: string) => ({ createdAt: new Date(time) });
@@ -363,7 +363,7 @@ describe('the order', () => {
   });
 });
 
-describe('pages', () => {
+describe('the pages of the list', () => {
   let board: Board;
 
   beforeAll(async () => {

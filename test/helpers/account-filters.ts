@@ -12,13 +12,15 @@ import {
   type WithClause,
 } from 'libpg-query';
 
-/** The tenant tables, each with the column that holds the account. */
+/** The names of the tenant tables, each with the name of the column that holds the account id. */
 export type AccountColumns = ReadonlyMap<string, string>;
 
 /**
- * Checks that each tenant table in a statement has its own filter, `alias.account_id = $n`, with the same parameter
- * everywhere. A filter counts in `where`, or in the `on` of a join that it limits, but not below `or`. An equation with
- * the account_id of another table does not count. An insert and its conflict target must name the column.
+ * Checks that a statement filters each tenant table by `alias.account_id = $n`, with the same parameter for all tables.
+ *
+ * - The filter must be in `where`, or in the `on` of a join if the `on` limits the rows of the table.
+ * - A filter below `or` does not count, and neither does an equation with the account_id of another table.
+ * - An insert and its conflict target must name the column of the account.
  *
  * @returns one sentence for each problem
  */
@@ -28,7 +30,10 @@ export async function findFilterProblems(statement: string, columns: AccountColu
   return finder.problems();
 }
 
-/** The same for the statements in a function. The account is a parameter of the function. */
+/**
+ * Checks the statements of an SQL or PL/pgSQL function like findFilterProblems. The account id is a parameter of the
+ * function.
+ */
 export async function findFunctionProblems(definition: string, columns: AccountColumns): Promise<string[]> {
   const [created] = (await parse(definition)).stmts ?? [];
   if (!created?.stmt || !('CreateFunctionStmt' in created.stmt)) throw new Error('This creates no function');
@@ -48,19 +53,19 @@ export async function findFunctionProblems(definition: string, columns: AccountC
   return finder.problems();
 }
 
-/** An item in the `from` of a statement. `column` is undefined unless the item is a tenant table. */
+/** An item in the `from` clause of a statement. Only a tenant table has a `column`. */
 interface Relation {
   alias: string;
   column?: string | undefined;
 }
 
-/** A condition that must hold, and the relations whose rows it limits. */
+/** A condition that a statement requires, and the relations whose rows the condition limits. */
 interface Condition {
   node: Node;
   limits: readonly Relation[];
 }
 
-/** Any of the statements that have relations and conditions. */
+/** The fields of every statement type that has relations and conditions. */
 type Statement = SelectStmt & UpdateStmt & DeleteStmt & MergeStmt;
 
 const statementsWithRelation = ['UpdateStmt', 'DeleteStmt', 'MergeStmt'];
@@ -82,7 +87,7 @@ class FilterFinder {
     return [...this.#problems, `compares accounts with ${parameters.join(' and ')}`];
   }
 
-  /** Visits a tree. The names of CTEs hide tables of the same name. */
+  /** Checks all statements in a syntax tree. A CTE hides the table of the same name. */
   visit(tree: unknown, ctes: readonly string[] = []) {
     if (Array.isArray(tree)) {
       for (const one of tree) this.visit(one, ctes);
@@ -109,7 +114,7 @@ class FilterFinder {
   }
 
   #visitLevel(statement: Statement, ctes: readonly string[]) {
-    // lockingClause repeats relations of `from`.
+    // The lockingClause repeats relations of `from`, so it is left out.
     const { withClause, relation, fromClause, usingClause, sourceRelation, lockingClause, ...rest } = statement;
     const visible = this.#visitCtes(withClause, ctes);
     const conditions: Condition[] = [];
@@ -134,7 +139,7 @@ class FilterFinder {
     const visible = this.#visitCtes(withClause, ctes);
     const table = relation?.relname ?? '';
     const column = this.#columns.get(table);
-    // A new account has no filter, because PostgreSQL generates its id.
+    // The insert of a new account has no account id, because PostgreSQL generates the id.
     if (column !== undefined && column !== 'id') {
       const place = cols.findIndex(node => 'ResTarget' in node && node.ResTarget.name === column);
       if (place < 0) this.#problems.push(`inserts into ${table} without ${column}`);
@@ -147,7 +152,7 @@ class FilterFinder {
     this.visit(rest, visible);
   }
 
-  /** Visits the queries of a `with` and returns the names that are visible after it. */
+  /** Visits the queries of a `with` clause. Returns the names of the CTEs that are visible after the clause. */
   #visitCtes(withClause: WithClause | undefined, ctes: readonly string[]): readonly string[] {
     const own = (withClause?.ctes ?? []).flatMap(node => ('CommonTableExpr' in node ? [node.CommonTableExpr] : []));
     let visible = withClause?.recursive ? [...ctes, ...own.map(({ ctename = '' }) => ctename)] : ctes;
@@ -172,7 +177,7 @@ class FilterFinder {
   #relationsOfJoin(join: JoinExpr, ctes: readonly string[], conditions: Condition[]): Relation[] {
     const left = join.larg ? this.#relationsOf(join.larg, ctes, conditions) : [];
     const right = join.rarg ? this.#relationsOf(join.rarg, ctes, conditions) : [];
-    // The `on` of an outer join never removes rows of the other side.
+    // The `on` condition of an outer join removes no rows of the outer side.
     const limits = {
       JOIN_INNER: [...left, ...right],
       JOIN_LEFT: right,
@@ -184,7 +189,7 @@ class FilterFinder {
   }
 
   #requireFilter(relation: Relation, column: string, level: readonly Relation[], conditions: readonly Condition[]) {
-    // A column without an alias belongs to the only relation with this column.
+    // A column name without an alias belongs to the only relation that has such a column.
     const isAlone = level.filter(other => column === 'id' || other.column === column).length === 1;
     for (const { node, limits } of conditions) {
       if (!limits.includes(relation)) continue;
@@ -223,7 +228,7 @@ function conjunctsOf(node: Node | undefined): Node[] {
   return [node];
 }
 
-/** The sides of `a = b` in both orders. Empty for other expressions. */
+/** Returns the sides of `a = b` in both orders, or an empty list for another expression. */
 function sidesOfEquation(node: Node): [Node, Node][] {
   if (!('A_Expr' in node)) return [];
   const { kind, name, lexpr, rexpr } = node.A_Expr;
@@ -234,7 +239,7 @@ function sidesOfEquation(node: Node): [Node, Node][] {
   ];
 }
 
-/** The parts of a column's name, such as i and account_id. */
+/** Returns the parts of a column reference. For i.account_id these are i and account_id. */
 function namesOf(node: Node): string[] {
   return 'ColumnRef' in node ? (node.ColumnRef.fields ?? []).map(field => textOf(field) ?? '*') : [];
 }
@@ -248,7 +253,7 @@ function aliasOf(node: Node): string {
   return item?.alias?.aliasname ?? '';
 }
 
-/** The values that an insert writes to the column at this position. */
+/** Returns the values that an insert writes to the column at the given position. */
 function valuesAt({ selectStmt }: InsertStmt, place: number): (Node | undefined)[] {
   if (!selectStmt || !('SelectStmt' in selectStmt)) return [];
   const { valuesLists, targetList } = selectStmt.SelectStmt;
@@ -271,18 +276,20 @@ function readFunction({ funcname, parameters = [], options = [], sql_body }: Cre
     name,
     language: textOf(values.get('language')),
     body: sql_body ?? textOf(as && 'List' in as ? as.List.items?.[0] : undefined),
-    // PostgreSQL allows the prefix of the function's name, which separates a parameter from a column of the same name.
+    // PostgreSQL accepts function_name.parameter too, which distinguishes a parameter from a column of the same name.
     parameters: new Map(inputs.flatMap(input => [input, `${name}.${input}`].map(written => [written, input]))),
   };
 }
 
-/** The nodes of dynamic SQL in PL/pgSQL. */
+/** The syntax tree nodes of dynamic SQL in PL/pgSQL. */
 const dynamicParts = ['PLpgSQL_stmt_dynexecute', 'PLpgSQL_stmt_dynfors', 'dynquery'];
 
-/** How the parser read the text of an expression in PL/pgSQL. Other values are assignments. */
+/** The parse modes of PL/pgSQL that belong to statements and expressions. All other modes belong to assignments. */
 const parseModes = { statement: 0, expression: 2 };
 
-/** All SQL statements and expressions of a PL/pgSQL function, as statements. */
+/**
+ * Returns all SQL statements and expressions of a PL/pgSQL function. An expression is returned as a `select` statement.
+ */
 function statementsOf(tree: unknown): string[] {
   if (typeof tree !== 'object' || tree === null) return [];
   if (!('PLpgSQL_expr' in tree)) return Object.values(tree).flatMap(statementsOf);

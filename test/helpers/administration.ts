@@ -4,17 +4,21 @@ import type { AuditLog } from '../../server/observability/audit-log.ts';
 
 const silent: AuditLog = { record() {} };
 
-/** The context of an administrative operation by the operator. Drops audit entries by default. */
+/**
+ * Returns the context of an administrative operation by the operator of the server. By default it drops audit entries.
+ */
 export function operatorIn(transaction: Transaction, now = new Date(), audit = silent): Administration {
   return administrationIn(transaction, { audit, actor: { by: 'operator' }, now });
 }
 
-/** The context of an administrative operation by a user of the pages. */
+/** Returns the context of an administrative operation by a user of the admin pages. */
 export function userIn(transaction: Transaction, userId: number, now = new Date()): Administration {
   return administrationIn(transaction, { audit: silent, actor: { by: 'user', by_user_id: userId }, now });
 }
 
-/** Changes the actor of a context to a user of the pages. Null leaves it unchanged. */
+/**
+ * Returns the context with a user of the admin pages as the actor. If the user id is null, the actor stays the same.
+ */
 export function asUser(admin: Administration, userId: number | null): Administration {
   return userId === null ? admin : { ...admin, by: { by: 'user', by_user_id: userId } };
 }

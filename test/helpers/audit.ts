@@ -5,11 +5,11 @@ import { type AuditEntryName, auditEntries } from '../../server/observability/au
 export interface AuditLine {
   event: AuditEntryName;
   time: string;
-  /** The fields of the event, the actor and the client. */
+  /** Fields that depend on the event, the actor and the client. */
   [field: string]: unknown;
 }
 
-/** Parses the lines of an audit log and checks each against the catalogue of audit events. */
+/** Parses the lines of an audit log. Checks each entry against the catalogue of audit events. */
 export function readAudit(lines: readonly string[]): AuditLine[] {
   return lines.map(line => {
     expect(line).toMatch(/^\{.*\}\n$/);

@@ -4,18 +4,18 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * A load balancer like HAProxy and nginx. It polls /ready of every server and distributes requests in turn to the ready
- * ones over persistent connections. It retries no request. If no server is ready, it sends requests to all of them.
+ * A load balancer like HAProxy and nginx. It polls /ready of every server and sends requests in turn to the ready
+ * servers. It keeps connections open and retries no request. If no server is ready, it sends requests to all servers.
  */
 export interface Balancer {
-  /** http://127.0.0.1:<port> */
+  /** The URL of the balancer: http://127.0.0.1:<port> */
   url: string;
-  /** Adds a server, which gets requests as soon as it is ready. */
+  /** Adds a server. The server gets requests as soon as it is ready. */
   add(baseUrl: string): void;
   remove(baseUrl: string): void;
-  /** Resolves when `count` servers are ready. */
+  /** Resolves when exactly `count` servers are ready. */
   waitForReady(count: number, timeoutMs?: number): Promise<void>;
-  /** Requests without a response, with the reason. */
+  /** The requests that got no response from a server, each with the reason. */
   failures: string[];
   close(): Promise<void>;
 }

@@ -6,7 +6,7 @@ import { onTestFinished } from 'vitest';
 
 const repository = join(import.meta.dirname, '../..');
 
-/** Packages that are not bundled: those with native code and those that are loaded on demand. */
+/** Packages that are not bundled, because they contain native code or are loaded on demand. */
 const external = [
   'argon2',
   'pg-native',
@@ -16,9 +16,9 @@ const external = [
   '@modelcontextprotocol/server',
 ];
 
-/** Bundles a program and its imports into one file, which loads twice as fast as a thousand files. */
+/** Bundles a program and its imports into one file. Node loads one file twice as fast as a thousand files. */
 export async function bundle(program: string): Promise<string> {
-  // Inside the project, so that Node finds the packages that are not bundled.
+  // The directory is inside the project, so that Node finds the packages that are not bundled.
   const directory = join(repository, 'node_modules/.cache/idea-board-test', String(process.pid));
   const outfile = join(directory, 'program.mjs');
   await mkdir(directory, { recursive: true });
@@ -31,14 +31,14 @@ export async function bundle(program: string): Promise<string> {
     format: 'esm',
     external,
     logLevel: 'error',
-    // For CommonJS packages.
+    // Packages in CommonJS need `require`.
     banner: { js: `import * as ofNode from 'node:module'; const require = ofNode.createRequire(import.meta.url);` },
     plugins: [{ name: 'locations', setup: ({ onLoad }) => onLoad({ filter: /\.ts$/ }, inlineLocation) }],
   });
   return outfile;
 }
 
-/** Replaces `import.meta` by the original location, so that modules still find files beside them, such as templates. */
+/** Replaces `import.meta` by its value at the original location, so that modules still find files such as templates. */
 async function inlineLocation({ path }: { path: string }) {
   const source = await readFile(path, 'utf8');
   const contents = source

@@ -4,26 +4,26 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { testAppKey } from './server.ts';
 
-/** The default program of a child, not bundled. */
+/** The program that a child process runs by default. It is not bundled. */
 export const childProgram = join(import.meta.dirname, 'killable-server.ts');
 
 export interface ChildServer {
-  /** Resolves when all modules are loaded. */
+  /** Resolves when the child process has loaded all modules. */
   readonly isLoaded: Promise<unknown>;
-  /** Starts the server and returns http://127.0.0.1:<port>, or 'works' without HTTP. */
+  /** Starts the server. Returns its URL http://127.0.0.1:<port>, or 'works' if the child has no HTTP server. */
   begin(): Promise<string>;
-  /** Kills the child with SIGKILL, so that it finishes and cleans up nothing. */
+  /** Kills the child process with SIGKILL, so that it cannot finish or clean up anything. */
   kill(): Promise<void>;
 }
 
-/** Loads a server in a separate process. It starts when the test calls `begin`. */
+/** Starts a child process that loads all modules of a server. The server starts when the test calls `begin`. */
 export function loadChildServer(
   databaseUrl: string,
   environment: Record<string, string> = {},
   program = childProgram,
 ): ChildServer {
   const child = fork(program, {
-    // The Node options of the test process do not apply to a server.
+    // The Node options of the test process are not meant for a server.
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../server/domain/time.ts';
 
-/** A clock that changes only when a test sets it. */
+/** A clock whose time changes only when a test sets or advances it. */
 export interface TestClock extends Clock {
   set(time: Date | string): void;
   advance(milliseconds: number): void;

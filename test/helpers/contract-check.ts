@@ -7,25 +7,25 @@ import { noBody } from '../../contract/routes.ts';
 
 const routes = Object.values(contract).map(route => ({
   method: route.method,
-  // The router also matches an empty id.
+  // The router accepts an empty id in a path, so the pattern accepts an empty id, too.
   pattern: new RegExp(`^${route.path.replace(/:\w+/g, '[^/]*')}$`),
   responses: route.responses as Record<number, unknown>,
 }));
 
-/** The errors for invalid HTTP, which no operation declares. */
+/** The responses to invalid HTTP requests. No operation declares these responses. */
 const ofTransport: Record<number, unknown> = raises(...transportKeys);
 
-/** The errors for requests that match no operation. */
+/** The responses to requests for a path or method without an operation. */
 const outside = raises('not_found', 'method_not_allowed', 'rate_limited', 'service_unavailable', 'internal_error');
 
-/** Watches all responses of a server. The returned list grows with each status or field that the contract lacks. */
+/** Checks all responses of a server against the contract. Each violation is added to the returned list. */
 export function watchResponses(server: Server): string[] {
   const violations: string[] = [];
   server.prependListener('request', (request, response) => {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     if (path.startsWith('/docs') || path === '/api/v1/openapi.json' || path === '/unsubscribe') return;
-    // Pages are not part of the contract.
+    // HTML pages are not part of the contract.
     if (/^\/((b|admin|assets)(\/|$)|$)/.test(path)) return;
     // The OAuth standards define these responses.
     if (/^(https?:\/\/[^/]+)?\/(oauth|\.well-known)(\/|$)/.test(path)) return;
@@ -33,7 +33,7 @@ export function watchResponses(server: Server): string[] {
     if (path.startsWith('/ext/')) return;
     collectBody(response, body => {
       const { statusCode } = response;
-      // A CORS preflight is not an operation.
+      // The response to a CORS preflight request belongs to no operation.
       if (method === 'OPTIONS' && statusCode === 204) return;
       const problem = violationOf(method, path, statusCode, lastMessageOf(body), request.method === 'HEAD');
       if (problem) violations.push(`${request.method} ${path} ${statusCode}: ${problem}: ${body.slice(0, 500)}`);
@@ -42,12 +42,12 @@ export function watchResponses(server: Server): string[] {
   return violations;
 }
 
-/** A subscription of the tools' protocol ends at once, as an event stream. Its response is the last message. */
+/** The body of a response. If an MCP server answers with an event stream, this is the last message of the stream. */
 function lastMessageOf(body: string): string {
   return body.startsWith('event: message\n') ? (body.split('data: ').at(-1) ?? '') : body;
 }
 
-/** Returns how a response violates the contract, or undefined. */
+/** Returns a text about how a response violates the contract, or undefined if it does not. */
 export function violationOf(
   method: string,
   path: string,
@@ -73,7 +73,7 @@ function problemOf(schema: unknown, body: string, isHead: boolean): string | und
   }
   const parsed = (schema as z.ZodType).safeParse(json);
   if (!parsed.success) return z.prettifyError(parsed.error);
-  // Parsing drops undeclared fields, so an extra field makes a difference.
+  // The schema drops undeclared fields, so an undeclared field makes the two values differ.
   if (!isDeepStrictEqual(parsed.data, json)) return 'a field is not declared';
   const key = (json as { error?: { key: keyof typeof errors } }).error?.key;
   return key && errors[key] === undefined ? `the key ${key} is not in the catalogue` : undefined;

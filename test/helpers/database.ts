@@ -8,12 +8,15 @@ import { templateDatabase } from './postgres.ts';
 export interface TestDatabase {
   url: string;
   database: Database;
-  /** Runs SQL outside the server, to inspect or prepare the state. */
+  /** Runs SQL outside the server to read or prepare the data of a test. */
   sql<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
   drop(): Promise<void>;
 }
 
-/** A separate database for a test file. The template is the migrated one or another database without connections. */
+/**
+ * Creates a separate database for a test file. It copies the migrated template, or another database without
+ * connections.
+ */
 export async function createTestDatabase(template = templateDatabase): Promise<TestDatabase> {
   const { url, drop } = await createBareDatabase(template);
   const database = await openDatabase({
@@ -34,20 +37,20 @@ export async function createTestDatabase(template = templateDatabase): Promise<T
   };
 }
 
-/** A database without a connection pool, empty by default. */
+/** Creates a database without a connection pool. By default the database is empty. */
 export async function createBareDatabase(template = 'template1'): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `test_${randomBytes(8).toString('hex')}`;
   await maintain(`create database ${name} template ${template}`);
   const url = new URL(inject('postgresUrl'));
   url.pathname = `/${name}`;
-  // A test may have dropped it already.
+  // The test may have dropped the database already.
   return { url: url.href, drop: () => maintain(`drop database if exists ${name} with (force)`) };
 }
 
-/** A connection outside every pool, for a test that holds a lock or ends the connections of others. */
+/** Opens a connection outside every pool, for example to hold a lock or to end the connections of others. */
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, application_name: 'test' });
-  // The connection may break when the test drops the database.
+  // The connection may break when the test drops its database.
   client.on('error', () => {});
   await client.connect();
   return client;

@@ -1,7 +1,10 @@
 import type { EventEmitter } from 'node:events';
 import type pg from 'pg';
 
-/** The types of a statement according to PostgreSQL, which does not run it. format_type() gives their names. */
+/**
+ * The types of a statement's parameters and columns, as PostgreSQL describes them without running the statement.
+ * format_type() gives the type names.
+ */
 export interface StatementDescription {
   parameterTypes: string[];
   columns: { name: string; type: string }[];
@@ -12,14 +15,14 @@ interface Field {
   dataTypeID: number;
 }
 
-/** The protocol messages that are missing in the published types of pg. */
+/** Protocol messages that the published types of pg do not declare. */
 interface Connection extends EventEmitter {
   parse(message: { text: string }): void;
   describe(message: { type: 'S' }): void;
   sync(): void;
 }
 
-/** Lets PostgreSQL parse and describe a statement. Rejects with the error of PostgreSQL if it is invalid. */
+/** Lets PostgreSQL parse and describe a statement. Rejects with PostgreSQL's error if the statement is invalid. */
 export async function describeStatement(client: pg.Client, text: string): Promise<StatementDescription> {
   const { parameters, fields } = await new Promise<{ parameters: number[]; fields: Field[] }>((resolve, reject) => {
     let parameters: number[] = [];

@@ -102,7 +102,7 @@ export async function createTag({ database }: Db, accountId: number, boardId: nu
   });
 }
 
-/** Issues a token and returns its plaintext and id. By default the issuer is the owner of the world. */
+/** Issues a token. Returns its plaintext and id. By default the issuer is the owner of the world's account. */
 export async function issueToken(
   { database }: Db,
   world: World,
@@ -122,7 +122,7 @@ export async function issueToken(
   return { token: plaintext, id: token.id };
 }
 
-/** Inserts an idea directly into the database, in the status with this key. */
+/** Inserts an idea directly into the database, in the status with the given key. */
 export async function insertIdea(
   db: Db,
   world: World,

@@ -5,16 +5,19 @@ import type { AddressInfo } from 'node:net';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 
 export interface DocumentServer {
-  /** https://127.0.0.1:<port> */
+  /** The URL of the document: https://127.0.0.1:<port> */
   url: string;
-  /** Sets the response: JSON with 200, or a status. */
+  /** Sets the response: a JSON document with the status 200, or only a status. */
   serve(answer: object | number): void;
-  /** The number of received requests. */
+  /** Returns the number of received requests. */
   requestCount(): number;
   close(): Promise<void>;
 }
 
-/** Serves one document over HTTPS on the loopback. This process trusts its certificate until the server closes. */
+/**
+ * Serves one document over HTTPS on 127.0.0.1. The test process trusts the server's certificate until the server
+ * closes.
+ */
 export async function serveDocument(): Promise<DocumentServer> {
   const { key, certificate } = makeCertificate();
   const trusted = getCACertificates('default');
@@ -43,7 +46,9 @@ export async function serveDocument(): Promise<DocumentServer> {
   };
 }
 
-/** Creates a self-signed certificate for 127.0.0.1. It encodes DER by hand, because Node cannot create certificates. */
+/**
+ * Creates a self-signed certificate for 127.0.0.1. Node cannot create certificates, so the function encodes DER itself.
+ */
 function makeCertificate(): { key: string; certificate: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(oid('2a8648ce3d040302')); // ecdsa-with-SHA256

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { TestDatabase } from './database.ts';
 
-/** The SQL condition for a vote that counts. A vote that was copied ahead of a merge counts once the merge is in force. */
+/** Returns the SQL condition for a vote that counts. A vote that was copied before a merge counts after the merge. */
 const countsAsVote = (vote: string) =>
   `(${vote}.carried_from_id is null or exists (
     select from ideas origin
@@ -9,7 +9,7 @@ const countsAsVote = (vote: string) =>
       and origin.merged_into_id = ${vote}.idea_id
   ))`;
 
-/** Rules that the data satisfies at any time, each with a query for the rows that violate it. */
+/** Rules that are always true for the data. Each has a query for the rows that violate the rule. */
 const invariants: Record<string, string> = {
   'a tally is the sum of the votes': `
     select i.id, i.up_count, i.down_count, count(*) filter (where v.value = 1) as ups,
@@ -104,7 +104,7 @@ const invariants: Record<string, string> = {
     select 'tokens', id from api_tokens where voter_id not in (select id from voters)`,
 };
 
-/** Returns the violated invariants with up to ten rows each. */
+/** Returns the violated invariants. Each has up to ten rows that violate it. */
 export async function brokenInvariants({ sql }: Pick<TestDatabase, 'sql'>): Promise<Record<string, unknown[]>> {
   const broken: Record<string, unknown[]> = {};
   for (const [name, query] of Object.entries(invariants)) {

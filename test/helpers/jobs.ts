@@ -17,7 +17,7 @@ export interface FailedJob {
   message: string;
 }
 
-/** Runs the jobs of a test server when the test asks for it, with the resources of one worker process. */
+/** Runs the jobs of a test server on request, with the resources of one worker process. */
 interface JobRunner {
   run(): Promise<FailedJob[]>;
 }
@@ -25,8 +25,8 @@ interface JobRunner {
 const runners = new WeakMap<TestServer, Promise<JobRunner>>();
 
 /**
- * Runs all due jobs and the jobs that they add, one after the other. A failed job waits for its scheduled retry. Returns
- * the failed jobs. All calls for one server share the resources of one worker process.
+ * Runs all due jobs and the jobs that they add, one after the other. A failed job waits for its scheduled retry.
+ * Returns the failed jobs. All calls for a server share the resources of one worker process.
  */
 export async function runJobs(server: TestServer): Promise<FailedJob[]> {
   let runner = runners.get(server);
@@ -37,12 +37,12 @@ export async function runJobs(server: TestServer): Promise<FailedJob[]> {
   return (await runner).run();
 }
 
-/** Makes all scheduled jobs due now. */
+/** Makes all scheduled jobs due immediately. */
 export async function makeJobsDue({ sql }: Pick<TestServer, 'sql'>) {
   await sql('update graphile_worker._private_jobs set run_at = now() where run_at > now()');
 }
 
-/** The queued jobs with the names of their tasks. */
+/** Returns the queued jobs with the names of their tasks. */
 export async function waitingJobs({ sql }: Pick<TestServer, 'sql'>) {
   return sql<{ task: string; payload: unknown; run_at: string; attempts: number }>(
     `select t.identifier as task, j.payload, j.run_at, j.attempts
@@ -54,7 +54,7 @@ async function buildRunner(server: TestServer): Promise<JobRunner> {
   const { appKey, ...dependencies } = server.dependencies;
   const { config } = dependencies;
   const pool = new pg.Pool({ connectionString: server.url, max: 5 });
-  // The database is dropped at the end of the test, possibly before the last connection has closed.
+  // The test may drop the database before the last connection of the pool is closed.
   pool.on('error', () => {});
   pool.on('connect', client => client.on('error', () => {}));
   const lease = await takeLease({ connectionString: server.url });
@@ -91,7 +91,7 @@ async function runOnPool(pgPool: pg.Pool, taskList: TaskList): Promise<FailedJob
   for (;;) {
     const { due, ending } = await countJobs(pgPool);
     if (due + ending === 0) return failed;
-    // Graphile Worker stores the end of a job a moment after the run. Until then its queue is blocked.
+    // Graphile Worker marks a job as finished shortly after its run. Until then the job blocks its queue.
     if (due === 0) continue;
     await runOnce({
       pgPool,

@@ -1,6 +1,6 @@
 /**
- * A process with a server and a worker on an existing database, which a test can kill at any moment. It loads all modules
- * first and starts on a message, so that it can replace a killed process quickly.
+ * Runs a server and a worker on an existing database, in a process that a test can kill at any moment. The process
+ * loads all modules first and starts the server on a message. So it can replace a killed process quickly.
  */
 import { flushCompileCache } from 'node:module';
 import { buildApp } from '../../server/app.ts';
@@ -16,9 +16,9 @@ const extensions = await loadExtensions(config.EXTENSIONS, process.env);
 const { server } = await openDependencies(url, config, buildLogger(config), extensions);
 const app = process.env.WITHOUT_HTTP === '1' ? undefined : await buildApp(server);
 await app?.ready();
-// A killed process does not save the compile cache at its exit.
+// Node saves the compile cache at the exit of a process, but not when a process is killed. So save it now.
 flushCompileCache();
-// Opens connections before the start, too.
+// Opens four database connections before the server starts.
 await Promise.all(Array.from({ length: 4 }, () => server.database.pool.query('select 1')));
 
 process.once('message', async () => {

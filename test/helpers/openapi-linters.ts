@@ -8,11 +8,11 @@ const repository = fileURLToPath(new URL('../../', import.meta.url));
 /** A problem that a linter found in an OpenAPI document. */
 export interface Finding {
   rule: string;
-  /** The keys that lead to the place, joined by dots. */
+  /** The keys on the way to the place in the document, joined by dots. */
   path: string;
 }
 
-/** The findings of Redocly with the configuration of the project, of every severity. */
+/** Returns the problems that Redocly finds with the configuration of the project, of every severity. */
 export async function lintWithRedocly(file: string): Promise<Finding[]> {
   const cli = require.resolve('@redocly/cli/bin/cli.js');
   const output = await run([cli, 'lint', file, '--config=redocly.yaml', '--format=json', '--max-problems=1000']);
@@ -20,13 +20,13 @@ export async function lintWithRedocly(file: string): Promise<Finding[]> {
   return problems.map(({ ruleId, location }) => ({ rule: ruleId, path: keysOf(location[0]?.pointer ?? '') }));
 }
 
-/** Converts a JSON Pointer to the path notation of Spectral. */
+/** Converts a JSON Pointer to the notation of paths in Spectral. */
 function keysOf(pointer: string): string {
   const keys = pointer.replace(/^#?\//, '').split('/');
   return keys.map(key => key.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
 }
 
-/** The findings of Spectral with the ruleset of the project, of every severity. */
+/** Returns the problems that Spectral finds with the ruleset of the project, of every severity. */
 export async function lintWithSpectral(file: string): Promise<Finding[]> {
   const cli = require.resolve('@stoplight/spectral-cli/dist/index.js');
   const output = await run([cli, 'lint', file, '--ruleset=.spectral.yaml', '--format=json', '--quiet']);
@@ -34,7 +34,7 @@ export async function lintWithSpectral(file: string): Promise<Finding[]> {
   return findings.map(({ code, path }) => ({ rule: code, path: path.join('.') }));
 }
 
-/** Returns the output of a linter, whose process fails if it finds a problem. */
+/** Returns the output of a linter. The process of a linter fails if the linter finds a problem. */
 function run(args: string[]): Promise<string> {
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   return new Promise((resolve, reject) => {

@@ -4,17 +4,17 @@ import type { RouteMetadata } from '../../contract/routes.ts';
 import type { TestDatabase } from './database.ts';
 import { createTag, insertIdea, type World } from './fixtures.ts';
 
-/** An endpoint of the contract, for tests of all endpoints. */
+/** An operation of the contract, for tests that run for all operations. */
 export interface ApiOperation {
   id: OperationId;
   method: string;
   path: string;
-  /** The required grant. Null for an endpoint without a board. */
+  /** The grant that the operation requires, or null for an operation without a board. */
   grant: Grant | null;
   isWrite: boolean;
   isPost: boolean;
   hasIdeaId: boolean;
-  /** Whether the contract declares a body. */
+  /** Whether the contract declares a request body. */
   hasBody: boolean;
 }
 
@@ -27,7 +27,7 @@ const bodies: Partial<Record<OperationId, (targets: Targets) => Record<string, u
   mergeIdea: ({ targetId }) => ({ target_id: targetId }),
 };
 
-/** All endpoints that require a token. */
+/** All operations that require a token. */
 export const operations: ApiOperation[] = Object.entries(operationsOfContract).flatMap(([id, route]) => {
   const metadata = route.metadata as RouteMetadata;
   if (metadata.auth === 'none') return [];
@@ -48,7 +48,7 @@ export const writes = operations.filter(({ isWrite }) => isWrite);
 export const reads = boardOperations.filter(({ isWrite }) => !isWrite);
 export const posts = operations.filter(({ isPost }) => isPost);
 
-/** Ideas and tags that let every operation of the contract take effect. */
+/** The ids of ideas and tags for valid requests. With these ids every operation has an effect. */
 export interface Targets {
   ideaId: number;
   targetId: number;
@@ -83,7 +83,7 @@ export interface ArrangedRequest {
   json?: Record<string, unknown>;
 }
 
-/** A valid request of an operation. It has an effect the first time. */
+/** Returns a valid request of an operation. The request has an effect the first time that it is sent. */
 export function requestOf(
   { id, method, path }: Pick<ApiOperation, 'id' | 'method' | 'path'>,
   targets: Targets,

@@ -6,24 +6,26 @@ import { promisify } from 'node:util';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../server/database/embedded/embedded-postgres.ts';
 import { makeScratchDirectory } from './scratch-directory.ts';
 
-/** A separate PostgreSQL that a test may stop or kill. It writes every commit to the disk, as in production. */
+/** A separate PostgreSQL that a test may stop or kill. It writes each commit to the disk, as in production. */
 export interface OwnPostgres {
-  /** The URL of the application's database. It stays the same after a restart. */
+  /** The URL of the application's database. The URL stays the same after a restart. */
   url: string;
-  /** fast: a regular stop. immediate: a stop without a checkpoint, with recovery at the next start. kill: SIGKILL. */
+  /** Stops PostgreSQL. 'fast' is a regular stop, 'immediate' skips the checkpoint, and 'kill' sends SIGKILL. */
   stop(how?: 'fast' | 'immediate' | 'kill'): Promise<void>;
   start(options?: { isStandby?: boolean }): Promise<void>;
-  /** Sets or resets a setting in the configuration, for all sessions. */
+  /** Sets a setting in the configuration file and reloads the file. Without a value, removes the setting. */
   configure(setting: string, value?: string): Promise<void>;
   /** Sends a signal to the postmaster, the parent of all PostgreSQL processes. */
   signal(signal: NodeJS.Signals): Promise<void>;
-  /** Pauses all processes until `resume`. Connections stay open without a response. */
+  /** Pauses all processes of PostgreSQL until `resume`. Connections stay open but get no response. */
   pause(): Promise<void>;
   resume(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** The time limit for the orphans of a killed PostgreSQL to exit. Until then it cannot start again. */
+/**
+ * The child processes of a killed PostgreSQL need up to this long to exit. Until then PostgreSQL cannot start again.
+ */
 const orphansLimitMs = 15_000;
 
 export async function startOwnPostgres(settings: Record<string, string> = {}, dataDir?: string): Promise<OwnPostgres> {
@@ -49,7 +51,7 @@ export async function startOwnPostgres(settings: Record<string, string> = {}, da
         await delay(50);
       }
     }
-    // Every start has a new socket directory. The symbolic link in the URL points to the latest one.
+    // Each start creates a new socket directory. The URL contains a symbolic link to the current socket directory.
     await symlink(running.connection.host, `${socket}.new`);
     await rename(`${socket}.new`, socket);
   }
@@ -64,12 +66,12 @@ export async function startOwnPostgres(settings: Record<string, string> = {}, da
       try {
         process.kill(pid, 'SIGCONT');
       } catch {
-        // The process has ended in the meantime.
+        // The process has ended since the pause.
       }
     }
   }
 
-  // The first start creates the cluster.
+  // The first start creates the data directory of PostgreSQL.
   running = await startEmbeddedPostgres({ dataDir: directory, settings });
   await symlink(running.connection.host, socket);
   const url = new URL(running.url());
@@ -79,14 +81,14 @@ export async function startOwnPostgres(settings: Record<string, string> = {}, da
     start,
     stop,
     async configure(setting, value) {
-      // `alter system` needs a superuser.
+      // The function writes the file itself, because the command `alter system` needs a superuser.
       await writeFile(join(cluster, 'postgresql.auto.conf'), value === undefined ? '' : `${setting} = '${value}'\n`);
       process.kill(await postmaster(), 'SIGHUP');
     },
     signal: async signal => void process.kill(await postmaster(), signal),
     async pause() {
       const first = await postmaster();
-      // Stops the postmaster first, so that it starts no new child.
+      // Pauses the parent process first, so that it starts no new child process.
       process.kill(first, 'SIGSTOP');
       paused = [first, ...(await childrenOf(first))];
       for (const pid of paused.slice(1)) process.kill(pid, 'SIGSTOP');

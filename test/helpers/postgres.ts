@@ -10,26 +10,28 @@ export const templateDatabase = 'migrated_template';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** The URL of the maintenance database of the shared PostgreSQL. */
+    /** The URL of the maintenance database of the PostgreSQL that all test files share. */
     postgresUrl: string;
   }
 }
 
-/** Starts one PostgreSQL for the whole run, with a migrated template database that each test file clones. */
+/** Starts one PostgreSQL for all test files, with a migrated template database that each test file copies. */
 export default async function setup(project: TestProject) {
-  // Runs before the workers start, so that they inherit the note that the warning was printed.
+  // Prints a warning if Chromium is missing. The test workers start later and inherit the note that the warning was
+  // printed.
   findChromium();
   const dataDir = await makeScratchDirectory();
-  // Turns off features that only a long-lived server needs.
+  // Turns off features of PostgreSQL that only a long-lived server needs.
   const savings = { max_connections: '300', max_wal_size: '256MB', autovacuum: 'off', io_method: 'sync' };
-  // Tests of deadlocks would wait a second for each one. Only a superuser may change this setting in a session.
+  // With the default setting, each deadlock in a test would last a second. Only a superuser may change the setting in a
+  // session.
   const settings = { ...savings, deadlock_timeout: '100ms' };
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings });
   const stop = async () => {
     await postgres.stop();
     await rm(dataDir, { recursive: true, force: true });
   };
-  // A failed setup, for example with an unfinished migration, must not leave PostgreSQL running.
+  // If the setup fails, for example because of a migration error, PostgreSQL must not keep running.
   await makeTemplate(postgres).catch(async error => {
     await stop();
     throw error;

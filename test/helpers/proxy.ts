@@ -4,17 +4,17 @@ import pg from 'pg';
 
 /** A proxy in front of PostgreSQL that simulates packet loss and broken connections. */
 export interface DatabaseProxy {
-  /** The URL of the database through the proxy. */
+  /** The URL of the database that leads through the proxy. */
   url: string;
-  /** Stops forwarding in both directions but keeps all connections open. New connections open, too. */
+  /** Stops forwarding data in both directions. Open connections stay open, and new connections are accepted. */
   silence(): void;
-  /** Forwards the pending and the new data. */
+  /** Forwards data again, including the data that arrived during the silence. */
   resume(): void;
-  /** Stops forwarding on all open connections for good. New connections work. */
+  /** Stops forwarding data on all open connections permanently. New connections work normally. */
   freezeConnections(): void;
   /**
-   * Waits for the next message with this text, and for its response from PostgreSQL. Then drops the response, breaks the
-   * connection and resolves.
+   * Waits for the next client message that contains the text, and for the response of PostgreSQL. Then drops the
+   * response, breaks the connection and resolves.
    */
   loseAnswerTo(text: string): Promise<void>;
   /** Breaks all connections and rejects new ones until `restore`. */
@@ -55,7 +55,7 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
         other.destroy();
       });
     }
-    // The data listeners started the flow. Pause it again for connections that open during the silence.
+    // The 'data' listeners make the sockets flow. During a silence, pause the sockets of new connections again.
     if (isSilent) for (const socket of [client, upstream]) socket.pause();
   });
   server.listen(0, '127.0.0.1');
@@ -97,7 +97,7 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
   };
 }
 
-/** The PostgreSQL of the tests listens on a Unix socket. */
+/** Returns the address of PostgreSQL. The PostgreSQL of the tests listens on a Unix socket. */
 function addressOf(databaseUrl: string) {
   const { host, port } = new pg.Client({ connectionString: databaseUrl });
   return host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };

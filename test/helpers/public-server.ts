@@ -3,8 +3,8 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 import { startServer, type TestServer, type TestServerOptions } from './server.ts';
 
 /**
- * Starts a server whose BASE_URL is its real address, which OAuth clients require. It is the address of a relay in front
- * of the server, which is known before the server starts.
+ * Starts a server whose BASE_URL is the address that clients connect to, as OAuth clients require. This is the address
+ * of a relay in front of the server, because the server's own address is not known before its start.
  */
 export async function startPublicServer({ environment, ...options }: TestServerOptions = {}): Promise<TestServer> {
   const relay = await startRelay();

@@ -6,9 +6,9 @@ import type { TestServer } from './server.ts';
 /** A TCP connection to a server, for requests that HTTP clients cannot send. */
 export interface RawConnection {
   socket: Socket;
-  /** Sends text and resolves when the kernel has taken it. */
+  /** Sends text. Resolves when the text is passed to the operating system. */
   send(text: string): Promise<void>;
-  /** Resolves with all received text when the server has closed the connection. */
+  /** Resolves with all received text when the server closes the connection. */
   closed: Promise<string>;
 }
 
@@ -31,7 +31,7 @@ export async function openConnection({ baseUrl }: Pick<TestServer, 'baseUrl'>): 
   };
 }
 
-/** Sends text on a new connection and reads until the server closes it. */
+/** Sends text on a new connection. Returns the response after the server has closed the connection. */
 export async function exchangeRaw(server: Pick<TestServer, 'baseUrl'>, text: string): Promise<RawAnswer> {
   const connection = await openConnection(server);
   await connection.send(text);

@@ -8,13 +8,13 @@ export interface RawRequestOptions {
   token?: string | undefined;
   headers?: Record<string, string | string[]>;
   body?: string | Uint8Array | undefined;
-  /** Sends the body in chunks, without a Content-Length. */
+  /** Whether the body is sent in chunks, without a Content-Length. */
   isChunked?: boolean;
-  /** Runs after the headers and before the body. */
+  /** Runs after the headers are sent and before the body is sent. */
   beforeBody?: () => Promise<void>;
 }
 
-/** Sends requests that fetch rejects or changes: an unnormalized path, a GET with a body, a repeated header. */
+/** Sends a request that fetch rejects or changes, such as a path with dots, a GET with a body, or a repeated header. */
 export function rawRequest(
   server: Pick<TestServer, 'baseUrl'>,
   method: string,

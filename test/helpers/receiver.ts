@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo, Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A received request. */
 export interface Received {
   path: string;
   headers: Record<string, string>;
@@ -10,26 +9,26 @@ export interface Received {
   receivedAt: number;
 }
 
-/** The response of a receiver: a status or a function. */
+/** The response of a receiver: a status, or a function that responds to each request. */
 export type Behavior = number | ((response: ServerResponse, received: Received, request: IncomingMessage) => void);
 
 export interface Receiver {
-  /** http://127.0.0.1:<port> */
+  /** The URL of the receiver: http://127.0.0.1:<port> */
   url: string;
   received: Received[];
-  /** Changes the response to later requests. */
+  /** Sets the response to all later requests. */
   respondWith(behavior: Behavior): void;
-  /** The maximum number of requests that were open at the same time. */
+  /** Returns the highest number of requests that were open at the same time. */
   maxConcurrent(): number;
-  /** Resolves when `count` requests have arrived in total. */
+  /** Resolves when the receiver has received `count` requests in total. */
   waitForRequests(count: number, timeoutMs?: number): Promise<Received[]>;
   close(): Promise<void>;
 }
 
-/** Never answers. */
+/** A receiver with this behavior never responds. */
 export const hang: Behavior = () => {};
 
-/** Closes the connection without a response. */
+/** A receiver with this behavior closes the connection without a response. */
 export const closeEarly: Behavior = response => {
   response.socket?.destroy();
 };
@@ -40,7 +39,7 @@ export const redirectTo =
     response.writeHead(302, { location }).end();
   };
 
-/** An HTTP server on the loopback that records its requests. */
+/** Starts an HTTP server on 127.0.0.1 that records its requests. */
 export async function startReceiver(behavior: Behavior = 204): Promise<Receiver> {
   let current = behavior;
   let open = 0;
@@ -104,7 +103,7 @@ export async function startReceiver(behavior: Behavior = 204): Promise<Receiver>
   };
 }
 
-/** A receiver that closes at the end of the test. */
+/** Starts a receiver that closes at the end of the test. */
 export async function startReceiverForTest(behavior?: Behavior): Promise<Receiver> {
   const receiver = await startReceiver(behavior);
   onTestFinished(() => receiver.close());

@@ -7,19 +7,19 @@ export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: tests access arbitrary fields of the body.
   body: any;
   text: string;
-  /** The key of an error response. */
+  /** The key of the error in an error response. */
   key: string | undefined;
 }
 
 export interface RequestOptions {
   token?: string | undefined;
   json?: unknown;
-  /** A raw body in place of `json`. */
+  /** A request body that is sent unchanged, in place of `json`. */
   raw?: RequestInit['body'];
   headers?: Record<string, string>;
 }
 
-/** Sends a request over real HTTP: request(server, 'POST /api/v1/ideas', { token, json }). */
+/** Sends an HTTP request over the network: request(server, 'POST /api/v1/ideas', { token, json }). */
 export async function request(
   server: Pick<TestServer, 'baseUrl'>,
   line: string,

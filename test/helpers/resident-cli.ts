@@ -1,5 +1,5 @@
 /**
- * Runs commands of the command line one after the other in one process, because the start of a process takes most of the
+ * Runs commands of the command line one after the other in one process. The start of a process would take most of the
  * time of a short command. Each command has its own settings, parameters and output.
  */
 import { Writable } from 'node:stream';
@@ -7,23 +7,23 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { runProgram } from '../../server/cli/program.ts';
 
-/** A command that runCli sends. */
+/** A command that runCli sends to this process. */
 export interface Command {
   settings: Record<string, string>;
   parameters: string[];
 }
 
-/** The result of a command. `leftOpen` lists resources that would keep a separate process from ending. */
+/** The result of a command. `leftOpen` lists resources that would prevent a separate process from ending. */
 export type Outcome = { exitCode: number; stdout: string; stderr: string } | { leftOpen: string[] };
 
 const main = fileURLToPath(new URL('../../server/cli/main.ts', import.meta.url));
 
-// Node prints warnings to the real standard error, not to the captured one.
+// Prints warnings of Node to the real standard error, because `capture` replaces the standard error of a command.
 process.removeAllListeners('warning');
 process.on('warning', warning => process.stderr.write(`${warning.stack}\n`));
 process.on('message', async (command: Command) => process.send?.(await run(command)));
 process.on('disconnect', () => process.exit());
-/** The number of resources that are open without a command. */
+/** The number of resources that are open while no command runs. */
 const own = process.getActiveResourcesInfo().length;
 
 async function run({ settings, parameters }: Command): Promise<Outcome> {
@@ -39,7 +39,7 @@ async function run({ settings, parameters }: Command): Promise<Outcome> {
   return { exitCode: Number(process.exitCode ?? 0), stdout: stdout(), stderr: stderr() };
 }
 
-/** Replaces a standard stream of the process and returns a function that reads the captured output. */
+/** Replaces a standard stream of the process. Returns a function that reads the captured output. */
 function capture(name: 'stdout' | 'stderr'): () => string {
   const chunks: Buffer[] = [];
   const stream = new Writable({
@@ -52,14 +52,17 @@ function capture(name: 'stdout' | 'stderr'): () => string {
   return () => Buffer.concat(chunks).toString();
 }
 
-/** Waits until all resources such as connections are closed. Returns those that are still open after ten seconds. */
+/**
+ * Waits until all resources, such as connections, are closed. Returns the resources that are still open after ten
+ * seconds.
+ */
 async function untilClosed(): Promise<string[]> {
   const deadline = performance.now() + 10_000;
   for (;;) {
     const open = process.getActiveResourcesInfo();
     if (open.length <= own) return [];
     if (performance.now() > deadline) return open;
-    // This timer does not count as an open resource.
+    // With `ref: false` the timer does not count as an open resource.
     await delay(1, undefined, { ref: false });
   }
 }

@@ -3,16 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const memory = '/dev/shm';
-/** An upper limit for the clusters of a run. Containers often have a smaller /dev/shm. */
+/**
+ * The free memory that the PostgreSQL directories of a test run need at most. Containers often have a smaller /dev/shm.
+ */
 const enoughBytes = 2 * 2 ** 30;
 
 /**
- * A new directory for a temporary PostgreSQL. It is in memory if there is enough, because a database has a thousand files
- * and a slow disk takes longer to create them than a test takes to run.
+ * Creates a directory for a temporary PostgreSQL. The directory is in memory if enough memory is free. A new database
+ * has a thousand files, and a slow disk needs longer to create them than a test needs to run.
  */
 export async function makeScratchDirectory(): Promise<string> {
   const directory = await mkdtemp(join((await isRoomy(memory)) ? memory : tmpdir(), 'idea-board-test-'));
-  // If the tests run as root, PostgreSQL runs as another user, who needs access to the directory.
+  // If the tests run as root, PostgreSQL runs as another system user, who needs access to the directory.
   await chmod(directory, 0o755);
   return directory;
 }

@@ -5,15 +5,15 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A server or a worker in a separate process, started by its npm script. */
+/** A server or worker in a separate process, which its npm script starts. */
 export interface ServerProcess {
   pid: number;
-  /** http://127.0.0.1:<port>, or empty for a worker. */
+  /** The URL of the server, http://127.0.0.1:<port>, or an empty text for a worker. */
   baseUrl: string;
-  /** The text of standard output and standard error. */
+  /** Returns the text of standard output and standard error. */
   output(): string;
   signal(signal: NodeJS.Signals): void;
-  /** Resolves with the exit status or the signal at the end of the process. */
+  /** Resolves with the exit status or the signal when the process ends. */
   ended: Promise<number | NodeJS.Signals>;
   kill(): Promise<void>;
 }
@@ -26,14 +26,14 @@ const { scripts, config } = JSON.parse(readFileSync(join(root, 'package.json'), 
 
 const started = { start: /listens on (http:\S+),/, worker: /worker runs up to (?:)/ };
 
-/** Starts the process and resolves when it logs that it is ready. */
+/** Starts the process. Resolves when the process logs that it is ready. */
 export async function startProcess(
   script: 'start' | 'worker',
   environment: Record<string, string>,
   nodeOptions: string[] = [],
 ): Promise<ServerProcess> {
   const command = scripts[script] ?? '';
-  // A signal to the shell reaches the server only if `exec` replaces the shell.
+  // npm runs the script in a shell. A signal reaches the server only if `exec` replaces the shell.
   if (!command.includes(' exec node ')) throw new Error(`npm run ${script} does not exec node`);
   const child = spawn('sh', ['-c', command], {
     cwd: root,
@@ -47,7 +47,7 @@ export async function startProcess(
     },
   });
   let output = '';
-  // Waits for "close" rather than "exit", since output may still arrive after the exit.
+  // Waits for "close" and not for "exit", because output may still arrive after "exit".
   const ended = once(child, 'close').then(([status, signal]) => status ?? signal);
   const baseUrl = await new Promise<string>((resolve, reject) => {
     const onData = (data: Buffer) => {

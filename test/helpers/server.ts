@@ -12,37 +12,39 @@ import { watchResponses } from './contract-check.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 
 export interface TestServer extends TestDatabase {
-  /** http://127.0.0.1:<port> */
+  /** The URL of the server: http://127.0.0.1:<port> */
   baseUrl: string;
   config: Config;
-  /** The dependencies of the server, for a worker beside it. */
+  /** The dependencies of the server. A test can start a worker with the same dependencies. */
   dependencies: ServerDependencies;
-  /** All lines of the log. */
+  /** All lines of the server's log. */
   logLines: string[];
-  /** All lines of the audit log. */
+  /** All lines of the server's audit log. */
   auditLines: string[];
-  /** Adds a cleanup function for the close of the server. The last one runs first. */
+  /** Adds a function that runs before the server closes. The function that was added last runs first. */
   beforeClose(cleanUp: () => Promise<unknown>): void;
-  /** Stops the server and drops its database. Fails if a response did not match the contract. */
+  /** Stops the server and drops its database. Fails if a response of the server violated the contract. */
   close(): Promise<void>;
 }
 
 export interface TestServerOptions {
   clock?: Clock;
-  /** Environment variables. The default rate limits are too high to matter. */
+  /** Environment variables of the server. By default the rate limits are so high that no test reaches them. */
   environment?: Record<string, string>;
-  /** Replaces dependencies of the server. */
+  /** Dependencies that replace the defaults. */
   dependencies?: Partial<ServerDependencies>;
-  /** An existing database, which the server does not drop. By default the server creates its own. */
+  /**
+   * The database of the server. The server does not drop this database. By default it creates a database and drops it.
+   */
   on?: TestDatabase;
 }
 
-/** The application key of every test. */
+/** The application key (APP_KEY) of every test server. */
 export const testAppKey = Buffer.alloc(32, 7);
 
 const highLimits = { RATE_LIMIT_READ: '1000000', RATE_LIMIT_WRITE: '1000000', RATE_LIMIT_IP: '1000000' };
 
-/** Starts a server on a free port of the loopback. */
+/** Starts a server on a free port of 127.0.0.1. */
 export async function startServer(options: TestServerOptions = {}): Promise<TestServer> {
   const testDatabase = options.on ?? (await createTestDatabase());
   const config = loadConfig({ ...highLimits, ...options.environment });
@@ -59,7 +61,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     appKey: testAppKey,
     audit: buildAuditLog({ destination: { write: line => auditLines.push(line) }, redactor }),
     reporter: silentReporter,
-    // The hashing cost of production would take seconds in each test of signing in.
+    // With the hashing cost of production, each sign-in in a test would take seconds.
     passwords: buildPasswords({ memoryKib: 8, passes: 1 }),
     extensions: [],
     ...options.dependencies,

@@ -1,6 +1,7 @@
 /**
- * Shifts the clock of a process, so that a test need not wait for the end of a minute. The file CLOCK_SHIFT_FILE has the
- * milliseconds and takes effect once it exists. A process imports this module before all others.
+ * Shifts the clock of a process, so that a test need not wait for the end of a minute. The file CLOCK_SHIFT_FILE
+ * contains the shift in milliseconds. The shift takes effect when the file exists. A process imports this module before
+ * all others.
  */
 import { readFileSync } from 'node:fs';
 
@@ -11,7 +12,7 @@ function now(): number {
   try {
     shiftMs ??= Number(readFileSync(process.env.CLOCK_SHIFT_FILE ?? '', 'utf8'));
   } catch {
-    // The file does not exist yet.
+    // The file does not exist yet, so the clock is not shifted.
   }
   return RealDate.now() + (shiftMs ?? 0);
 }

@@ -5,7 +5,7 @@ import { SMTPServer, type SMTPServerAddress, type SMTPServerSession } from 'smtp
 export interface ReceivedMail {
   to: string;
   from: string;
-  /** The unparsed mail, with CRLF. */
+  /** The unparsed text of the mail, with CRLF line ends. */
   raw: string;
   mail: Email;
 }
@@ -13,16 +13,16 @@ export interface ReceivedMail {
 export interface SmtpReceiver {
   url: string;
   received: ReceivedMail[];
-  /** The number of connections so far. */
+  /** The number of connections since the start. */
   connections: number;
-  /** Rejects mail for a recipient with an error code. */
+  /** Rejects mails to the address with an SMTP error code. */
   refuse(address: string, code: number): void;
-  /** Accepts mail for all recipients again. */
+  /** Accepts mails to all addresses again. */
   accept(): void;
   close(): Promise<void>;
 }
 
-/** A mail server on a free port of the loopback that records its mail. */
+/** Starts a mail server on a free port of 127.0.0.1 that records its mails. */
 export async function startSmtpReceiver(): Promise<SmtpReceiver> {
   const refused = new Map<string, number>();
   const server = new SMTPServer({
@@ -51,7 +51,7 @@ export async function startSmtpReceiver(): Promise<SmtpReceiver> {
       });
     },
   });
-  // A client may disconnect at any time.
+  // A client may disconnect at any time, which is not an error of the test.
   server.on('error', () => {});
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.server.address() as AddressInfo;

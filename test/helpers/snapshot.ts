@@ -1,13 +1,13 @@
 import type { TestDatabase } from './database.ts';
 
-/** Rate limit counters change with every request. */
+/** Tables that a snapshot ignores. The rate limits change with each request. */
 const ignoredTables = new Set(['rate_limits', 'schema_migrations']);
 
 const statements = new WeakMap<object, string>();
 
 /**
- * The number of rows and a hash of every table. Two equal snapshots mean that the data did not change between them.
- * Ignores the last use of a token, because the server may store it after the response.
+ * Returns the number of rows and a hash of each table. If two snapshots are equal, the data did not change between
+ * them. The snapshot ignores the last use of a token, because the server may store it after the response.
  */
 export async function snapshot({ sql }: Pick<TestDatabase, 'sql'>): Promise<Record<string, string>> {
   let statement = statements.get(sql);

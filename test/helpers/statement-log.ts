@@ -1,7 +1,7 @@
 import { FailFastClient } from '../../server/database/client.ts';
 
 export interface LoggedStatement {
-  /** The number of the connection, in the order of their first statements. */
+  /** The number of the connection. Connections are numbered in the order of their first statements. */
   connection: number;
   text: string;
 }

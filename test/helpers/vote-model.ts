@@ -1,4 +1,7 @@
-/** A command for the model of votes and merges. The model stores no tallies and no copied votes, but computes them. */
+/**
+ * A command for the model of votes and merges. The model stores only direct votes and merges, and computes all tallies
+ * and carried votes.
+ */
 export type Command =
   | { kind: 'vote'; voter: number; idea: number; value: VoteWord }
   | { kind: 'merge'; idea: number; target: number }
@@ -6,7 +9,7 @@ export type Command =
 
 export type VoteWord = 'up' | 'down' | 'none';
 
-/** The state of an idea as a voter sees it. */
+/** The state of an idea as one voter sees it. */
 export interface IdeaState {
   up_count: number;
   down_count: number;
@@ -22,9 +25,12 @@ export type Outcome =
 export class VoteModel {
   readonly ideas: number;
   readonly voters: number;
-  /** The direct votes on each idea by voter. 'none' is a vote that was withdrawn while other ideas were merged into it. */
+  /**
+   * The direct votes on each idea, by voter. 'none' is a vote that was withdrawn while another idea was merged into
+   * this one.
+   */
   private readonly own: Map<number, VoteWord>[];
-  /** The merges in force, oldest first. */
+  /** The merges that have not been undone, oldest first. */
   private merges: { source: number; target: number }[] = [];
 
   constructor(ideas: number, voters: number) {
@@ -42,7 +48,7 @@ export class VoteModel {
     return copy;
   }
 
-  /** Runs a command and returns its result as seen by the moderator, who is the voter with the given number. */
+  /** Runs a command. Returns the result as the moderator sees it. The moderator is the voter with the given number. */
   run(command: Command, moderator: number): Outcome {
     if (command.kind === 'vote') return this.vote(command.idea, command.voter, command.value);
     if (command.kind === 'merge') return this.merge(command.idea, command.target, moderator);
@@ -75,14 +81,14 @@ export class VoteModel {
     const target = this.mergedInto(idea);
     if (target === null) return { status: 200, idea: this.state(idea, moderator), target: null };
     this.merges = this.merges.filter(({ source }) => source !== idea);
-    // Without merged ideas, a withdrawn vote has no other vote to override.
+    // If no idea is merged into the target, a withdrawn vote has no other vote to override.
     if (this.sourcesOf(target).length === 0) {
       for (const [voter, value] of this.ownOf(target)) if (value === 'none') this.ownOf(target).delete(voter);
     }
     return { status: 200, idea: this.state(idea, moderator), target: this.state(target, moderator) };
   }
 
-  /** A direct vote wins, even if it was withdrawn. Otherwise the first merged idea with a vote of the voter decides. */
+  /** A direct vote wins, even a withdrawn one. Otherwise the first merged idea with a vote of the voter decides. */
   private voteOf(idea: number, voter: number): VoteWord {
     const own = this.ownOf(idea).get(voter);
     if (own !== undefined) return own;

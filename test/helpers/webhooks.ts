@@ -11,7 +11,7 @@ import { testAppKey } from './server.ts';
 
 export const testSecretBox = buildSecretBox(testAppKey);
 
-/** Runs an administrative operation as the operator. */
+/** Runs an administrative operation as the operator of the server. */
 export function administer<T>(
   { database }: Pick<TestDatabase, 'database'>,
   work: (admin: Administration) => Promise<T>,
@@ -24,7 +24,9 @@ export interface TestWebhook {
   secret: string;
 }
 
-/** Creates a webhook endpoint in the account of the world, by default for all boards and event types. */
+/**
+ * Creates a webhook endpoint in the account of the world. By default the endpoint gets all event types of all boards.
+ */
 export async function addWebhook(
   db: Pick<TestDatabase, 'database'>,
   world: Pick<World, 'accountId'>,
@@ -36,13 +38,13 @@ export async function addWebhook(
   return { id: endpoint.id, secret };
 }
 
-/** Verifies the signature of a webhook and returns its body. */
+/** Verifies the signature of a webhook request. Returns the parsed body. */
 // biome-ignore lint/suspicious/noExplicitAny: tests access arbitrary fields of the body.
 export function verify(received: Received, secret: string): any {
   return new Webhook(secret).verify(received.body, received.headers);
 }
 
-/** Makes all waiting deliveries and jobs due now. Skips running jobs, because they would run twice. */
+/** Makes all waiting deliveries and jobs due immediately. Skips jobs that are running, because they would run twice. */
 export async function fastForward({ sql }: Pick<TestDatabase, 'sql'>) {
   await sql(
     `update webhook_deliveries set next_attempt_at = now() where state = 'pending' and next_attempt_at > now()`,
@@ -51,7 +53,7 @@ export async function fastForward({ sql }: Pick<TestDatabase, 'sql'>) {
   await sql(`select pg_notify('jobs:insert', '{"count":100}')`);
 }
 
-/** The deliveries of an endpoint, oldest first. */
+/** Returns the deliveries of an endpoint, oldest first. */
 export function deliveriesOf({ sql }: Pick<TestDatabase, 'sql'>, endpointId: number) {
   return sql<{ id: number; state: string; attempt_count: number; next_attempt_at: string | null; event_id: string }>(
     'select id, state, attempt_count, next_attempt_at, event_id from webhook_deliveries where endpoint_id = $1 order by id',
@@ -59,7 +61,7 @@ export function deliveriesOf({ sql }: Pick<TestDatabase, 'sql'>, endpointId: num
   );
 }
 
-/** Repeats the check until it passes. */
+/** Repeats the check until it passes or the time is over. */
 export async function eventually(check: () => Promise<void> | void, timeoutMs = 30_000) {
   await expect
     .poll(

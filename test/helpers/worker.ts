@@ -18,7 +18,7 @@ export interface TestWorkerOptions extends Partial<Omit<WorkerOptions, 'url' | '
   environment?: Record<string, string>;
 }
 
-/** Settings that let a worker send requests to the loopback. */
+/** Returns settings that allow a worker to send requests to 127.0.0.1. */
 export function workerConfig(environment: Record<string, string> = {}): Config {
   return loadConfig({ WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8', ...environment });
 }
@@ -34,7 +34,7 @@ export async function startWorkerForTest(
   return worker;
 }
 
-/** Starts a worker that the caller stops. */
+/** Starts a worker. The caller must stop it. */
 export async function startTestWorker(
   { url, database }: Pick<TestDatabase, 'url' | 'database'>,
   { environment = {}, ...options }: TestWorkerOptions = {},

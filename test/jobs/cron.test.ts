@@ -45,7 +45,7 @@ const add = (table: (typeof expiringTables)[number], from: number, to: number, e
 const count = async (table: string) => (await db.sql(`select from ${table}`)).length;
 const clear = (stopping = new AbortController().signal) => clearExpired(db.database, stopping);
 
-describe('expired rows', () => {
+describe('the clean-up of expired rows', () => {
   /** Tables whose expired rows are kept, each with the reason. */
   const kept: Record<string, string> = {
     api_tokens: 'an expired token stays in the list, and its votes still count',

@@ -37,7 +37,7 @@ function eventOf(type: EventBody['type'], texts: Texts = {}): EventBody {
 const messageOf = (type: EventBody['type'], texts?: Texts) => describeEvent(eventOf(type, texts), urlOf);
 const textOf = (message: ChatMessage) => message.sentence.map(({ text }) => text).join('');
 
-describe('a message', () => {
+describe('a chat message', () => {
   test.each([
     ['idea.created', 'Ada submitted Dark mode · Web app'],
     ['idea.status_changed', 'Ada moved Dark mode to Planned · Web app'],
@@ -244,7 +244,7 @@ describe('Microsoft Teams', () => {
   });
 });
 
-describe('the longest message', () => {
+describe('the longest chat message', () => {
   const long = (character: string): Texts => ({
     title: character.repeat(200),
     target: character.repeat(200),

@@ -66,7 +66,7 @@ async function stateOf(channelId: number) {
   return row;
 }
 
-describe('a channel', () => {
+describe('a chat channel', () => {
   test('a channel of each chat kind gets the JSON of its kind at its own URL', async () => {
     for (const kind of chatKinds) await insertChannel(kind);
     await setStatus();
@@ -167,7 +167,7 @@ describe('a channel', () => {
   });
 });
 
-describe('a failed post', () => {
+describe('a failed chat post', () => {
   test.each([404, 410])(
     'the response status %i disables the chat channel and removes its waiting posts',
     async status => {

@@ -72,7 +72,7 @@ const unmailed = () =>
     [world.accountId],
   );
 
-describe('a mail', () => {
+describe('a notification mail', () => {
   test('a notification mail has a text and an HTML part, each with the event, the link and the reason for the mail', async () => {
     await createFollower('grace');
     await setStatus();
@@ -173,7 +173,7 @@ describe('a mail', () => {
   });
 });
 
-describe('the text of users in a mail', () => {
+describe('texts of users in a mail', () => {
   test('texts of users cannot add headers, markup or lines to a mail', async () => {
     const hostile = '<img src=x onerror=alert(1)>" onclick="x\u202e &amp; \'y\'';
     await server.sql('update ideas set title = $2 where id = $1', [
@@ -339,7 +339,7 @@ describe('a mail job', () => {
   });
 });
 
-describe('security notices', () => {
+describe('mails about the security of an account', () => {
   test('only the owners get a mail about the planned deletion of an account, and none get it if the deletion is cancelled first', async () => {
     const secondId = await createMember(server, world.accountId, 'owner');
     await createMember(server, world.accountId, 'admin');

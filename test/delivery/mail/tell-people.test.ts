@@ -52,7 +52,7 @@ async function createFollower(id = ideaId, name = 'A follower') {
 const setStatus = (userId: number, status = 'planned') =>
   runAsUser(server, world, userId, op => setIdeaStatus(op, ideaId, status));
 
-describe('followers', () => {
+describe('the notifications of followers', () => {
   test('a follower of an idea gets one notification each for a new status, a comment, a merge and an unmerge', async () => {
     const follower = await createFollower();
     const targetId = await insertIdea(server, world, { title: 'Themes' });
@@ -153,7 +153,7 @@ describe('followers', () => {
   });
 });
 
-describe('a board with pre-moderation', () => {
+describe('notifications on a board with pre-moderation', () => {
   let author: number;
   let moderators: number[];
 
@@ -249,7 +249,7 @@ test('the author of an idea that needs no approval gets no notification of the i
   expect(await tell()).toEqual({});
 });
 
-describe('a fan-out', () => {
+describe('the job that notifies all followers', () => {
   const addFollowers = (count: number, withAddress = false) =>
     server.sql(
       `with person as (

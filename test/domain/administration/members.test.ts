@@ -66,7 +66,7 @@ test('a member cannot be added twice, and a user who is not a member cannot be c
   expect(await roleOf(member.userId)).toBe(undefined);
 });
 
-describe('the rights of a role', () => {
+describe('the right of a role to change members', () => {
   const acting = <T>(userId: number, work: (admin: Administration) => Promise<T>) =>
     db.database.transaction(transaction => work(userIn(transaction, userId)));
   const outcomeOf = (work: Promise<unknown>) =>

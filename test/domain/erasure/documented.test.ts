@@ -38,7 +38,7 @@ const everyTable = `
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p') and n.nspname not in ('pg_catalog', 'information_schema')`;
 
-describe('columns in docs/erasure.md', () => {
+describe('the list of columns in docs/erasure.md', () => {
   test('docs/erasure.md lists every column that refers to a user or an account or may contain free text', async () => {
     const rows = await server.sql<{ name: string }>(`
       select t.name || '.' || a.attname as name
@@ -118,7 +118,7 @@ describe('columns in docs/erasure.md', () => {
   });
 });
 
-describe('tables in docs/erasure.md', () => {
+describe('the list of tables in docs/erasure.md', () => {
   /** Tables of the job queue without data of accounts. */
   const ofQueue = /^graphile_worker\._private_(job_queues|tasks|known_crontabs)$|^graphile_worker\.migrations$/;
 

@@ -37,7 +37,7 @@ const beginErasure = queryOfText<never>('update users set erasure_began_at = now
 const asked = new Date('2026-03-01T12:00:00.000Z');
 const later = (days: number, milliseconds = 0) => new Date(asked.getTime() + days * 86_400_000 + milliseconds);
 
-describe('the grace period', () => {
+describe('the grace period before an erasure', () => {
   test('the grace period of an account ends after 30 days, to the millisecond', async () => {
     const { accountId } = await createWorld(db);
     await administer(db, admin => scheduleAccountDeletion(admin, accountId), asked);
