@@ -12,7 +12,7 @@ const sections: [string, Record<string, EntryDefinition>][] = [
   ['Administration', administrationEntries],
 ];
 
-/** The meanings of fields that several events share. They are listed once. */
+/** The meanings of fields that several events share. The document lists these fields only once. */
 const common = new Map<string, string>();
 const fields = sections.flatMap(([, events]) => Object.values(events).flatMap(({ fields }) => fieldsOf(fields)));
 for (const { name, meaning } of fields) {

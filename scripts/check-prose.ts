@@ -9,10 +9,10 @@ import { readFileSync } from 'node:fs';
 
 const limit = 10;
 
-/** Clauses in the place of a noun, inversions and unusual words. Each has a plainer form. */
+/** Clauses that replace a noun, inversions and unusual words. Each of them has a plainer form. */
 const constructions = new RegExp(
   [
-    // Plain after a verb of saying or knowing.
+    // The word "what" is plain after a verb of saying or knowing.
     '(?<!(?:says?|said|knows?|sees?|shows?|explains?|decides?) )what (?!to |kind |happen)[a-z]+',
     'wh(?:oever|omever|atever|ichever|om)',
     '(?:of|to|for|by|from|on|with|under|after|before|about|at|in|against) (?:which|whose|what|who)',
@@ -34,7 +34,9 @@ const constructions = new RegExp(
 const fragments =
   /^(?:is|are|was|were|of|by|that|which|what|with|in|has|have|can|may|does|do|gets?|answers?|says?|keeps?|refuses?|finds?|leaves?|sends?|shows?|takes?|makes?|needs?|goes|stays?|ends?|starts?)\b/i;
 
-/** The text before a test's function: after `test(`, or after the table of its cases. */
+/**
+ * Matches a test name before the test's function. The name comes after `test(`, or after the table of the test's cases.
+ */
 const testNames = /(?:\b(?:test|it)(?:\.\w+)?|\))\(\s*(['"`])(.+?)\1,\s*(?:async )?(?:\(|\w+ =>)/g;
 
 const folders = ['server', 'contract', 'client', 'test', 'scripts', 'docs', 'README.md', 'CONTRIBUTING.md'];
@@ -69,7 +71,9 @@ for (const [folder, { lines, found }] of counts) {
 for (const problem of problems) console.error(problem);
 if (problems.length > 0) process.exitCode = 1;
 
-/** Yields the prose of a file: a document without its code, or the comments and longer texts of code. */
+/**
+ * Yields the prose of a file: the text of a document without its code, or the comments and longer strings of a program.
+ */
 function* proseOf(file: string, content: string) {
   let isComment = false;
   let isCode = false;

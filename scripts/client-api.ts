@@ -1,4 +1,4 @@
-/** Writes client/api.md, the public surface of the SDK. */
+/** Writes client/api.md, which lists the public API of the SDK. */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,14 +30,14 @@ an addition requires a minor version. Written by \`npm run client:api\`.
 ${sections.join('\n')}`;
 }
 
-/** A file of declarations: its own declarations, and the imported names with their files. */
+/** One file of type declarations: its own declarations, and the files of the names that it imports. */
 interface Module {
   declarations: Map<string, string>;
   names: Map<string, { file: string; name: string }>;
   exported: Set<string>;
 }
 
-/** Returns the exported declarations of an entry, and those that they reference, by name. */
+/** Returns the exported declarations of an entry file by name, with all declarations that they refer to. */
 function surfaceOf(entry: string): string[] {
   const surface = new Map<string, string>();
   for (const name of readModule(entry).exported) add(entry, name);
@@ -54,7 +54,7 @@ function surfaceOf(entry: string): string[] {
     } else if (elsewhere?.file.startsWith(join(dist, 'client'))) {
       add(elsewhere.file, elsewhere.name);
     } else if (elsewhere && readModule(from).exported.has(name)) {
-      // openapi.json describes the contract.
+      // Refers to the file instead of listing its declarations, because openapi.json describes the contract.
       surface.set(name, `export { ${name} } from '${relative(dist, elsewhere.file)}';`);
     }
   }
@@ -63,7 +63,7 @@ function surfaceOf(entry: string): string[] {
 function readModule(path: string): Module {
   const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
   const module: Module = { declarations: new Map(), names: new Map(), exported: new Set() };
-  // A statement starts at the beginning of a line. Its other lines are indented, except the closing brace.
+  // Only the first line and the closing brace of a statement are not indented.
   for (const statement of text.split(/\n(?=[a-z])/)) {
     const [, keyword, list, source] = /^(import|export) (?:type )?\{([^}]*)\}(?: from '(.*)')?;/.exec(statement) ?? [];
     if (list === undefined) addDeclaration(module, statement);

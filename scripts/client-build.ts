@@ -1,4 +1,4 @@
-/** Builds the package of client/ into its dist, or into the given directory. */
+/** Builds the SDK in client/ into client/dist, or into the directory that is given as an argument. */
 import { execFileSync } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -8,7 +8,7 @@ const client = resolve(import.meta.dirname, '../client');
 const outDir = resolve(process.argv[2] ?? join(client, 'dist'));
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
-// Files of an earlier build would be published, too.
+// Files from an earlier build would otherwise be published, too.
 rmSync(outDir, { recursive: true, force: true });
-// With several threads, each would check the common imports of the few files, which takes longer than one thread.
+// A single thread is faster here. With several threads, each thread would check the common imports of the few files.
 execFileSync(process.execPath, [compiler, '-p', client, '--outDir', outDir, '--singleThreaded'], { stdio: 'inherit' });

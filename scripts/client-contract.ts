@@ -1,4 +1,4 @@
-/** Writes client/contract.ts, the part of the contract that the SDK needs, from the contract. */
+/** Generates client/contract.ts, the part of the contract that the SDK needs, from contract/. */
 import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { z } from 'zod';
@@ -31,7 +31,7 @@ const types = buildTypes(document.components.schemas);
 writeGenerated('client/contract.ts', format(write()), 'client:contract');
 
 function write(): string {
-  // The SDK omits the probes, which are for load balancers, and the tools, which have their own protocol.
+  // The SDK omits the health probes, which are for load balancers, and the MCP tools, which have their own protocol.
   const routes = Object.entries(contract as Record<string, Route>).filter(
     ([, route]) => !['none', 'tools'].includes(authOf(route)),
   );
@@ -99,7 +99,7 @@ function routeRow(route: Route): string {
   return `{ method: '${route.method}', path: '${route.path}', isOnBoard: ${authOf(route) === 'board'}, takesKey: ${takesKey} }`;
 }
 
-/** Omits the board, which is an option of every call and of the client. */
+/** Lists the query fields of an operation without `board`, which is an option of every call and of the client. */
 function queryFields({ parameters = [] }: DocumentedOperation): string[] {
   return parameters
     .filter(parameter => parameter.in === 'query' && parameter.name !== 'board')
@@ -139,7 +139,7 @@ function titleOf(schema: z.ZodType): string {
   return z.globalRegistry.get(schema)?.title ?? '';
 }
 
-/** Formats the file like all other files. */
+/** Formats the generated file with Biome, like all other files. */
 function format(source: string): string {
   const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
   return execFileSync(process.execPath, [biome, 'format', '--stdin-file-path=client/contract.ts'], {

@@ -1,4 +1,4 @@
-/** A JSON Schema in the OpenAPI document, with the keywords that the contract uses. */
+/** A JSON Schema from the OpenAPI document, with the keywords that the contract uses. */
 export interface JsonSchema {
   $ref?: string;
   type?: string | string[];
@@ -11,7 +11,7 @@ export interface JsonSchema {
   description?: string;
 }
 
-/** Writes schemas as plain TypeScript types, and their components as declarations. */
+/** Converts schemas to plain TypeScript types, and their components to type declarations. */
 export function buildTypes(components: Record<string, JsonSchema>) {
   const referred = new Set<string>();
 
@@ -43,7 +43,7 @@ export function buildTypes(components: Record<string, JsonSchema>) {
     return name;
   }
 
-  /** Returns the declarations of all referenced components, by name. */
+  /** Returns the declarations of all components that were referred to, by name. */
   function declarations(): string {
     const written = new Map<string, string>();
     for (let missing = [...referred]; missing.length > 0; missing = [...referred].filter(name => !written.has(name))) {
@@ -64,7 +64,7 @@ export function buildTypes(components: Record<string, JsonSchema>) {
   return { typeOf, refer, declarations };
 }
 
-/** Writes a field of an object type. An optional field may be undefined, because JSON omits it then. */
+/** Writes a field of an object type. An optional field may also be undefined, because JSON then omits the field. */
 export function field(name: string, type: string, isRequired: boolean, description?: string): string {
   const key = /^\w+$/.test(name) ? name : literal(name);
   return docComment(description) + (isRequired ? `${key}: ${type};` : `${key}?: ${type} | undefined;`);
@@ -72,7 +72,7 @@ export function field(name: string, type: string, isRequired: boolean, descripti
 
 const docWidth = 110;
 
-/** Writes a comment before a declaration. Returns an empty text for an empty comment. */
+/** Writes a doc comment before a declaration. Returns an empty text if the comment is empty. */
 export function docComment(text: string | undefined): string {
   if (!text) return '';
   const lines = [''];

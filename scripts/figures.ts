@@ -1,4 +1,4 @@
-/** Returns a percentile: 0.99 gives the 99th. */
+/** Returns a percentile of the values. A share of 0.99 gives the 99th percentile. */
 export function quantile(values: readonly number[], share: number): number {
   return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] ?? Number.NaN;
 }
@@ -9,7 +9,10 @@ export function median(values: readonly number[]): number {
   return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle) - 1] ?? 0)) / 2;
 }
 
-/** Aligns the first column to the left and the others to the right. The first row must have all columns. */
+/**
+ * Formats rows as a table. The first column is aligned to the left and the others to the right. The first row must have
+ * all columns.
+ */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map(row => row[column]?.length ?? 0)));
   const pad = (cell: string, column: number) =>

@@ -1,6 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Writes a generated file. With `--check`, fails instead if the file differs, and names the command. */
+/**
+ * Writes a generated file. With `--check`, it fails instead if the stored file differs, and prints the command that
+ * updates the file.
+ */
 export function writeGenerated(path: string, text: string, command: string) {
   const file = new URL(`../${path}`, import.meta.url);
   if (!process.argv.includes('--check')) {
@@ -13,7 +16,10 @@ export function writeGenerated(path: string, text: string, command: string) {
 
 const marks = /(<!-- Written by [^>]* -->\n)[\s\S]*(<!-- End of the generated part -->\n)/;
 
-/** Does the same for the part of a file between its two marks. */
+/**
+ * Writes the generated part of a file between its two marks. With `--check`, it fails instead if the stored part
+ * differs.
+ */
 export function writeGeneratedPart(path: string, part: string, command: string) {
   const text = readFileSync(new URL(`../${path}`, import.meta.url), 'utf8');
   if (!marks.test(text)) throw new Error(`${path} has no marks around a generated part`);

@@ -1,7 +1,7 @@
 /**
- * Maintains migrations/SHA256SUMS, the checksums of landed migrations. Without arguments it adds the new ones, and with
- * --check it fails if one is missing. Both refuse a changed migration. --directory DIR selects the migrations of an
- * extension.
+ * Maintains migrations/SHA256SUMS, the checksums of landed migrations. Without arguments it adds the checksums of new
+ * migrations. With --check it fails if a checksum is missing. Both fail if a landed migration has changed. --directory
+ * DIR selects the migrations of an extension.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';

@@ -1,4 +1,7 @@
-/** Creates the next migration: npm run migration:new add_a_column. --directory DIR is for an extension. */
+/**
+ * Creates an empty file for the next migration: npm run migration:new add_a_column. --directory DIR selects an
+ * extension's migrations.
+ */
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';
 import { basename, join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -24,7 +27,7 @@ async function makeMigration(): Promise<string> {
   const stream = { name: directory === coreStream.directory ? 'core' : basename(directory), directory };
   await mkdir(directory, { recursive: true });
   return alone(directory, async () => {
-    // This also refuses inconsistent files.
+    // Reading the migrations also fails for inconsistent files.
     const files = await readStreams([stream]);
     const path = join(directory, `${numberAt(files.length + 1)}_${name}.sql`);
     await writeFile(path, header, { flag: 'wx' });
@@ -41,7 +44,7 @@ function readArguments(): { directory: string; name: string } {
   return { directory: values.directory === undefined ? coreStream.directory : resolve(values.directory), name };
 }
 
-/** Excludes other processes, which would take the same number. */
+/** Runs work while no other process creates a migration. Two processes would choose the same number. */
 async function alone<T>(directory: string, work: () => Promise<T>): Promise<T> {
   const claim = join(directory, '.new-migration');
   await mkdir(claim).catch(error => {

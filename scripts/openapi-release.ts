@@ -1,6 +1,6 @@
 /**
- * Makes contract/openapi.json the released document, the base of later comparisons. The version in
- * contract/openapi/info.ts must be raised first. The changes decide which part of it.
+ * Makes contract/openapi.json the released document. Later comparisons start from the released document. First raise
+ * the version in contract/openapi/info.ts. The changes since the last release determine which part to raise.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { compareDocuments, formats, isRaisedBy, parseDocument, requiredBump } from './openapi-diff/main.ts';

@@ -1,4 +1,4 @@
-/** Writes contract/openapi.json from the contract. */
+/** Generates contract/openapi.json from the contract. */
 import { buildOpenApiDocument } from '../contract/openapi.ts';
 import { writeGenerated } from './generated-file.ts';
 

@@ -1,4 +1,4 @@
-/** Writes docs/schema.sql from the migrations. */
+/** Generates docs/schema.sql from the migrations. */
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { describeSchema } from './schema/describe-schema.ts';
 
 const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-schema-'));
 try {
-  // For root, PostgreSQL runs as another user, who must be able to enter.
+  // If this runs as root, PostgreSQL runs as another system user, who must be able to enter the directory.
   await chmod(dataDir, 0o711);
   writeGenerated('docs/schema.sql', await readMigratedSchema(), 'schema');
 } finally {

@@ -1,4 +1,4 @@
-/** Writes docs/settings.md from server/config.ts. */
+/** Generates docs/settings.md from server/config.ts. */
 import { settings } from '../server/config.ts';
 import { writeGenerated } from './generated-file.ts';
 

@@ -1,4 +1,4 @@
-/** Writes the list of tools in docs/mcp.md from the contract. */
+/** Generates the list of tools in docs/mcp.md from the contract. */
 import { operations } from '../contract/index.ts';
 import type { RouteMetadata } from '../contract/routes.ts';
 import { writeGeneratedPart } from './generated-file.ts';

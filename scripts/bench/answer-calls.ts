@@ -1,4 +1,4 @@
-/** The child's side of `Child`. Answers every call and ends with its parent. */
+/** Runs in a child process of the class `Child`. Answers every call of the parent, and exits when the parent exits. */
 export function answerCalls<Message>(answer: (message: Message) => Promise<unknown> | unknown) {
   process.on('message', async (message: Message) => {
     try {

@@ -14,7 +14,7 @@ import { type ScenarioName, scenarios, type Targets } from './scenarios.ts';
 import { seed } from './seed.ts';
 import { type Child, note, type Stage } from './stage.ts';
 
-/** The options of npm start. A larger heap would be faster but take twice the memory. */
+/** The Node options of `npm start`. A larger heap would make the server faster but would double its memory. */
 const { node, compiled } = packageFile.config;
 
 interface RunningServer {
@@ -22,7 +22,7 @@ interface RunningServer {
   baseUrl: string;
 }
 
-/** Compares the server with the floor. Fails if a round has answers other than 2xx. */
+/** Compares the server with the floor, a minimal server. Fails if a round has answers other than 2xx. */
 export async function run(stage: Stage, options: Options): Promise<boolean> {
   const report = await measure(stage, options);
   process.stdout.write(options.json ? `${JSON.stringify(summarize(report), null, 2)}\n` : describe(report));
@@ -64,7 +64,7 @@ async function measure(stage: Stage, options: Options): Promise<Report> {
     const result: ScenarioRounds = { name, server: [], floor: [] };
     await runFloor?.(warmUpSeconds);
     await runRound(server, name, warmUpSeconds);
-    // The rounds alternate, so that other load on the machine affects both equally.
+    // The rounds of both servers alternate, so that other load on the machine affects both equally.
     for (let round = 0; round < options.rounds; round++) {
       if (runFloor) result.floor.push(await runFloor(options.seconds));
       result.server.push(await runRound(server, name, options.seconds));
@@ -76,7 +76,7 @@ async function measure(stage: Stage, options: Options): Promise<Report> {
   return { options, scenarios: results, residentBytes: { server: ofServer, floor: ofFloor } };
 }
 
-/** Collects cursors from pages that are distributed over the older half of the list. */
+/** Collects cursors of pages that are spread over the older half of the list. */
 async function collectDeepCursors(baseUrl: string, { tokens, ideaIds }: Omit<Targets, 'cursors'>): Promise<string[]> {
   const cursors: string[] = [];
   const pages = Math.floor(ideaIds.length / 20);

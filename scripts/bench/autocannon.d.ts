@@ -1,4 +1,4 @@
-/** The part of autocannon 9 that the benchmark uses. The package has no types. */
+/** Types for the part of autocannon 9 that the benchmark uses. The package itself has no types. */
 declare module 'autocannon' {
   import type { EventEmitter } from 'node:events';
 
@@ -14,14 +14,14 @@ declare module 'autocannon' {
   }
 
   interface Result {
-    /** Broken connections and requests that timed out. */
+    /** The number of broken connections and of requests that timed out. */
     errors: number;
   }
 
   interface Options {
     url: string;
     connections: number;
-    /** In seconds. */
+    /** The duration in seconds. */
     duration: number;
     setupClient(client: Client): void;
   }

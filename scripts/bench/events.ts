@@ -25,13 +25,13 @@ interface Measured {
   delaysMs: number[];
 }
 
-/** With eight lanes each, these endpoints can use every job slot of a worker. */
+/** The number of webhook endpoints. With eight lanes each, they can use every job slot of a worker. */
 const endpoints = 4;
 const ideas = 256;
 
 /**
- * Measures the rate and the delay of webhook deliveries, and compares them with two floors: graphile-worker jobs that
- * only send the same HTTP requests.
+ * Measures the rate and the delay of webhook deliveries. Compares them with two floors: workers whose jobs only send
+ * the same HTTP requests.
  */
 export async function run(stage: Stage, options: Options): Promise<boolean> {
   const results = await measure(stage, options);
@@ -63,7 +63,7 @@ async function measure(stage: Stage, options: Options): Promise<Record<Name, Mea
       queueMany: async count => {
         await client.query(recordMany, [seeded.accountId, seeded.firstIdeaId, count / endpoints, seeded.userId, ideas]);
       },
-      // Only one endpoint is enabled, so one event gives one arrival.
+      // Only one endpoint is enabled, so that each event is delivered once.
       queueOne: async index => {
         const { accountId, firstIdeaId, userId } = seeded;
         const { rows } = await client.query(recordOne, [accountId, firstIdeaId + (index % ideas), userId]);
@@ -77,7 +77,7 @@ async function measure(stage: Stage, options: Options): Promise<Record<Name, Mea
   const results = Object.fromEntries(
     names.map(name => [name, { perSecond: [], cpuMicroseconds: [], delaysMs: [] }]),
   ) as unknown as Record<Name, Measured>;
-  // The first round is a warm-up and does not count.
+  // The first round is a warm-up, so its figures are discarded.
   for (let round = 0; round <= options.rounds; round++) {
     for (const name of names) {
       await client.query(`update webhook_endpoints set disabled_at = null, disabled_reason = null`);
@@ -106,7 +106,7 @@ interface Contestant {
   child: Child;
   startMessage: string;
   queueMany(count: number): Promise<void>;
-  /** Returns the webhook-id of the arrival. */
+  /** Queues one event or job. Returns the webhook-id of its delivery. */
   queueOne(index: number): Promise<string>;
 }
 
@@ -125,7 +125,7 @@ function floorOf(child: Child, startMessage: string, client: pg.Client, url: str
   };
 }
 
-/** Queues everything before the worker starts, and measures the time from the first arrival to the last. */
+/** Queues all deliveries before the worker starts. Measures the time from the first arrival to the last. */
 async function measureRate(one: Contestant, receiver: Child, count: number) {
   await one.queueMany(count);
   await receiver.call('take');
@@ -140,7 +140,7 @@ async function measureRate(one: Contestant, receiver: Child, count: number) {
   return { perSecond: count / seconds, cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / count };
 }
 
-/** Measures the time from the commit to the arrival, at a low rate. */
+/** Measures the time from an event's commit to its arrival, at a low rate. */
 async function measureDelay(one: Contestant, receiver: Child, { seconds, perSecond }: Options): Promise<number[]> {
   await one.child.call(one.startMessage);
   await delay(300);

@@ -6,17 +6,17 @@ export interface HostileRequest {
   body?: string;
 }
 
-/** The cheapest request. */
+/** The cheapest request. The others are compared with it. */
 export const plainRequest: HostileRequest = { name: 'plain 404', path: '/x' };
 
-/** Node accepts at most 16 KiB for the request line and the headers. */
+/** The size of a request head near Node's limit. Node accepts at most 16 KiB for the request line and the headers. */
 const headBytes = 15_000;
 const bodyBytes = 16 * 1024;
 
 const json = { 'content-type': 'application/json' };
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** Requests that are expensive for the router, the parsers, the schemas, the protocol or the log. */
+/** Lists requests that are expensive for the router, the parsers, the schemas, the protocol or the log. */
 export function hostileRequests(token: string): HostileRequest[] {
   const bearer = { authorization: `Bearer ${token}` };
   const fields = Array.from({ length: 1_300 }, (_, n) => `"f${n}":[[]]`).join();
@@ -85,7 +85,7 @@ function fill(unit: string, length: number): string {
   return unit.repeat(Math.floor(length / unit.length));
 }
 
-/** Fills a length with different parameters. */
+/** Builds a query of this length from many different parameters. */
 function numbered(length: number): string {
   let text = 'a=1';
   for (let n = 0; text.length < length - 10; n++) text += `&a${n}=1`;

@@ -5,7 +5,7 @@ import { type HostileRequest, hostileRequests, plainRequest } from './hostile-re
 import { seed } from './seed.ts';
 import { type Child, note, type Stage } from './stage.ts';
 
-/** The maximum CPU time of a request, as a multiple of a plain 404. */
+/** The maximum CPU time of a hostile request, as a multiple of the CPU time of a plain 404. */
 const maxRatio = 5;
 
 interface Measured {
@@ -14,7 +14,7 @@ interface Measured {
   cpuMicroseconds: number;
 }
 
-/** Returns the same request for a server that serves it, and for a server whose rate limit it exceeds. */
+/** Returns the same request twice: for a server that serves it, and for a server whose rate limit it exceeds. */
 function readRequests(token: string): [HostileRequest, HostileRequest] {
   const one = { path: '/api/v1/ideas/1', headers: { authorization: `Bearer ${token}` } };
   return [
@@ -24,8 +24,8 @@ function readRequests(token: string): [HostileRequest, HostileRequest] {
 }
 
 /**
- * Sends one hostile request at a time, and compares its CPU time with a plain 404. Also compares a rate-limited request
- * with the same request when it is served.
+ * Sends one hostile request at a time and compares its CPU time with a plain 404. Also compares a rate-limited request
+ * with the same request when the server serves it.
  */
 export async function run(
   stage: Stage,
@@ -44,7 +44,7 @@ export async function run(
     const figures: Measured[] = [];
     for (const one of [plainRequest, ...hostile, served]) figures.push(await measure(server, baseUrl, one, times));
     figures.push(await measure(limited, limitedUrl, refused, times));
-    // The first round warms up.
+    // The first round is a warm-up, so its figures are discarded.
     if (round > 0) measured.push(...figures);
   }
   const plain = medianOf(measured, plainRequest.name);

@@ -5,7 +5,10 @@ import { buildLogger } from '../../server/observability/logger.ts';
 import { openDependencies } from '../../server/open-dependencies.ts';
 import { answerCalls, readUsage } from './answer-calls.ts';
 
-/** Our server and worker as in production. Rate limits are counted but never reached, unless the caller sets one. */
+/**
+ * Runs our server and worker as in production. Rate limits are counted but so high that they are never reached, unless
+ * the caller sets one.
+ */
 const { DATABASE_URL, APP_KEY, WORKER_CONCURRENCY, RATE_LIMIT_READ } = process.env;
 const config = loadConfig({
   DATABASE_URL,

@@ -3,7 +3,10 @@ import { quantile } from '../figures.ts';
 import { answerCalls } from './answer-calls.ts';
 import { connections, makeRequests, type ScenarioName, type Targets } from './scenarios.ts';
 
-/** A faster connection would repeat requests. With 16 connections none is that fast. */
+/**
+ * The number of requests that are prepared for each connection and second. A faster connection would repeat requests,
+ * but with 16 connections none is that fast.
+ */
 const requestsPerConnectionSecond = 500;
 
 export interface LoadOrder {
@@ -18,7 +21,7 @@ export interface LoadResult {
   requests: number;
   p50Ms: number;
   p99Ms: number;
-  /** Counts answers other than 2xx by status, and requests without an answer as 'none'. */
+  /** The number of answers other than 2xx, by status. Requests without an answer count as 'none'. */
   failures: Record<string, number>;
 }
 

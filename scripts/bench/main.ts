@@ -48,7 +48,7 @@ program
 await program.parseAsync();
 
 interface Benchmark<Options> {
-  /** Runs the benchmark and prints its figures. Returns whether they are good. */
+  /** Runs the benchmark and prints its figures. Returns false if the figures are too bad. */
   run(stage: Stage, options: Options): Promise<boolean>;
 }
 

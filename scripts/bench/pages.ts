@@ -3,7 +3,7 @@ import { formatTable, quantile } from '../figures.ts';
 import { seed } from './seed.ts';
 import { note, type Stage } from './stage.ts';
 
-/** The limits for a page. */
+/** The maximum median time of a page and its maximum size. */
 const [maxMedianMs, maxBytes] = [20, 50_000];
 
 interface Measured {
@@ -14,7 +14,7 @@ interface Measured {
   p99Ms: number;
 }
 
-/** Requests one page at a time. Returns whether all of them are fast and small enough. */
+/** Requests one page at a time. Returns whether every page is fast and small enough. */
 export async function run(stage: Stage, { ideas, times }: { ideas: number; times: number }): Promise<boolean> {
   const url = await stage.startDatabase();
   note(`seeding ${ideas} ideas`);
@@ -36,7 +36,7 @@ async function measure(baseUrl: string, headers: Record<string, string>, paths: 
     return { status: response.status, bytes: bytes + assets, durationMs: performance.now() - startedAt };
   };
   const rounds = new Map(paths.map(path => [path, [] as Awaited<ReturnType<typeof ask>>[]]));
-  // The pages take turns, and the first turn warms up.
+  // Each turn requests every page once. The first turn is a warm-up.
   for (let turn = 0; turn <= times; turn++) {
     for (const [path, answers] of rounds) answers.push(await ask(path));
   }
@@ -47,7 +47,7 @@ async function measure(baseUrl: string, headers: Record<string, string>, paths: 
   });
 }
 
-/** Returns the size of the style sheet and the icon, which every page loads. */
+/** Returns the total size of the style sheet and the icon, which every page loads. */
 async function weighAssets(baseUrl: string, headers: Record<string, string>): Promise<number> {
   const html = await (await fetch(`${baseUrl}/admin/sign-in`, { headers })).text();
   const paths = new Set([...html.matchAll(/href="(\/assets\/[^"]+)"/g)].map(([, path]) => path));
@@ -79,7 +79,7 @@ ${formatTable(rows)}
 `;
 }
 
-/** Signs the owner in and adds the other rows of a large account. Returns the session. */
+/** Signs in the owner and adds the other rows of a large account. Returns the session token. */
 async function fillLargeAccount(stage: Stage, url: string): Promise<string> {
   const client = await stage.connect(url);
   const session = randomBytes(32).toString('base64url');

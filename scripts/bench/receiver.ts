@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answerCalls } from './answer-calls.ts';
 
-/** Fractional milliseconds since 1970. All processes of a machine share this clock. */
+/** Returns the time in fractional milliseconds since 1970. All processes of a machine share this clock. */
 const now = () => performance.timeOrigin + performance.now();
 
 let arrivals: [id: string, at: number][] = [];

@@ -5,24 +5,27 @@ import { connections, type ScenarioName, scenarios } from './scenarios.ts';
 export interface Options {
   ideas: number;
   votes: number;
-  /** The length of a round. */
+  /** The length of a round in seconds. */
   seconds: number;
   rounds: number;
-  /** The scenarios to run. Empty: all. */
+  /** The scenarios to run. If the list is empty, all scenarios run. */
   only: string[];
   quick?: true;
   json?: true;
 }
 
 export interface Round extends LoadResult {
-  /** The CPU time of the server process per request. */
+  /** The CPU time of the server process for each request. */
   cpuMicroseconds: number;
 }
 
 export interface ScenarioRounds {
   name: ScenarioName;
   server: Round[];
-  /** The rounds of the floor, or of the REST scenario if the scenario is a tool. Empty without a counterpart. */
+  /**
+   * The rounds of the floor. If the scenario is an MCP tool, the rounds of the same REST scenario. Empty if there is
+   * nothing to compare with.
+   */
   floor: Round[];
 }
 
@@ -37,14 +40,14 @@ const figureNames = ['requestsPerSecond', 'p50Ms', 'p99Ms', 'cpuMicroseconds'] a
 /** The medians of one server's rounds in one scenario. */
 type Figures = Record<(typeof figureNames)[number], number>;
 
-/** Counts the rounds with answers other than 2xx, which are invalid. */
+/** Counts the rounds with answers other than 2xx. Such rounds are invalid. */
 export function countFailedRounds(report: Report): number {
   return report.scenarios
     .flatMap(({ server, floor }) => [...server, ...floor])
     .filter(({ failures }) => Object.keys(failures).length > 0).length;
 }
 
-/** Returns the figures for programs. */
+/** Returns the figures in a form for programs. */
 export function summarize(report: Report) {
   return {
     ...report,
@@ -53,7 +56,7 @@ export function summarize(report: Report) {
   };
 }
 
-/** Returns the figures for people. */
+/** Returns the figures as text for people. */
 export function describe(report: Report): string {
   const { ideas, votes, rounds, seconds } = report.options;
   const { server, floor } = report.residentBytes;

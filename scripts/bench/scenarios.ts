@@ -3,14 +3,14 @@ import type { Request } from 'autocannon';
 /** The number of concurrent requests. */
 export const connections = 16;
 
-/** The requests of a run use these values at random. */
+/** The values that the requests of a run choose from at random. */
 export interface Targets {
   tokens: string[];
-  /** Published ideas. */
+  /** The ids of published ideas. */
   ideaIds: number[];
-  /** The words of the titles, most common first. */
+  /** The words in the titles of ideas, the most common first. */
   words: string[];
-  /** Places deep in the list, for the scenario `cursor`. */
+  /** Cursors of pages deep in the list, for the scenario `cursor`. */
   cursors: string[];
 }
 
@@ -18,7 +18,7 @@ type Draft = Omit<Request, 'headers'> & { headers?: Record<string, string> };
 
 interface Scenario {
   title: string;
-  /** The base of the ratio: the same requests at the floor, or another scenario at the same server. */
+  /** The other side of the ratio: the same requests to the floor, or another scenario on the same server. */
   comparedWith?: 'floor' | 'list' | 'one' | 'vote';
   draft(targets: Targets): Draft;
 }
@@ -71,7 +71,7 @@ const scenariosByName = {
     comparedWith: 'vote',
     draft: ({ ideaIds }) => call('vote_idea', { id: anyOf(ideaIds), value: anyOf(['up', 'up', 'up', 'down', 'none']) }),
   },
-  // This is the last one, because it enlarges the board.
+  // This scenario is the last one, because it adds ideas to the board.
   create: {
     title: 'create an idea',
     draft: ({ words }) => {
@@ -102,7 +102,7 @@ function post(path: string, json: unknown): Draft {
   return { method: 'POST', path, body: JSON.stringify(json) };
 }
 
-/** Builds a tool call in the newest, stateless revision of the protocol. */
+/** Builds a tool call in the newest MCP protocol version, which is stateless. */
 function call(name: string, given: Record<string, unknown>): Draft {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -123,7 +123,7 @@ function anyOf<T>(choices: readonly T[]): T {
   return choices[Math.floor(Math.random() * choices.length)] as T;
 }
 
-/** Draws words with the frequencies of the seed: the n-th most common word has a share of 1/n (Zipf). */
+/** Picks a random word with the frequencies of the seed: the n-th most common word has a share of 1/n (Zipf). */
 function byFrequency(words: readonly string[]): string {
   return words[Math.floor(words.length ** Math.random()) - 1] as string;
 }

@@ -15,7 +15,9 @@ export interface Seed {
 
 const tokenCount = 64;
 
-/** Fills a migrated, empty database with one account and one board. Equal sizes give equal data, except the tokens. */
+/**
+ * Fills a migrated, empty database with one account and one board. Equal sizes give equal data, except for the tokens.
+ */
 export async function seed(url: string, size: SeedSize): Promise<Seed> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -23,7 +25,8 @@ export async function seed(url: string, size: SeedSize): Promise<Seed> {
     const words = makeWords();
     const secrets = Array.from({ length: tokenCount }, () => randomBytes(32).toString('base64url'));
     const hashes = secrets.map(secret => createHash('sha256').update(secret).digest());
-    // The rows are consistent by construction. Checking a million foreign keys would take most of the time.
+    // Switches off the checks of foreign keys. The rows are consistent, and checking a million of them would take most
+    // of the time.
     await client.query(`set session_replication_role = replica; select setseed(0.5)`);
     await client.query(people);
     await client.query(insertTokens, [hashes]);
@@ -33,7 +36,7 @@ export async function seed(url: string, size: SeedSize): Promise<Seed> {
     await client.query(makeVotes, [size.ideas, size.votes]);
     await client.query(insertIdeas, [size.ideas]);
     await client.query(rest);
-    // These cannot run in a transaction, which several statements in one text would be.
+    // These statements need their own queries. Several statements in one query run as a transaction, and these cannot.
     await client.query('vacuum analyze');
     await client.query('checkpoint');
     const published = await client.query<{ ids: number[] }>(

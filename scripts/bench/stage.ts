@@ -10,7 +10,7 @@ import { locatePostgresBinaries } from '../../server/database/embedded/postgres-
 import { findCluster } from '../../server/database/embedded/postgres-cluster.ts';
 import { migrate } from '../../server/database/migrator.ts';
 
-/** Starts the processes of a benchmark. At the end it removes all processes and files, also after a failure. */
+/** Starts the processes of a benchmark. At the end it removes all processes and files, even after a failure. */
 export class Stage {
   readonly #stops: (() => Promise<unknown>)[] = [];
 
@@ -24,7 +24,7 @@ export class Stage {
       return await Promise.race([working, aborted]);
     } finally {
       await stage.#stop();
-      // Stopped work fails at its next step, because its processes and connections have ended.
+      // The benchmark's work fails at its next step, because its processes and connections have ended.
       await working.catch(() => {});
       await stage.#stop();
     }
@@ -34,14 +34,14 @@ export class Stage {
     for (const stop of this.#stops.splice(0).reverse()) await stop();
   }
 
-  /** Starts a migrated PostgreSQL with production settings, which write every commit to the disk. */
+  /** Starts a migrated PostgreSQL with production settings. PostgreSQL then writes every commit to the disk. */
   async startDatabase(): Promise<string> {
     const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-bench-'));
-    // For root, PostgreSQL runs as another user, who must be able to enter.
+    // If this runs as root, PostgreSQL runs as another system user, who must be able to enter the directory.
     await chmod(dataDir, 0o711);
     const starting = startForSeeding(dataDir);
     this.#stops.push(async () => {
-      // A PostgreSQL that is still starting would continue in a removed directory.
+      // Waits for a PostgreSQL that is still starting. Otherwise it would run on in a removed directory.
       await starting.then(
         postgres => postgres.stop(),
         () => {},
@@ -67,7 +67,7 @@ export class Stage {
   }
 }
 
-/** Lets the application role skip the checks of foreign keys and make checkpoints, which the seed does. */
+/** Allows the application role to skip the checks of foreign keys and to make checkpoints. The seed does both. */
 async function startForSeeding(dataDir: string) {
   await (await startEmbeddedPostgres({ dataDir })).stop();
   const cluster = await findCluster(dataDir);
@@ -80,7 +80,10 @@ end $$;\n\n`;
   return startEmbeddedPostgres({ dataDir });
 }
 
-/** A child process that answers one call at a time. Servers and load generator have their own event loops. */
+/**
+ * A child process that answers one call at a time. The server and the load generator are separate processes, so that
+ * they do not share an event loop.
+ */
 export class Child {
   readonly #process: ChildProcess;
   readonly #name: string;
@@ -92,7 +95,7 @@ export class Child {
       execArgv: nodeOptions,
       // Ctrl-C must not reach the child, because the parent stops everything in order.
       detached: true,
-      // The log is written but discarded.
+      // The child writes its log as in production, but the log is discarded.
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
   }
@@ -122,7 +125,7 @@ export class Child {
   }
 }
 
-/** Prints progress on standard error, apart from the figures. */
+/** Prints progress on standard error. The figures go to standard output. */
 export function note(text: string) {
   process.stderr.write(`${text}\n`);
 }

@@ -1,27 +1,33 @@
 import { type Level, levels } from './rules/rule.ts';
 import { type RuleId, rules } from './rules/rules.ts';
 
-/** One difference, with all its places. */
+/** One difference between the documents, with all places that it affects. */
 export interface Change {
   level: Level;
   rule: RuleId;
-  /** The difference, as a sentence. */
+  /** A sentence that describes the difference. */
   message: string;
-  /** The required action of a client, as a sentence. */
+  /** A sentence that tells clients how to react. */
   action: string;
-  /** The places in a stable order. Empty if no operation is affected. */
+  /** The affected places in a stable order. Empty if the change affects no operation. */
   places: Place[];
-  /** JSON pointers into both documents. If one lacks the part, its pointer leads to the nearest parent. */
+  /**
+   * The JSON pointers into the base document and the head document. If a document lacks the changed part, its pointer
+   * leads to the nearest parent.
+   */
   base: string;
   head: string;
 }
 
 export interface Place {
-  /** `GET /api/v1/ideas` or `webhook idea.created`. Empty for the whole document. */
+  /** The operation, such as `GET /api/v1/ideas` or `webhook idea.created`. Empty if the whole document is affected. */
   operation: string;
-  /** `request body`, `response 200` or `query parameter sort`. Empty for the operation itself. */
+  /**
+   * The part of the operation, such as `request body`, `response 200` or `query parameter sort`. Empty if the whole
+   * operation is affected.
+   */
   where: string;
-  /** The field, such as `data[].title`. Empty for the whole value. */
+  /** The field, such as `data[].title`. Empty if the whole value is affected. */
   field: string;
   base: string;
   head: string;
@@ -34,14 +40,14 @@ export interface Finding extends Place {
 
 export type Report = (finding: Finding) => void;
 
-/** Whether a client may have to act. */
+/** Whether the finding is breaking or risky, so that a client may have to act. */
 export function isSerious(finding: Finding): boolean {
   return rules[finding.rule].level !== 'additive';
 }
 
 /**
- * Groups findings into changes, most severe first. A finding in one component with many operations is one change, like
- * equal findings in several places without a common component.
+ * Groups findings into changes, the most severe first. A finding in a component that many operations use is one change.
+ * Equal findings in several places without a common component are also one change.
  */
 export function foldFindings(findings: readonly Finding[]): Change[] {
   const groups = new Map<string, Finding[]>();
@@ -67,7 +73,7 @@ function changeOf(findings: Finding[]): Change {
       }),
   );
   const { level, action } = rules[rule];
-  // Names may contain line breaks, and a message is one line.
+  // Names from a document may contain line breaks. A message has one line.
   return { level, rule, message: message.replace(/\s+/g, ' '), action, places: [...places.values()], base, head };
 }
 
@@ -80,7 +86,7 @@ function byGravity(a: Change, b: Change): number {
   return levels.indexOf(a.level) - levels.indexOf(b.level) || compareTexts(texts(a), texts(b));
 }
 
-/** Compares by code unit, which does not depend on the machine's language. */
+/** Compares texts by code unit, so that the order does not depend on the machine's language. */
 function compareTexts(a: readonly string[], b: readonly string[]): number {
   for (const [n, one] of a.entries()) {
     const other = b[n] ?? '';

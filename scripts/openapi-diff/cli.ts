@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Compares two OpenAPI 3.1 documents from the side of a client. Ends with status 1 on a breaking change, and with
- * status 2 when the comparison fails. docs/openapi-diff.md lists the rules.
+ * Compares two OpenAPI 3.1 documents from a client's point of view. Exits with 1 on a breaking change, and with 2 if
+ * the comparison fails. docs/openapi-diff.md lists the rules.
  */
 import { Command, CommanderError, Option } from 'commander';
 import { compareDocuments, DocumentError, formats, levels, parseDocument, readSource, renderRules } from './main.ts';
@@ -35,7 +35,7 @@ const program = new Command('openapi-diff')
 try {
   await program.action(compare).parseAsync();
 } catch (error) {
-  // Status 1 means that changes were found, so an error must have another one.
+  // Exit status 1 means breaking changes, so an error needs another status.
   process.exitCode = error instanceof CommanderError && error.exitCode === 0 ? 0 : 2;
   if (error instanceof DocumentError) console.error(`error: ${error.message}`);
   else if (!(error instanceof CommanderError)) console.error('error: the comparison failed:', error);

@@ -4,7 +4,7 @@ import { childOf, childrenOf, type Located } from './document.ts';
 import { isSame } from './json.ts';
 import { quote, sentence } from './sentence.ts';
 
-/** Compares grants and rate limits. */
+/** Compares the required grants and the rate limits of an operation. */
 export function compareAuthorization(place: Place, pair: Pair): void {
   compareSecurity(place, pair);
   compareGrants(place, 'The operation', pair, 'x-grant');
@@ -12,7 +12,10 @@ export function compareAuthorization(place: Place, pair: Pair): void {
   compareBuckets(place, pair);
 }
 
-/** Compares the authentication of a webhook. The document's security requirement concerns only requests. */
+/**
+ * Compares the authentication of a webhook. The document's security requirement concerns only requests, so it does not
+ * apply here.
+ */
 export function compareWebhookSecurity(place: Place, pair: Pair): void {
   const [base, head] = [childOf(pair.base, 'security'), childOf(pair.head, 'security')];
   const isSent = (security: Located | undefined) => security !== undefined && !isSame(security.value, []);
@@ -22,10 +25,10 @@ export function compareWebhookSecurity(place: Place, pair: Pair): void {
   }
 }
 
-/** The grants of `x-grant`, lowest first. */
+/** The grants in `x-grant`, the lowest first. */
 const grants = ['read', 'write', 'moderate'];
 
-/** An unknown grant is above all others, because no token has it. */
+/** Returns the rank of a grant. An unknown grant ranks above all others, because no token has it. */
 function levelOf(grant: string | undefined): number {
   if (grant === undefined) return -1;
   const level = grants.indexOf(grant);
@@ -65,7 +68,7 @@ function compareBuckets(place: Place, pair: Pair): void {
   if (isSame(rate?.value, newRate?.value)) return;
   const message = `${sentence(textOfRate(newRate))} are allowed instead of ${textOfRate(rate)}.`;
   const isLower = (newRate?.perSecond ?? Infinity) < (rate?.perSecond ?? Infinity);
-  // The same rate in a longer window allows a larger burst, but then a longer pause.
+  // If the rate is the same but the window is longer, clients may send a larger burst, but must then pause for longer.
   const isSameRate = newRate?.perSecond === rate?.perSecond;
   tell(place, isLower || isSameRate ? 'rate-limit-lowered' : 'rate-limit-raised', message, pair);
 }

@@ -4,7 +4,7 @@ import { isSame } from './json.ts';
 import type { RuleId } from './rules/rules.ts';
 import { quote } from './sentence.ts';
 
-/** Compares the body of a request or of a webhook. */
+/** Compares the request body of an operation or a webhook. */
 export function compareRequestBodies(place: Place, operations: Pair): void {
   const { comparison, isReceived } = place;
   const there = { ...place, where: isReceived ? 'body' : 'request body' };
@@ -38,7 +38,7 @@ const rulesOfBody = {
   received: { removed: 'webhook-media-type-changed', added: 'webhook-media-type-changed' },
 } as const;
 
-/** Compares the media types of a body and their schemas. */
+/** Compares the media types of a body and the schema of each media type. */
 export function compareContents(
   place: Place,
   pair: Pair,
@@ -68,7 +68,7 @@ export function compareContents(
   }
 }
 
-/** Normalizes media types: JSON has one charset, and texts have a default one. */
+/** Returns the contents of a body by normalized media type: in lower case, without spaces and without charset=utf-8. */
 function contentsOf(body: Located): Map<string, Located> {
   const nameOf = (type: string) =>
     type
@@ -78,7 +78,10 @@ function contentsOf(body: Located): Map<string, Located> {
   return new Map(childrenOf(childOf(body, 'content')).map(([type, media]) => [nameOf(type), media]));
 }
 
-/** Whether a media type is still accepted, also by a range such as `image/*`. */
+/**
+ * Whether the head still accepts a request's media type, or the base already expects a response's media type. A range
+ * such as `image/*` includes many types.
+ */
 function isWithin(direction: 'request' | 'response', base: string, head: string): boolean {
   return direction === 'request' ? isNamedBy(base, head) : isNamedBy(head, base);
 }

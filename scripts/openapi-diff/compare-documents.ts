@@ -7,12 +7,12 @@ import type { OpenApiDocument } from './document.ts';
 import type { Level } from './rules/rule.ts';
 import { beginComparison } from './schema/compare-schemas.ts';
 
-/** The differences of two documents from the side of a client. */
+/** The differences between two documents from a client's point of view. */
 export interface Difference {
   base: string;
   head: string;
   counts: Record<Level, number>;
-  /** The number of different descriptions, summaries, titles, examples and tags. Clients do not depend on them. */
+  /** The number of changed descriptions, summaries, titles, examples and tags. Clients do not depend on them. */
   descriptions: number;
   changes: Change[];
 }

@@ -29,12 +29,15 @@ export function compareOperations(comparison: Comparison): void {
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 
-/** Returns the operations of a path item, by method. */
+/** Returns the operations of a path, by HTTP method. */
 function operationsOf(item: Located | undefined): Map<string, Located> {
   return new Map(childrenOf(item).filter(([method]) => methods.includes(method)));
 }
 
-/** Identifies a path without the names of its parameters, because the server does not see them. */
+/**
+ * Returns a path without the names of its parameters. Two paths that differ only in these names are the same for the
+ * server.
+ */
 function templateOf(path: string): string {
   return path.replace(/\{[^}]*\}/g, '{}');
 }
@@ -106,7 +109,7 @@ function compareOperation(place: Place, path: { base: string; head: string }, it
   compareCallbacks(place, pair);
 }
 
-/** Compares callbacks: webhooks to a URL from the request. */
+/** Compares the callbacks of an operation: requests that the server sends to a URL from the client's request. */
 function compareCallbacks(place: Place, pair: Pair): void {
   const { comparison } = place;
   const at = (document: OpenApiDocument, operation: Located, name: string) =>
@@ -123,7 +126,7 @@ function compareCallbacks(place: Place, pair: Pair): void {
   }
 }
 
-/** Compares the webhooks or callbacks of two objects, whose receiver is the client. */
+/** Compares webhooks or callbacks, which the client receives. */
 function compareReceived(comparison: Comparison, prefix: string, around: Pair): void {
   const [had, has] = [childrenOf(around.base), childrenOf(around.head)];
   const kind = prefix === '' ? 'webhook ' : prefix;

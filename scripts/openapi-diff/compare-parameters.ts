@@ -11,7 +11,7 @@ import {
 } from './document.ts';
 import { sentence } from './sentence.ts';
 
-/** Compares the parameters of an operation and of its path. */
+/** Compares the parameters of an operation and the parameters of its path. */
 export function compareParameters(
   place: Place,
   path: { base: string; head: string },
@@ -28,7 +28,7 @@ export function compareParameters(
     if (other === undefined) {
       const pair = { base: parameter.listed, head: operations.head };
       if (isReceived) tell(there, 'webhook-parameter-removed', `The ${where} is no longer sent.`, pair);
-      // A removed path parameter makes another path, which is already reported.
+      // Without one of its parameters, a path is another path. That difference is already reported.
       else if (parameter.in !== 'path') tell(there, 'parameter-removed', `The ${where} is gone.`, pair);
     } else {
       compareParameter(there, parameter, other);
@@ -46,7 +46,7 @@ export function compareParameters(
 }
 
 interface Parameter {
-  /** The parameter in the operation, and the target of its reference. */
+  /** The parameter in the operation's list. It may be a reference to the parameter's definition. */
   listed: Located;
   node: Located;
   name: string;
@@ -54,7 +54,7 @@ interface Parameter {
   isRequired: boolean;
 }
 
-/** Identifies parameters: by place in a path, otherwise by name. */
+/** Returns the parameters of an operation by an identity: the position for a path parameter, otherwise the name. */
 function parametersOf(
   document: OpenApiDocument,
   path: string,
@@ -63,11 +63,11 @@ function parametersOf(
 ): Map<string, Parameter> {
   const parts = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name);
   const parameters = new Map<string, Parameter>();
-  // Parameters of the operation override parameters of the path with the same name.
+  // A parameter of the operation overrides the path's parameter with the same name.
   for (const listed of [...itemsOf(childOf(item, 'parameters')), ...itemsOf(childOf(operation, 'parameters'))]) {
     const node = follow(document, listed);
     const [name, place] = [textOf(node, 'name') ?? '', textOf(node, 'in') ?? ''];
-    // OpenAPI ignores these header parameters: bodies and security describe them.
+    // OpenAPI ignores header parameters with these names, because bodies and security requirements describe them.
     if (place === 'header' && /^(accept|content-type|authorization)$/i.test(name)) continue;
     const id = place === 'path' ? parts.indexOf(name) : place === 'header' ? name.toLowerCase() : name;
     parameters.set(`${place} ${id}`, {
@@ -107,7 +107,7 @@ function compareParameter(place: Place, base: Parameter, head: Parameter): void 
 
 interface Writing {
   text: string;
-  /** Permissions. Losing one breaks clients. */
+  /** The permissions of a parameter, such as an empty value. If one is removed, clients break. */
   liberties: string[];
   schema: Located | undefined;
 }
@@ -116,7 +116,7 @@ function textOfWriting({ text, liberties }: Writing): string {
   return [text, ...liberties].join(' with ');
 }
 
-/** The serialization of a value, with the defaults of OpenAPI. */
+/** Returns the serialization of a parameter, with the default values of OpenAPI. */
 function writingOf({ node, in: place }: Parameter): Writing {
   const [content] = childrenOf(childOf(node, 'content'));
   if (content) return { text: content[0], liberties: [], schema: childOf(content[1], 'schema') };

@@ -5,7 +5,7 @@ import { childOf, childrenOf, follow, isTrue, type Located, type OpenApiDocument
 import { isObject } from './json.ts';
 import { quote } from './sentence.ts';
 
-/** Compares the responses of an operation, or the accepted answers to a webhook, by status. */
+/** Compares the responses of an operation by status. For a webhook, compares the answers that its sender accepts. */
 export function compareResponses(place: Place, operations: Pair): void {
   const { comparison, isReceived } = place;
   const had = responsesOf(comparison.base, operations.base);
@@ -17,7 +17,8 @@ export function compareResponses(place: Place, operations: Pair): void {
   for (const [status, response] of had) {
     const there = placeOf(place, status);
     const other = has.get(status) ?? has.get(coverOf(has, status) ?? '');
-    // A receiver may answer with every status of a range, so each lost status matters.
+    // A webhook's receiver may answer with every status of a range. Each status that is no longer accepted therefore
+    // matters.
     const parts = isReceived ? [] : [...has].filter(([one]) => !had.has(one) && coverOf(had, one) === status);
     if (other) {
       compareResponse(there, { base: response, head: other });
@@ -43,8 +44,9 @@ export function compareResponses(place: Place, operations: Pair): void {
 }
 
 /**
- * Compares statuses with their own responses now, which earlier shared the response of their class or the default. An
- * error key is gone only if each of them lacks it and the shared response is gone, too.
+ * Compares statuses that have their own response in the head but shared a response in the base. The shared one is the
+ * response of their class or the default. An error key counts as removed only if each own response lacks it and the
+ * shared response is gone, too.
  */
 function compareParts(place: Place, cover: Located, parts: readonly [string, Located][], isCoverLeft: boolean): void {
   const { comparison } = place;
@@ -79,7 +81,10 @@ function responsesOf(document: OpenApiDocument, operation: Located): Map<string,
   );
 }
 
-/** Returns the response for a status without its own: the response of its class, or the default. */
+/**
+ * Returns the key of the response that covers a status without its own response: its class, such as 4XX, or the
+ * default.
+ */
 function coverOf(responses: ReadonlyMap<string, Located>, status: string): string | undefined {
   const range = `${status[0]}XX`;
   if (/^\d{3}$/.test(status) && responses.has(range)) return range;
@@ -141,12 +146,12 @@ function compareHeaders(place: Place, pair: Pair): void {
 
 interface Header {
   name: string;
-  /** The header in the response, and the target of its reference. */
+  /** The header in the response's list. It may be a reference to the header's definition. */
   listed: Located;
   node: Located;
 }
 
-/** Ignores case, and omits Content-Type, which the media types describe. */
+/** Returns the headers of a response by lower-case name. Omits Content-Type, because the media types describe it. */
 function headersOf(document: OpenApiDocument, response: Located): Map<string, Header> {
   const headers = childrenOf(childOf(response, 'headers')).filter(([name]) => !/^content-type$/i.test(name));
   return new Map(

@@ -5,7 +5,10 @@ import { readShape } from './schema/read-shape.ts';
 import { writeSchema } from './schema/write-schema.ts';
 import { quote } from './sentence.ts';
 
-/** Compares the names of schemas. Generated clients take type names from them, but requests do not contain them. */
+/**
+ * Compares the names of schemas. Generated clients use them as type names, although requests and responses do not
+ * contain them.
+ */
 export function compareSchemaNames(comparison: Comparison): void {
   const { base, head } = comparison;
   const [had, has] = [base, head].map(({ root }) => childOf(childOf(root, 'components'), 'schemas'));

@@ -3,7 +3,10 @@ import { childOf, childrenOf, follow, itemsOf, type Located, type OpenApiDocumen
 import { canonicalText } from './json.ts';
 import { quote } from './sentence.ts';
 
-/** Compares security requirements: alternatives of schemes with scopes. A client must satisfy one alternative. */
+/**
+ * Compares security requirements. A requirement lists alternatives of schemes with scopes, and a client must satisfy
+ * one alternative.
+ */
 export function compareSecurity(place: Place, pair: Pair): void {
   const { comparison } = place;
   const had = securityOf(comparison.base, pair.base);
@@ -17,7 +20,7 @@ export function compareSecurity(place: Place, pair: Pair): void {
   compareFlows(place, had, has);
 }
 
-/** A scheme with an identity that does not depend on its name in the document. */
+/** A security scheme with an identity that does not depend on the scheme's name in the document. */
 interface Requirement {
   scheme: string;
   name: string;
@@ -44,13 +47,13 @@ function securityOf(document: OpenApiDocument, operation: Located): Security {
       };
     }),
   );
-  // An empty list means the same as one alternative without schemes.
+  // An empty list of requirements means the same as one alternative without schemes.
   return { node, alternatives: alternatives.length === 0 ? [[]] : alternatives };
 }
 
 function identityOf(scheme: Located, name: string): string {
   const type = textOf(scheme, 'type');
-  // An OAuth scheme is identified by its name, because its flows are compared separately.
+  // The flows of an OAuth scheme are compared separately, so its identity is only its name.
   if (type === undefined || type === 'oauth2') return `${type} ${name}`;
   const parts = ['in', 'openIdConnectUrl'].map(key => textOf(scheme, key) ?? null);
   const header = textOf(scheme, 'name') ?? null;
@@ -63,7 +66,7 @@ function identityOf(scheme: Located, name: string): string {
   ]);
 }
 
-/** Whether the first credentials satisfy the second requirement. */
+/** Whether credentials for the first list of schemes also satisfy the second list. */
 function isEnough(sent: readonly Requirement[], needed: readonly Requirement[]): boolean {
   return needed.every(({ scheme, scopes }) =>
     sent.some(one => one.scheme === scheme && scopes.every(scope => one.scopes.includes(scope))),

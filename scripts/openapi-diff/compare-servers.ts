@@ -2,7 +2,10 @@ import { type Pair, type Place, tell } from './comparison.ts';
 import { childOf, itemsOf, type Located, textOf } from './document.ts';
 import { quote } from './sentence.ts';
 
-/** Compares the servers of an operation. They come from the operation, its path or the document, in this order. */
+/**
+ * Compares the servers of an operation. The operation's own servers come before the servers of its path and of the
+ * document.
+ */
 export function compareServers(place: Place, items: Pair, operations: Pair): void {
   const { comparison } = place;
   const had = serversOf(operations.base, items.base, comparison.base.root);
@@ -21,7 +24,7 @@ export function compareServers(place: Place, items: Pair, operations: Pair): voi
 }
 
 interface Servers {
-  /** Servers by address without the names of variables, which requests do not contain. */
+  /** The servers by URL. The names of variables are removed from the URLs, because requests do not contain them. */
   servers: Map<string, Located>;
   around: Located;
 }
@@ -33,7 +36,7 @@ function serversOf(...places: Located[]): Servers {
     const named = servers.map((server): [string, Located] => [urlOf(server).replace(/\{[^}]*\}/g, '{}'), server]);
     return { servers: new Map(named), around: childOf(place, 'servers') ?? place };
   }
-  // The default server is the document's own (OpenAPI 3.1.1, section 4.8.1.1).
+  // Without any servers, the default is `/` on the host of the document (OpenAPI 3.1.1, section 4.8.1.1).
   const root = places.at(-1) as Located;
   return { servers: new Map([['/', root]]), around: root };
 }
@@ -42,18 +45,21 @@ function urlOf(server: Located): string {
   return (textOf(server, 'url') ?? '/').replace(/(?<=.)\/$/, '');
 }
 
-/** The parts of an address: texts, and the values of variables. Undefined values mean any value. */
+/**
+ * Returns the parts of a server's URL: fixed texts, and the possible values of variables. An undefined part may have
+ * any value.
+ */
 function partsOf(server: Located): (string[] | undefined)[] {
   const variables = childOf(server, 'variables');
-  // Texts and names alternate.
+  // Fixed texts and names of variables alternate.
   const parts = urlOf(server).split(/\{([^}]*)\}/);
   return parts.map((part, n) => (n % 2 === 0 ? [part] : valuesOf(childOf(variables, part))));
 }
 
-/** A server with more addresses is not expanded. */
+/** The maximum number of URLs that one server with variables is expanded to. */
 const mostAddresses = 1_000;
 
-/** Whether other servers include every address of a server. */
+/** Whether other servers together include every URL of a server. */
 function isStillMade(server: Located, { servers }: Servers): boolean {
   let addresses = [''];
   for (const values of partsOf(server)) {
@@ -67,7 +73,7 @@ function isStillMade(server: Located, { servers }: Servers): boolean {
   return addresses.every(address => patterns.some(pattern => pattern.test(address)));
 }
 
-/** Compares the variables of one address, by position. */
+/** Compares the variables of a server's URL, by position. */
 function compareVariables(place: Place, pair: Pair): void {
   const url = urlOf(pair.base);
   const newNames = namesIn(urlOf(pair.head));

@@ -6,7 +6,7 @@ import type { Direction } from './schema/shape.ts';
 import type { SchemaComparison } from './schema/walk.ts';
 import { sentence } from './sentence.ts';
 
-/** Two documents under comparison, and the receiver of the findings. */
+/** Two OpenAPI documents that are compared, and the function that receives the findings. */
 export interface Comparison {
   base: OpenApiDocument;
   head: OpenApiDocument;
@@ -14,17 +14,17 @@ export interface Comparison {
   report: Report;
 }
 
-/** The same operation of both documents, or a part of it. */
+/** An operation that both documents have, or a part of the operation. */
 export interface Place {
   comparison: Comparison;
   operation: string;
   where: string;
-  /** Whether a client receives the request and sends the answer, as for a webhook. */
+  /** Whether the client receives the request and sends the response, as for a webhook. */
   isReceived: boolean;
   isError: boolean;
 }
 
-/** The places of a part in both documents. If one lacks the part, its place is the nearest parent. */
+/** The locations of a part in both documents. If a document lacks the part, its location is the nearest parent. */
 export interface Pair {
   base: Located;
   head: Located;
@@ -35,7 +35,10 @@ export function tell(place: Place, rule: RuleId, message: string, { base, head }
   place.comparison.report({ rule, message, operation, where, field: '', base: base.pointer, head: head.pointer });
 }
 
-/** Compares a schema in one direction: the server must still accept old requests, and send only expected responses. */
+/**
+ * Compares a schema in one direction. The new server must accept every old request, and send only responses that old
+ * clients expect.
+ */
 export function compareSchemasAt(
   place: Place,
   subject: string,

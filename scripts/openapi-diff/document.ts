@@ -1,25 +1,25 @@
 import { isObject, type Json, memberOf } from './json.ts';
 
-/** A value with its JSON pointer in the document. */
+/** A JSON value with its JSON pointer in the document. */
 export interface Located {
   value: Json;
   pointer: string;
 }
 
-/** A document cannot be compared. The message is one line with its name. */
+/** The document cannot be compared. The message is one line with the document's name. */
 export class DocumentError extends Error {}
 
 export interface OpenApiDocument {
-  /** The caller's name for the document, for messages. */
+  /** The name that the caller gave to the document, for messages. */
   name: string;
   root: Located;
 }
 
-/** Parses an OpenAPI 3.1 document. Throws a DocumentError with the reason if the text is not one. */
+/** Parses an OpenAPI 3.1 document. If the text is no such document, throws a DocumentError with the reason. */
 export function parseDocument(name: string, text: string): OpenApiDocument {
   let value: Json;
   try {
-    // A byte order mark is no part of the text (RFC 8259, section 8.1).
+    // Removes a byte order mark, which is not part of the JSON text (RFC 8259, section 8.1).
     value = JSON.parse(text.replace(/^\uFEFF/, '')) as Json;
   } catch (error) {
     const reason = (error as Error).message.replace(/\s+/g, ' ');
@@ -62,7 +62,7 @@ export function pointerTo(node: Located, key: string): string {
   return `${node.pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
-/** Resolves references repeatedly. Returns other values unchanged. */
+/** Follows references until the value is not a reference. */
 export function follow(document: OpenApiDocument, node: Located): Located;
 export function follow(document: OpenApiDocument, node: Located | undefined): Located | undefined;
 export function follow(document: OpenApiDocument, node: Located | undefined): Located | undefined {
@@ -80,7 +80,7 @@ export function follow(document: OpenApiDocument, node: Located | undefined): Lo
   return undefined;
 }
 
-/** Resolves the reference of a path item, and merges the fields beside it (Path Item Object). */
+/** Follows the reference of a path item, and merges the fields beside the reference (OpenAPI: Path Item Object). */
 export function pathItemAt(document: OpenApiDocument, item: Located): Located;
 export function pathItemAt(document: OpenApiDocument, item: Located | undefined): Located | undefined;
 export function pathItemAt(document: OpenApiDocument, item: Located | undefined): Located | undefined {
@@ -92,7 +92,7 @@ export function pathItemAt(document: OpenApiDocument, item: Located | undefined)
   return { value: Object.fromEntries(members.flatMap(Object.entries).filter(([key]) => key !== '$ref')), pointer };
 }
 
-/** Resolves one reference. Only references within the document are supported. */
+/** Returns the target of one reference. Only references within the document are supported. */
 export function targetOf(document: OpenApiDocument, reference: string, from: string): Located {
   const problem = (what: string) => new DocumentError(`${document.name}: the $ref ${reference} at ${from} ${what}`);
   if (!reference.startsWith('#')) throw problem('leads out of the document: bundle it into one file first');

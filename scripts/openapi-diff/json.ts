@@ -7,12 +7,14 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Returns the object's own member. A field may have the name `constructor`, which objects inherit. */
+/**
+ * Returns an own member of an object, and no inherited one. A document may have a field with the name `constructor`.
+ */
 export function memberOf(value: Json | undefined, key: string): Json | undefined {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** Writes equal values as equal texts, ignoring the order of members. */
+/** Writes a value as text. Equal values give equal texts, whatever the order of their members is. */
 export function canonicalText(value: Json): string {
   return JSON.stringify(value, (_, one: Json) =>
     isObject(one) ? Object.fromEntries(Object.entries(one).sort(byFirst)) : one,
@@ -24,7 +26,7 @@ export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   return canonicalText(a) === canonicalText(b);
 }
 
-/** Compares by code unit, which is equal on every machine. */
+/** Compares pairs by their first text, by code unit. The order is therefore equal on every machine. */
 export function byFirst([a]: readonly [string, ...unknown[]], [b]: readonly [string, ...unknown[]]): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

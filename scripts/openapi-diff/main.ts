@@ -1,4 +1,4 @@
-/** Compares two OpenAPI 3.1 documents from the side of a client. */
+/** Compares two OpenAPI 3.1 documents from a client's point of view. */
 import type { Difference } from './compare-documents.ts';
 import { formatGithub } from './formats/format-github.ts';
 import { formatMarkdown } from './formats/format-markdown.ts';
@@ -14,7 +14,7 @@ export { isRaisedBy, requiredBump } from './required-bump.ts';
 export { levels } from './rules/rule.ts';
 export { renderRules, rules } from './rules/rules.ts';
 
-/** The output formats. Members of the JSON format are never removed or changed. */
+/** The output formats. Fields of the JSON format are never removed or changed. */
 export const formats = {
   text: formatText,
   markdown: formatMarkdown,

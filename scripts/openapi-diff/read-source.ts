@@ -7,26 +7,28 @@ import { DocumentError } from './document.ts';
 
 const run = promisify(execFile);
 
-/** The path of Idea-Board's document, for a revision without a path. */
+/** The path of Idea-Board's own OpenAPI document. It applies to a Git revision without a path. */
 const documentPath = 'contract/openapi.json';
 
-/** The timeout for fetching a document. */
+/** The timeout for fetching a document from a URL. */
 const fetchTimeoutMs = 30_000;
 
-/** The text of a document, and its file if it has one. */
+/** The text of a document, with its file name if it came from a file. */
 export interface Source {
   name: string;
   text: string;
   file: string | undefined;
 }
 
-/** Reads `-` (standard input), a URL, a file, `git:REVISION`, `git:REVISION:PATH` or `REVISION:PATH`. */
+/**
+ * Reads a document from `-` (standard input), a URL, a file, `git:REVISION`, `git:REVISION:PATH` or `REVISION:PATH`.
+ */
 export async function readSource(name: string): Promise<Source> {
   if (name === '-') return { name: 'standard input', text: await textOfStream(process.stdin), file: undefined };
   if (/^https?:\/\//i.test(name)) return { name: withoutSecrets(name), text: await readUrl(name), file: undefined };
   if (name.startsWith('git:'))
     return { name, text: await readRevision(name, name.slice('git:'.length)), file: undefined };
-  // A file comes first, because its name may contain a colon.
+  // An existing file has precedence over a revision, because the name of a file may contain a colon.
   if (!existsSync(name) && /^[^:]+:./.test(name)) {
     return { name, text: await readRevision(name, name), file: undefined };
   }
@@ -51,7 +53,7 @@ async function readUrl(url: string): Promise<string> {
   throw new DocumentError(`${name} answers ${response.status} ${response.statusText}`.trimEnd());
 }
 
-/** A URL may contain a password or a token, which must not get into the log of a CI system. */
+/** Removes passwords and tokens from a URL, because they must not appear in the log of a CI system. */
 function withoutSecrets(url: string): string {
   const parsed = URL.parse(url);
   return parsed === null ? url : `${parsed.origin}${parsed.pathname}`;
@@ -60,7 +62,7 @@ function withoutSecrets(url: string): string {
 async function readRevision(name: string, revision: string): Promise<string> {
   const object = revision.includes(':') ? revision : `${revision}:${documentPath}`;
   try {
-    // A leading dash would make it an option.
+    // Git would read a revision with a leading dash as an option.
     if (object.startsWith('-')) throw new Error('no revision begins with a dash');
     const { stdout } = await run('git', ['cat-file', 'blob', object], { maxBuffer: 256 * 1024 * 1024 });
     return stdout;

@@ -1,6 +1,6 @@
 import { canonicalText, type Json } from './json.ts';
 
-/** Capitalizes a subject for the start of a sentence. */
+/** Capitalizes the first letter of a subject, for the start of a sentence. */
 export function sentence(subject: string): string {
   return `${subject.charAt(0).toUpperCase()}${subject.slice(1)}`;
 }
@@ -14,12 +14,12 @@ export function textOfValues(values: readonly Json[]): string {
   return values.length > 8 ? `${shown} and ${values.length - 8} more` : shown;
 }
 
-/** Quotes a name from a document, so that no output format misinterprets it. */
+/** Quotes a name from a document, so that no output format interprets its characters. */
 export function quote(name: string): string {
   return `\`${name.replaceAll('`', "'").replace(/\s+/g, ' ')}\``;
 }
 
-/** Shortens a text for a sentence, on one line. */
+/** Shortens a value to one line of text for a sentence. */
 export function textOfValue(value: Json): string {
   const text = canonicalText(value);
   return quote(text.length > 80 ? `${text.slice(0, 77)}...` : text);

@@ -6,9 +6,9 @@ const header = `-- The whole schema, for reading. The migrations create it, and 
 `;
 
 /**
- * Writes the schema `public` as SQL that creates it. Tables are in alphabetical order, except that each follows the
- * tables that it references. PostgreSQL writes expressions, constraints and functions, so equal schemas give equal
- * texts.
+ * Writes the schema `public` as SQL statements that create it. Tables are in alphabetical order, but each table follows
+ * the tables that it references. PostgreSQL itself writes expressions, constraints and functions, so equal schemas give
+ * equal texts.
  */
 export async function describeSchema(client: pg.Client): Promise<string> {
   await refuseUnknownObjects(client);
@@ -19,7 +19,9 @@ export async function describeSchema(client: pg.Client): Promise<string> {
   return parts.join('\n');
 }
 
-/** Fails for kinds of objects that this file cannot write. Otherwise they would be missing unnoticed. */
+/**
+ * Throws if the schema has kinds of objects that this file cannot write. Otherwise the output would silently lack them.
+ */
 async function refuseUnknownObjects(client: pg.Client) {
   const { rows } = await client.query<{ name: string }>(`
     select distinct pg_describe_object(d.classid, d.objid, 0) as name
@@ -79,11 +81,11 @@ interface SchemaObject {
   /** The name of a table, or the name of a function with the types of its parameters. */
   name: string;
   isTable: boolean;
-  /** The names of objects that must exist first. */
+  /** The names of the objects that must be created before this one. */
   needs: string[];
 }
 
-/** Lists all tables and then all functions, but each after the objects that it needs. */
+/** Lists all tables and then all functions. Each object comes after the objects that it needs. */
 async function listInOrder(client: pg.Client): Promise<SchemaObject[]> {
   const { rows } = await client.query<SchemaObject>(`
     with object as (
@@ -148,7 +150,7 @@ async function describeTable(client: pg.Client, table: string): Promise<string> 
     order by a.attnum`,
     [table],
   );
-  // The columns have their own NOT NULL.
+  // NOT NULL constraints are omitted here, because the columns already have them.
   const constraints = await readTexts(
     client,
     `select format('CONSTRAINT %I %s', conname, pg_get_constraintdef(oid, true)) as text

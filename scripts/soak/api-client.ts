@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { violationOf } from '../../test/helpers/contract-check.ts';
 
-/** The observations of all clients. */
+/** The answers that all clients have received. */
 export interface Observations {
-  /** Counts the answers by request and status, such as 'POST /api/v1/ideas 201'. */
+  /** The number of answers by request and status, such as 'POST /api/v1/ideas 201'. */
   answers: Map<string, number>;
-  /** Answers outside the contract, and wrong answers. */
+  /** Descriptions of answers that violate the contract or are wrong. */
   faults: string[];
-  /** The latency of each answer below 500. */
+  /** The latency of each answer with a status below 500. */
   latenciesMs: number[];
   repeated: number;
   replayed: number;
@@ -19,12 +19,18 @@ export function newObservations(): Observations {
 }
 
 export interface ApiClient {
-  /** Returns an answer with one of the statuses, or undefined and a fault for another status. */
+  /**
+   * Sends a request. Returns the answer if it has one of the expected statuses. Otherwise records a fault and returns
+   * undefined.
+   */
   // biome-ignore lint/suspicious/noExplicitAny: the answer was checked against the contract, and the caller knows its type.
   send(line: string, json: unknown, ...statuses: number[]): Promise<{ status: number; body: any } | undefined>;
 }
 
-/** Builds a client like a careful integrator: it retries with an Idempotency-Key until it gets an answer. */
+/**
+ * Builds a client that behaves like a careful integrator: it retries with the same Idempotency-Key until it gets an
+ * answer.
+ */
 export function buildApiClient(baseUrl: string, token: string, seen: Observations): ApiClient {
   async function exchange(method: string, target: string, json: unknown, key: string) {
     const hasBody = json !== undefined;
@@ -41,7 +47,7 @@ export function buildApiClient(baseUrl: string, token: string, seen: Observation
     const text = await response.text();
     const path = target.split('?', 1)[0] as string;
     const answer = `${method} ${path.replace(/\/\d+/g, '/{id}')} ${response.status}`;
-    // The balancer counts its own answers.
+    // The answers of the load balancer itself need not match the contract.
     const problem = response.headers.has('x-balancer') ? undefined : violationOf(method, path, response.status, text);
     if (problem) seen.faults.push(`${answer}: ${problem}: ${text.slice(0, 300)}`);
     seen.answers.set(answer, (seen.answers.get(answer) ?? 0) + 1);

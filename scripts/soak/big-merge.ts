@@ -7,14 +7,14 @@ import type { Deployment } from './deployment.ts';
 import { type Ledger, voteKey } from './ledger.ts';
 import type { Actor } from './load.ts';
 
-/** The effects of a merge of many votes on other requests. */
+/** The effects on other requests while an idea with many votes is merged. */
 export interface BigMerge {
   votes: number;
   mergeMs: number;
-  /** The votes on the target during the merge, and the number of their 503 answers. */
+  /** The number of votes on the target idea during the merge, and the number of votes that got 503. */
   votesDuring: number;
   refused: number;
-  /** The 99th percentiles of reads of another board, in milliseconds. */
+  /** The number of reads on another board, and their 99th percentiles in milliseconds before and during the merge. */
   reads: { count: number; before: number; during: number };
   faults: string[];
 }
@@ -31,7 +31,7 @@ const readPauseMs = 20;
 const baselineMs = 5_000;
 const readLimitMs = 200;
 
-/** Creates a board with an idea that has 100,000 votes, and another idea as the target of its merge. */
+/** Creates a board with an idea that has 100,000 votes, and with another idea as the target of the merge. */
 export async function prepareBigMerge(deployment: Deployment, { seen, ledger }: Omit<Options, 'actor'>) {
   const { cli, query } = deployment;
   const { id: boardId } = await cli<{ id: number }>('board', 'create', '--slug', 'crowd', '--name', 'Crowd');
@@ -61,7 +61,7 @@ interface Voter {
   client: ApiClient;
 }
 
-/** Issues a token directly in the database, because the command line takes seconds for each. */
+/** Issues a token directly in the database, because the command line would take seconds for each token. */
 async function issueToken({ query, balancer }: Deployment, boardId: number, seen: Observations): Promise<Voter> {
   const secret = makeSecret();
   const [made] = await query<{ token_id: string }>(
@@ -116,7 +116,7 @@ async function runBigMerge(
   return { votes: voteCount, mergeMs, votesDuring: voterCount, refused: seen.repeated - repeatedBefore, reads, faults };
 }
 
-/** Measures reads of the actor's board, one after the other, until the work ends. */
+/** Measures reads on the actor's own board, one after the other, until the work ends. */
 async function readWhile({ client }: Actor, work: Promise<unknown>): Promise<number[]> {
   let isOver = false;
   const end = work.finally(() => {

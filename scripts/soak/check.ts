@@ -3,10 +3,10 @@ import type { EventType } from '../../contract/events.ts';
 import type { Deployment } from './deployment.ts';
 import { type Ledger, voteKey } from './ledger.ts';
 
-/** Cron records a heartbeat each minute. */
+/** The maximum age of a heartbeat. The worker's cron records one each minute. */
 const oldestHeartbeatSeconds = 75;
 
-/** Compares the database with the acknowledged writes. Returns the missing, wrong and additional rows. */
+/** Compares the database with the acknowledged writes. Lists missing, wrong and additional rows. */
 export async function checkDatabase(
   { query: rows }: Deployment,
   ledger: Ledger,
@@ -87,7 +87,7 @@ export async function checkDatabase(
   ];
 }
 
-/** Returns the webhook ids of all recorded events. */
+/** Returns the webhook ids of all events in the database. */
 export async function readWebhookIds({ query }: Deployment): Promise<Set<string>> {
   const events = await query<{ id: string }>('select id from events');
   return new Set(events.map(({ id }) => `evt_${id}`));

@@ -10,20 +10,22 @@ import { type OwnPostgres, startOwnPostgres } from '../../test/helpers/own-postg
 import { type ServerProcess, startProcess } from '../../test/helpers/server-process.ts';
 import { watchMemory } from './memory.ts';
 
-/** The deployment of the soak, as in the README: two servers without a worker behind a balancer, and a worker. */
+/**
+ * The deployment under test, as in the README: a load balancer, two servers without a worker, and a separate worker.
+ */
 export interface Deployment {
   postgres: OwnPostgres;
   balancer: Balancer;
   memory: ReturnType<typeof watchMemory>;
-  /** Runs a command of the command line and returns its JSON. */
+  /** Runs a command of the command line and returns its JSON output. */
   cli<Result>(...args: string[]): Promise<Result>;
-  /** Runs a statement on the database, without the servers. */
+  /** Runs a statement directly on the database. */
   query<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Returns the running servers. */
+  /** Returns the server processes that are running. */
   servers(): ServerProcess[];
-  /** Stops a process gracefully and replaces it. Returns its exit status. */
+  /** Stops a process gracefully and starts it again. Returns the exit status of the stopped process. */
   restart(name: ProcessName): Promise<number | NodeJS.Signals>;
-  /** Stops all processes gracefully. Returns their exit statuses. */
+  /** Stops all processes gracefully and returns their exit statuses. */
   stop(): Promise<Record<string, number | NodeJS.Signals>>;
   close(): Promise<void>;
 }
@@ -35,11 +37,11 @@ const probeIntervalMs = 500;
 
 export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise<Deployment> {
   const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-soak-'));
-  // For root, PostgreSQL runs as another user, who must be able to enter.
+  // If this runs as root, PostgreSQL runs as another system user, who must be able to enter the directory.
   await chmod(dataDir, 0o711);
   const postgres = await startOwnPostgres({}, dataDir);
   const pool = new pg.Pool({ connectionString: postgres.url });
-  // A restart of PostgreSQL ends idle connections.
+  // A restart of PostgreSQL ends idle connections. Without a listener the error would end this process.
   pool.on('error', () => {});
   const balancer = await startBalancer(probeIntervalMs);
   const memory = watchMemory(sampleIntervalMs);
@@ -50,7 +52,7 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise
     SHUTDOWN_DELAY_MS: '3000',
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
     SMTP_URL: smtpUrl,
-    // The load exceeds normal rate limits.
+    // The load of the test exceeds normal rate limits.
     RATE_LIMIT_READ: '1000000',
     RATE_LIMIT_WRITE: '1000000',
     RATE_LIMIT_IP: '1000000',

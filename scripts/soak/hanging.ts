@@ -3,7 +3,7 @@ import { hang, startReceiver } from '../../test/helpers/receiver.ts';
 import type { SmtpReceiver } from '../../test/helpers/smtp-receiver.ts';
 import type { Deployment } from './deployment.ts';
 
-/** The longest delays of another account while the endpoints of one account hang. */
+/** The longest delays for one account while another account's endpoints hang. */
 export interface HangingFigures {
   webhookMs: number;
   mailMs: number;
@@ -17,8 +17,8 @@ const longestMailMs = 5_000;
 const patienceMs = 60_000;
 
 /**
- * Gives one account a hundred endpoints that never answer, and measures the delays of another account's webhook and
- * mail. It deletes both accounts afterwards, because the ledger does not have them.
+ * Gives one account a hundred endpoints that never answer. Meanwhile measures the delays of another account's webhook
+ * and mail. Deletes both accounts afterwards, because the ledger does not contain them.
  */
 export async function measureHanging(deployment: Deployment, smtp: SmtpReceiver): Promise<HangingFigures> {
   const { query } = deployment;
@@ -58,7 +58,7 @@ export async function measureHanging(deployment: Deployment, smtp: SmtpReceiver)
   }
 }
 
-/** Describes the fault of a late delivery. */
+/** Returns a description of the fault if a delivery was late. */
 export function faultOfHanging({ webhookMs, mailMs }: HangingFigures): string | undefined {
   const late = [
     webhookMs > longestWebhookMs ? `another account's webhook arrived after ${Math.round(webhookMs)} ms` : [],
@@ -67,7 +67,7 @@ export function faultOfHanging({ webhookMs, mailMs }: HangingFigures): string | 
   return late.length > 0 ? `While ${hangingEndpoints} endpoints of one account hung, ${late.join(' and ')}` : undefined;
 }
 
-/** Creates an account with a webhook. Returns a token. */
+/** Creates an account with a webhook. Returns an API token of the account. */
 async function prepareAccount({ cli }: Deployment, slug: string, url: string): Promise<string> {
   const email = `${slug}@example.com`;
   await cli('account', 'create', '--name', slug, '--slug', slug, '--owner-email', email, '--owner-name', slug);
@@ -88,7 +88,7 @@ async function createIdea({ balancer }: Deployment, token: string, number: numbe
   if (response.status !== 201) throw new Error(`An idea was answered with ${response.status}`);
 }
 
-/** Waits until a condition is true. Returns the duration. */
+/** Waits until the condition is true. Returns the waiting time. */
 async function until(isTrue: () => boolean, otherwise: string): Promise<number> {
   const startedAt = performance.now();
   while (!isTrue()) {

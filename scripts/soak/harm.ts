@@ -5,14 +5,14 @@ import { faultOfHanging, type HangingFigures, measureHanging } from './hanging.t
 import type { Actor } from './load.ts';
 import type { Receiver } from './receiver.ts';
 
-/** A disruption of the deployment. */
+/** A disruption of the deployment and its results. */
 export interface Harm {
   what: string;
   atMinute: number;
-  /** The times from PostgreSQL's return until each server answers, and until an event is delivered. */
+  /** The times that elapsed after PostgreSQL returned: until each server answered, and until an event was delivered. */
   recovered: { answeredMs: number; toldMs: number } | undefined;
   fault: string | undefined;
-  /** The delays of other accounts while the endpoints of one account hang. */
+  /** The delays for other accounts while the endpoints of one account hang. */
   hanging?: HangingFigures;
 }
 
@@ -27,7 +27,7 @@ interface Scene {
 
 type Outcome = Pick<Harm, 'recovered' | 'fault' | 'hanging'>;
 
-/** The disruptions, with their times as shares of the duration. */
+/** The disruptions. The number is the time of a disruption, as a share of the test's duration. */
 const harmful: [number, string, (scene: Scene) => Promise<Outcome>][] = [
   [0.15, 'PostgreSQL stopped (fast), away for 3 s, started', scene => restartPostgres(scene, 'fast')],
   [0.35, 'Server 1 restarted (SIGTERM)', scene => restart(scene, 'server 1')],
@@ -37,7 +37,7 @@ const harmful: [number, string, (scene: Scene) => Promise<Outcome>][] = [
   [0.85, 'Worker restarted (SIGTERM)', scene => restart(scene, 'worker')],
 ];
 
-/** Runs all disruptions during the load. */
+/** Runs all disruptions while the load continues. */
 export async function doHarm(
   scene: Scene,
   minutes: number,

@@ -10,14 +10,14 @@ export interface KnownIdea {
 
 export type Vote = 'up' | 'down' | 'none';
 
-/** All acknowledged writes. At the end the database must contain exactly these. */
+/** All writes that the server acknowledged. At the end the database must contain exactly these writes. */
 export interface Ledger {
   ideas: Map<number, KnownIdea>;
-  /** By token and idea. */
+  /** The votes, by token and idea. */
   votes: Map<string, Vote>;
-  /** The bodies, which are all different. */
+  /** The bodies of the comments. No two bodies are equal. */
   comments: Set<string>;
-  /** The expected number of events of each type. */
+  /** The expected number of events for each event type. */
   events: Record<EventType, number>;
 }
 

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient, Observations } from './api-client.ts';
 import { type KnownIdea, type Ledger, type Vote, voteKey } from './ledger.ts';
 
-/** A token with its client. */
+/** An API token with a client that uses it. */
 export interface Actor {
   tokenId: number;
   token: string;
@@ -14,7 +14,7 @@ export interface LoadOptions {
   ledger: Ledger;
   seen: Observations;
   tagIds: number[];
-  /** Ideas that all actors vote and comment on. */
+  /** The ideas that all actors vote and comment on. */
   shared: KnownIdea[];
   isOver: () => boolean;
 }
@@ -23,8 +23,8 @@ const statuses = ['open', 'planned', 'in_progress', 'done', 'declined'];
 const pauseMs = 100;
 
 /**
- * Sends requests of all kinds for an actor, one after the other, until the load ends. Only the actor itself changes its
- * ideas, so their expected state is known at each moment.
+ * Sends all kinds of requests for an actor, one after the other, until the load ends. Only the actor changes its own
+ * ideas, so their expected state is always known.
  */
 export async function runLoad(actor: Actor, options: LoadOptions) {
   const own: KnownIdea[] = [];
@@ -43,7 +43,7 @@ export async function runLoad(actor: Actor, options: LoadOptions) {
 }
 
 async function createIdea({ client }: Actor, { ledger }: LoadOptions, own: KnownIdea[], turn: number) {
-  // The unique word lets a search find only this idea.
+  // The title contains a unique word, so that a search can find exactly this idea.
   const title = `Idea ${turn} ${randomBytes(6).toString('hex')}`;
   const made = await client.send('POST /api/v1/ideas', { title, body: 'Under steady load.' }, 201);
   if (!made) return;
@@ -67,7 +67,8 @@ async function castVote({ tokenId, client }: Actor, { ledger, seen, shared }: Lo
 async function comment({ tokenId, client }: Actor, { ledger, shared }: LoadOptions, turn: number) {
   const { id } = pick(shared) as KnownIdea;
   const body = `Comment ${turn} of token ${tokenId}`;
-  // A user cannot comment twice in succession, also with two tokens.
+  // The server refuses two comments in succession from one user, even if they use different tokens. Such a comment gets
+  // 422.
   const made = await client.send(`POST /api/v1/ideas/${id}/comments`, { body }, 201, 422);
   if (made?.status !== 201) return;
   ledger.comments.add(body);
@@ -99,7 +100,7 @@ async function mergeOrUnmerge({ client }: Actor, { ledger }: LoadOptions, own: K
     ledger.events['idea.unmerged'] += 1;
     return;
   }
-  // Neither idea is merged, and the source has no merged ideas.
+  // Both ideas must be unmerged, and no idea may be merged into the source.
   const free = own.filter(({ id, mergedInto }) => mergedInto === null && !own.some(one => one.mergedInto === id));
   const source = pick(free);
   const target = pick(free);
@@ -109,7 +110,7 @@ async function mergeOrUnmerge({ client }: Actor, { ledger }: LoadOptions, own: K
   ledger.events['idea.merged'] += 1;
 }
 
-/** Checks that reads see the earlier writes. */
+/** Checks that reads return the results of earlier writes. */
 async function readIdeas({ client }: Actor, { seen }: LoadOptions, idea: KnownIdea) {
   const one = await client.send(`GET /api/v1/ideas/${idea.id}`, undefined, 200);
   if (one && !isSame(one.body, idea)) {

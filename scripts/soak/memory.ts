@@ -1,14 +1,14 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** The resident memory of a process in megabytes, after its warm-up. */
+/** The resident memory of a process in megabytes, measured after a warm-up. */
 export interface MemoryFigures {
   name: string;
   minutes: number;
   firstMb: number;
   lastMb: number;
   mostMb: number;
-  /** The slope of the linear regression. */
+  /** The growth per minute: the slope of a linear regression. */
   mbPerMinute: number;
   isFlat: boolean;
 }
@@ -19,14 +19,17 @@ interface Series {
   samples: { minutes: number; mb: number }[];
 }
 
-/** A heap first grows into its allowed size, which is not a leak. */
+/** The length of the warm-up. A heap first grows to its allowed size, which is not a leak. */
 const warmUpMinutes = 1;
 
-/** Growth below a tenth, or below the noise of garbage collection, counts as flat. */
+/**
+ * The maximum growth that counts as flat, as a share of the memory. Growth within the noise of garbage collection also
+ * counts as flat.
+ */
 const flatShare = 0.1;
 const noiseMb = 15;
 
-/** Samples the memory of processes. */
+/** Measures the memory of processes at intervals. */
 export function watchMemory(intervalMs: number) {
   const alive = new Map<number, Series>();
   const all: Series[] = [];
@@ -35,7 +38,7 @@ export function watchMemory(intervalMs: number) {
   async function sample() {
     for (const [pid, series] of alive) {
       const residentKb = await readResident(pid);
-      // The process has just ended.
+      // The process has just ended, so it has no memory.
       if (!residentKb) continue;
       series.samples.push({ minutes: (performance.now() - series.startedAt) / 60_000, mb: residentKb / 1024 });
     }
@@ -49,7 +52,7 @@ export function watchMemory(intervalMs: number) {
     },
     leave: (pid: number) => void alive.delete(pid),
     close: () => clearInterval(timer),
-    /** Returns the figures of processes with enough samples. A short soak has a shorter warm-up. */
+    /** Returns the figures of processes with enough samples. In a short test the warm-up is shorter. */
     figures: (minutes: number) => all.flatMap(series => figuresOf(series, Math.min(warmUpMinutes, minutes / 10))),
   };
 }
@@ -80,7 +83,7 @@ function figuresOf({ name, samples }: Series, warmUp: number): MemoryFigures[] {
   ];
 }
 
-/** Computes the slope by least squares. */
+/** Computes the slope of the samples with the least-squares method. */
 function slopeOf(samples: Series['samples']): number {
   const meanX = samples.reduce((sum, { minutes }) => sum + minutes, 0) / samples.length;
   const meanY = samples.reduce((sum, { mb }) => sum + mb, 0) / samples.length;

@@ -8,7 +8,7 @@ import type { Receiver } from './receiver.ts';
 const actors = 12;
 const sharedIdeas = 40;
 
-/** Creates an account like an operator, with a token for each actor and ideas that all of them vote on. */
+/** Creates an account as an operator would. It has an API token for each actor, and ideas that all actors vote on. */
 export async function prepare(
   { cli, balancer }: Deployment,
   receiver: Receiver,

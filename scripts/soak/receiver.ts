@@ -1,13 +1,13 @@
 import { Webhook } from 'standardwebhooks';
 import { startReceiver } from '../../test/helpers/receiver.ts';
 
-/** Receives webhooks, checks each signature and counts them by id. */
+/** A webhook receiver. It checks each signature, and counts the deliveries by event id. */
 export interface Receiver {
   url: string;
   trust(secret: string): void;
-  /** The number of arrivals of each event, by id. */
+  /** The number of deliveries for each event id. */
   arrivals: Map<string, number>;
-  /** Returns the total number of arrivals. */
+  /** Returns the total number of deliveries. */
   count(): number;
   faults: string[];
   close(): Promise<void>;

@@ -8,7 +8,7 @@ import type { SoakReport } from './run-soak.ts';
 const heading = '## Soak';
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
-/** The results as Markdown. */
+/** Formats the results of the soak test as Markdown. */
 export function describeSoak(report: SoakReport): string {
   const { observations, ledger, memory, harms, bigMerge, faults } = report;
   const answers = [...observations.answers.values()].reduce((sum, count) => sum + count, 0);
@@ -69,7 +69,7 @@ function standing({ votes }: SoakReport['ledger']): number {
     .toArray().length;
 }
 
-/** Replaces the section, or appends it if it is missing. */
+/** Replaces the section with the soak results. If the text lacks the section, appends it. */
 export function replaceSection(text: string, section: string): string {
   const start = text.indexOf(`${heading}\n`);
   if (start < 0) return `${text.trimEnd()}\n\n${section}`;

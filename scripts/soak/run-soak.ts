@@ -16,7 +16,7 @@ export interface SoakReport {
   minutes: number;
   startedAt: Date;
   postgresVersion: string;
-  /** The load of the machine by other programs, before the soak. */
+  /** The load of the machine by other programs, measured before the test. */
   loadBefore: number;
   observations: Observations;
   ledger: Ledger;
@@ -29,19 +29,19 @@ export interface SoakReport {
 }
 
 interface Faults {
-  /** Answers outside the contract, unexpected answers, and answers without an earlier write. */
+  /** Answers that violate the contract, unexpected answers, and answers that lack an earlier write. */
   answers: string[];
-  /** Requests without an answer from the server. */
+  /** The requests that got no answer from the server. */
   unanswered: string[];
-  /** Acknowledged writes that are lost, duplicated or different, and unacknowledged rows. */
+  /** Acknowledged writes that are lost, duplicated or changed, and rows that no acknowledged write explains. */
   database: string[];
-  /** Events that were not delivered, deliveries of unknown events, and wrong signatures. */
+  /** Events that were not delivered, deliveries of unknown events, and deliveries with wrong signatures. */
   events: string[];
   processes: string[];
 }
 
 const sampleIntervalMs = 2_000;
-/** The time of the merge, as a share of the duration. */
+/** The start of the merge, as a share of the test's duration. */
 const bigMergeShare = 0.2;
 const deliveryPatienceMs = 120_000;
 
@@ -62,7 +62,7 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
     note(`load for ${minutes} minutes`);
     const load = Promise.all(tokens.map(actor => runLoad(actor, options)));
     const scene = { deployment, receiver, actor: tokens[0] as Actor, smtp };
-    // It runs between two disruptions.
+    // The merge runs between two disruptions.
     const merging = delay(bigMergeShare * minutes * 60_000, undefined, { signal }).then(() => {
       note('a merge of many votes');
       return crowd.run(scene.actor);
@@ -119,14 +119,14 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
   }
 }
 
-/** Waits until every event has arrived, up to a limit. */
+/** Waits until the receiver has got every event, up to a time limit. */
 async function awaitDeliveries(deployment: Deployment, receiver: Receiver): Promise<Set<string>> {
   const deadline = performance.now() + deliveryPatienceMs;
   for (;;) {
     const ids = await readWebhookIds(deployment);
     const areDelivered = ids.isSubsetOf(receiver.arrivals);
     if (areDelivered || performance.now() > deadline) {
-      // The results of the last deliveries are recorded a moment after their answers.
+      // The worker records the result of a delivery a moment after the answer.
       await delay(2_000);
       return ids;
     }

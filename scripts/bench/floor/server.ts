@@ -5,16 +5,16 @@ import { answerCalls, readUsage } from '../answer-calls.ts';
 import * as sql from './statements.ts';
 
 /**
- * The floor: a minimal server with the same stack and answers. It has Fastify, pg with prepared SQL, the lookup of the
- * token hash, one rate limit, the query and JSON. It has no limit per address, ETag, request id, log, validation or
- * error body.
+ * The floor of the API: a minimal server with the same libraries and answers. It has Fastify, pg with prepared SQL, the
+ * lookup of the token hash, one rate limit, the query and JSON. It has no rate limit per address, ETag, request id,
+ * log, validation or error body.
  */
 const limit = 1_000_000_000;
 const readWindowMs = 60_000;
 const writeWindowMs = 3_600_000;
 
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 16 });
-// Ids fit into a JavaScript number.
+// Ids fit into a JavaScript number, so they need no BigInt or text.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number);
 await pool.query(sql.defineVote);
 
@@ -34,7 +34,7 @@ interface Bearer {
 }
 
 async function authenticate(request: FastifyRequest, bucket: string, windowMs: number): Promise<Bearer> {
-  // Bearer ib_<id>_<secret>
+  // The header has the form: Bearer ib_<id>_<secret>
   const header = request.headers.authorization ?? '';
   const separator = header.indexOf('_', 10);
   const hash = createHash('sha256')

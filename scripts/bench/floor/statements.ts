@@ -1,6 +1,9 @@
 /** The minimal SQL for the floor's answers. Each connection prepares it once. */
 
-/** $1 id, $2 hash, $3 key of the counter, $4 start of its window, $5 end of its window. */
+/**
+ * Parameters: $1 token id, $2 token hash, $3 key of the rate limit counter, $4 start of its window, $5 end of its
+ * window.
+ */
 export const authenticate = `
   with token as materialized (
     select t.id, t.secret_hash, t.voter_id, t.account_id, g.board_id
@@ -19,7 +22,10 @@ export const authenticate = `
   select token.secret_hash, token.voter_id, token.account_id, token.board_id, charged.count
   from token left join charged on true`;
 
-/** The fields of an idea with the names of the API, from ideas i. $1 is the account, $3 the reader's voter. */
+/**
+ * The fields of an idea with the names of the API. The query must name the ideas `i`. $1 is the account and $3 the
+ * reader's voter id.
+ */
 const fields = `
   i.id, i.title, i.body,
   case s.category when 'inbox' then 'open' when 'active' then 'in_progress' when 'completed' then 'done'
@@ -40,12 +46,15 @@ const joins = `
   join users u on u.id = i.author_id
   left join votes v on v.account_id = $1 and v.idea_id = i.id and v.voter_id = $3`;
 
-/** $1 account, $2 board, $3 voter, $4 idea. */
+/** Parameters: $1 account, $2 board, $3 voter, $4 idea. */
 export const selectIdea = `
   select ${fields} from ideas i ${joins}
   where i.account_id = $1 and i.id = $4 and i.board_id = $2 and i.moderation_state = 'published'`;
 
-/** $1 account, $2 board, $3 voter. One row more than a page shows whether another page follows. */
+/**
+ * Parameters: $1 account, $2 board, $3 voter. The query reads one row more than a page, to find out whether another
+ * page follows.
+ */
 export const listIdeas = `
   select ${fields}
   from (
@@ -63,12 +72,13 @@ export const listIdeas = `
   join ideas i on i.account_id = $1 and i.id = page.id ${joins}
   order by page.created_at desc, page.id desc`;
 
-/** $1 account, $2 board, $3 voter, $4 idea, $5 value. No row: the vote is not allowed. */
+/** Parameters: $1 account, $2 board, $3 voter, $4 idea, $5 value. If the vote is not allowed, no row is returned. */
 export const castVote = 'select up_count, down_count from floor_vote($1, $2, $3, $4, $5)';
 
 /**
- * The vote without the product's rules: no error keys and no merged votes. It is a function, because in read committed
- * only a new statement sees the commits during the wait for the lock.
+ * Casts a vote without the product's rules: it has no error keys and no merged votes. It is a function for the
+ * isolation level read committed. There only a new statement sees the commits that happened while the vote waited for
+ * the lock.
  */
 export const defineVote = `
 create or replace function floor_vote(

@@ -6,8 +6,9 @@ import { buildOutgoingRequests } from '../../../server/outgoing/outgoing-request
 import { answerCalls, readUsage } from '../answer-calls.ts';
 
 /**
- * A minimal sender: graphile-worker with a task that posts. It does not read, sign or record anything and keeps no
- * order. `plain` has the default settings of graphile-worker, `tuned` those of our worker.
+ * The floor of webhook deliveries: graphile-worker with a task that only sends POST requests. It does not read, sign or
+ * record anything, and does not keep the order. `plain` has graphile-worker's default settings, `tuned` has the
+ * settings of our worker.
  */
 const config = loadConfig({
   WORKER_CONCURRENCY: process.env.WORKER_CONCURRENCY,

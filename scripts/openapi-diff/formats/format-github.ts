@@ -9,7 +9,7 @@ import { summarize } from './summary.ts';
 
 const commands: Record<Level, string> = { breaking: 'error', risky: 'warning', additive: 'notice' };
 
-/** Writes workflow commands of GitHub, which become annotations at the lines of the head document. */
+/** Writes GitHub workflow commands. GitHub shows them as annotations at the lines of the head document. */
 export function formatGithub(difference: Difference, head: Source): string {
   const lines = difference.changes.map(change => formatChange(change, head));
   return `${[...lines, summarize(difference)].join('\n')}\n`;

@@ -4,13 +4,13 @@ import { type Level, levels } from '../rules/rule.ts';
 import { actionOf, placesOf } from './places.ts';
 import { summarize } from './summary.ts';
 
-/** Identifies the comment on a pull request, so that it is replaced instead of repeated. */
+/** Marks the comment on a pull request. The next run then replaces that comment instead of adding another one. */
 const commentMarker = '<!-- openapi-diff -->';
 
-/** GitHub accepts comments of at most 65,536 characters. */
+/** The maximum length of the output. GitHub accepts comments of at most 65,536 characters. */
 const mostCharacters = 60_000;
 
-/** Writes Markdown for a comment on a pull request or the summary of a job. */
+/** Writes Markdown for a comment on a pull request or for the summary of a CI job. */
 export function formatMarkdown(difference: Difference): string {
   const { base, head, changes } = difference;
   const top = `${commentMarker}\n## API changes\n\n${summarize(difference)}: ${code(base)} → ${code(head)}\n`;
@@ -32,7 +32,7 @@ function section(level: Level, changes: readonly Change[]): string {
   if (changes.length === 0) return '';
   const list = changes.map(formatChange).join('\n');
   if (level !== 'additive') return `### ${headings[level]}\n\n${list}\n`;
-  // Additive changes are folded, because they need no action.
+  // Additive changes are collapsed, because they need no action.
   return `<details><summary>${headings[level]} (${changes.length})</summary>\n\n${list}\n\n</details>\n`;
 }
 
@@ -44,7 +44,7 @@ function formatChange(change: Change): string {
   return `- **${change.rule}**: ${escapeMarkdown(change.message)}${actionOf(change)}${where}${at}`;
 }
 
-/** Escapes a message outside backticks, because names come from other people's documents. */
+/** Escapes Markdown in a message, except in code spans. Messages contain names from other people's documents. */
 function escapeMarkdown(message: string): string {
   return message
     .split(/(`[^`]*`)/)
@@ -52,7 +52,7 @@ function escapeMarkdown(message: string): string {
     .join('');
 }
 
-/** Writes a code span that the text cannot end. */
+/** Writes a text as a code span. Backticks in the text cannot end the span. */
 function code(text: string): string {
   const longest = Math.max(0, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = '`'.repeat(longest + 1);

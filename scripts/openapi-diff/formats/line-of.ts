@@ -1,4 +1,7 @@
-/** Returns the line of a JSON pointer in a JSON text, from 1. A missing target has the line of its parent. */
+/**
+ * Returns the line number of a JSON pointer's target in a JSON text, counted from 1. If the target is missing, returns
+ * the line of its parent.
+ */
 export function lineOf(text: string, pointer: string): number {
   const path = pointer
     .split('/')
@@ -15,7 +18,7 @@ export function lineOf(text: string, pointer: string): number {
   return text.slice(0, found).split('\n').length;
 }
 
-/** Returns the positions of a member or an item, and of its value. */
+/** Returns the position of an object's member or an array's item, and the position of its value. */
 function memberAt(text: string, position: number, key: string): { start: number; value: number } | undefined {
   const isObject = text[position] === '{';
   if (!isObject && text[position] !== '[') return undefined;

@@ -1,22 +1,22 @@
 import type { Change, Place } from '../change.ts';
 import { nothingToDo } from '../rules/rule.ts';
 
-/** The maximum number of places in output for people. The JSON has all of them. */
+/** The maximum number of places in output for people. The JSON output lists all places. */
 const mostPlaces = 5;
 
-/** `GET /api/v1/ideas: response 200, data[].title` */
+/** Formats a place as `GET /api/v1/ideas: response 200, data[].title`. */
 function textOfPlace({ operation, where, field }: Place): string {
   const parts = [where, field].filter(part => part !== '').join(', ');
   return (parts === '' ? operation : `${operation}: ${parts}`).replace(/\s+/g, ' ');
 }
 
-/** Returns the first distinct places of a change, and the number of the others. */
+/** Returns the first distinct places of a change, and the number of further places. */
 export function placesOf(change: Change): { shown: string[]; more: number } {
   const texts = [...new Set(change.places.map(textOfPlace))];
   return { shown: texts.slice(0, mostPlaces), more: Math.max(0, texts.length - mostPlaces) };
 }
 
-/** Writes the change with its action, if it has one. */
+/** Writes the required action of a change, or an empty text if no action is needed. */
 export function actionOf({ action }: Change): string {
   return action === nothingToDo ? '' : ` ${action}`;
 }

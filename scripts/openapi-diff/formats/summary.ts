@@ -1,7 +1,7 @@
 import type { Difference } from '../compare-documents.ts';
 import { levels } from '../rules/rule.ts';
 
-/** `2 breaking, 1 additive; 3 descriptions differ` */
+/** Summarizes the differences: `2 breaking, 1 additive; 3 descriptions differ`. */
 export function summarize({ counts, descriptions }: Difference): string {
   const found = levels.filter(level => counts[level] > 0).map(level => `${counts[level]} ${level}`);
   const changes = found.length > 0 ? found.join(', ') : 'No change that a client can see';

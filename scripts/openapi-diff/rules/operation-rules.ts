@@ -1,6 +1,6 @@
 import { nothingToDo as nothing, type Rule } from './rule.ts';
 
-/** Rules for everything in a document except its schemas. */
+/** The rules for all parts of a document except schemas. */
 export const operationRules = {
   'path-removed': {
     level: 'breaking',

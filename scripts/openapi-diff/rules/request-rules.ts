@@ -1,8 +1,9 @@
 import { nothingToDo as nothing, type Rule } from './rule.ts';
 
 /**
- * Rules for schemas of sent data: request bodies and parameters, and a receiver's response to a webhook. The new server
- * must accept everything that the old one accepted. So narrowing breaks clients, and widening does not.
+ * The rules for schemas of data that clients send: request bodies, parameters, and responses to a webhook. The new
+ * server must accept all values that the old server accepted. Narrowing a schema therefore breaks clients, and widening
+ * it does not.
  */
 export const requestRules = {
   'request-field-removed': {

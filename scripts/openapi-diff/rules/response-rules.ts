@@ -1,9 +1,9 @@
 import { nothingToDo as nothing, type Rule } from './rule.ts';
 
 /**
- * Rules for schemas of received data: response bodies and headers, and webhooks. The new server may only send values
- * that an old client expects. So widening breaks clients. If only a strict client notices, such as with a new enum
- * value, it is risky.
+ * The rules for schemas of data that clients receive: response bodies, headers, and webhooks. The new server may send
+ * only values that old clients expect. Widening a schema therefore breaks clients. It is only risky if just strict
+ * clients notice, for example a new enum value.
  */
 export const responseRules = {
   'response-field-removed': {

@@ -7,11 +7,11 @@ export type Level = (typeof levels)[number];
 
 export interface Rule {
   level: Level;
-  /** The change, and the reason for its level. */
+  /** A description of the change, and the reason for its level. */
   when: string;
-  /** The client's next step, as a sentence. */
+  /** A sentence that tells clients how to react. */
   action: string;
 }
 
-/** The action of additive rules. */
+/** The action for all additive rules. */
 export const nothingToDo = 'Nothing to do.';

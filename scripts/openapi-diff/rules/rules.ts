@@ -3,7 +3,7 @@ import { requestRules } from './request-rules.ts';
 import { responseRules } from './response-rules.ts';
 import type { Rule } from './rule.ts';
 
-/** Every kind of change by its id, as docs/openapi-diff.md lists them. An id is never reused for another rule. */
+/** All rules by id. docs/openapi-diff.md lists them. The id of a removed rule is never reused. */
 export const rules = { ...operationRules, ...requestRules, ...responseRules } as const satisfies Record<string, Rule>;
 
 export type RuleId = keyof typeof rules;

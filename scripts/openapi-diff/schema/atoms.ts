@@ -11,14 +11,20 @@ import {
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { Fragment } from './shape.ts';
 
-/** One schema object without its reference and its `allOf`, which become other atoms. */
+/** One schema object without its `$ref` and `allOf`. Their targets are separate atoms. */
 export interface Atom extends Located {
   value: JsonObject;
-  /** Whether its `unevaluatedProperties` sees all other atoms. The parts of an `allOf` see only themselves. */
+  /**
+   * Whether this atom's `unevaluatedProperties` takes all other atoms into account. In a part of an `allOf`, the
+   * keyword takes only that part into account.
+   */
   isOutermost: boolean;
 }
 
-/** Returns the atoms that a value must satisfy, or undefined if one of them is `false`, which no value satisfies. */
+/**
+ * Returns the atoms that a value must satisfy. Returns undefined if one of them is `false`, because no value satisfies
+ * `false`.
+ */
 export function atomsOf(document: OpenApiDocument, fragment: Fragment): Atom[] | undefined {
   const atoms: Atom[] = [];
   const passed = new Set<string>();
@@ -42,7 +48,10 @@ export function atomsOf(document: OpenApiDocument, fragment: Fragment): Atom[] |
   return isPossible ? atoms : undefined;
 }
 
-/** Returns the place of a fragment for readers: the target of its reference, if it is only a reference. */
+/**
+ * Returns the pointer to show for a fragment. If the fragment is only a reference, it is the pointer of the reference's
+ * target.
+ */
 export function pointerOf(document: OpenApiDocument, fragment: Fragment): string {
   let [node] = fragment;
   const passed = new Set<string>();
@@ -69,7 +78,7 @@ export function requiredOf(atom: Atom): string[] {
   return Array.isArray(required) ? required.filter(name => typeof name === 'string') : [];
 }
 
-/** Whether a pattern of `patternProperties` matches the name. An invalid pattern matches no name. */
+/** Whether a name matches a pattern of `patternProperties`. An invalid pattern matches no name. */
 export function isMatch(pattern: string, name: string): boolean {
   try {
     return new RegExp(pattern, 'u').test(name);
@@ -78,7 +87,7 @@ export function isMatch(pattern: string, name: string): boolean {
   }
 }
 
-/** Keywords that do not allow or refuse values. */
+/** The keywords that neither allow nor refuse values. */
 const annotations = new Set([
   'title',
   'description',
@@ -98,7 +107,7 @@ function isConstraint(keyword: string): boolean {
   return !annotations.has(keyword) && !keyword.startsWith('x-') && !keyword.startsWith('$');
 }
 
-/** Keywords that depend on their own schema. */
+/** The keywords that a shape keeps in their original form, because it has no part for them. */
 const restKeywords = [
   '$dynamicRef',
   'contains',
@@ -117,7 +126,7 @@ const restKeywords = [
   'unevaluatedProperties',
 ] as const;
 
-/** Returns the keywords of an atom that no other part of a shape includes. */
+/** Returns the keywords of an atom that the other parts of a shape do not cover. */
 export function restOf(atom: Atom, isEvaluatedHere: boolean): JsonObject {
   const rest: [string, Json][] = [];
   for (const keyword of restKeywords) {

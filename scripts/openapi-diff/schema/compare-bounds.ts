@@ -2,12 +2,12 @@ import { quote, sentence } from '../sentence.ts';
 import { type Kind, type Limit, type Shape, type Size, sizes } from './shape.ts';
 import { report, type Step, type Walk } from './walk.ts';
 
-/** Compares lengths, numbers, counts, patterns and formats of the types that both shapes have. */
+/** Compares lengths, numbers, counts, patterns and formats. Compares only types that both shapes have. */
 export function compareBounds(walk: Walk, step: Step): void {
   const { base, head } = step;
   const shared = base.kinds.intersection(head.kinds);
   const has = (...kinds: Kind[]) => kinds.some(kind => shared.has(kind));
-  // The list already bounds listed values.
+  // If a schema lists its values, the list already limits them.
   if (base.values !== undefined || head.values !== undefined) return;
   compareSizes(walk, step, size =>
     has(size.endsWith('Length') ? 'string' : size.endsWith('Items') ? 'array' : 'object'),
@@ -82,7 +82,7 @@ function compareMultiples(walk: Walk, step: Step): void {
   else if (!isReverse) tell(walk, step, 'widened', what);
 }
 
-/** Patterns cannot be compared in general, so a changed pattern is never additive. */
+/** Compares patterns. Whether one pattern includes another is unknown, so a changed pattern is never additive. */
 function comparePatterns(walk: Walk, step: Step): void {
   const [had, has] = [new Set(step.base.patterns), new Set(step.head.patterns)];
   const [isMore, isLess] = [!has.isSubsetOf(had), !had.isSubsetOf(has)];
@@ -97,7 +97,7 @@ function comparePatterns(walk: Walk, step: Step): void {
   }
 }
 
-/** Formats whose values also belong to another format. */
+/** For some formats, another format that includes all of their values. */
 const widerFormats: Readonly<Record<string, string>> = { int32: 'int64', float: 'double' };
 
 function compareFormats(walk: Walk, step: Step): void {

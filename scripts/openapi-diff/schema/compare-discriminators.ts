@@ -7,7 +7,7 @@ import type { Fragment, Shape } from './shape.ts';
 import { report, type Step, type Walk } from './walk.ts';
 import { writeSchema } from './write-schema.ts';
 
-/** Compares the fields of discriminators, and the alternatives that their values select. */
+/** Compares discriminator fields, and the alternatives that their values select. */
 export function compareDiscriminators(walk: Walk, step: Step): void {
   const [base, head] = [step.base.discriminator, step.head.discriminator];
   if (base === undefined) return;
@@ -16,7 +16,7 @@ export function compareDiscriminators(walk: Walk, step: Step): void {
   const subject = sentence(step.site.subject);
   const field = textOf(base, 'propertyName') ?? '';
   if (head === undefined) {
-    // A single remaining alternative needs no discriminator.
+    // If only one alternative remains, it needs no discriminator.
     if (step.head.variants.length === 0) return;
     report(walk, step, 'discriminator-removed', `${subject} no longer has the discriminator ${quote(field)}.`, at);
     return;
@@ -48,7 +48,10 @@ interface Meaning {
   text: string;
 }
 
-/** An extended schema and a renamed schema count as the same. */
+/**
+ * Whether two alternatives count as the same. An extended schema keeps its name, and a renamed schema keeps its
+ * content.
+ */
 function isSameMeaning(a: Meaning, b: Meaning): boolean {
   return a.pointer === b.pointer || a.text === b.text;
 }
@@ -71,7 +74,7 @@ function meaningsOf(reader: SchemaReader, shape: Shape, discriminator: Located):
     const name = /^#\/components\/schemas\/([^/]+)$/.exec(variant.pointer)?.[1];
     const fragment = variant.properties.get(field);
     const isListed = fragment !== undefined && readShape(reader, fragment).values !== undefined;
-    // Without a mapping the value is the name of the schema, unless the schema fixes the field.
+    // A schema without a mapping is selected by its own name, unless the schema fixes the field's value.
     if (name === undefined || mapped.has(variant.pointer) || isListed) continue;
     add(name, [targetOf(document, variant.pointer, variant.pointer)]);
   }

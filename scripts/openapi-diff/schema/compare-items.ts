@@ -1,7 +1,7 @@
 import { type Fragment, isClosed } from './shape.ts';
 import { report, reportUnexplained, type Step, type Walk } from './walk.ts';
 
-/** Compares the items of two arrays: the items of a tuple, and the others. */
+/** Compares the items of two array schemas: the fixed first items (`prefixItems`), and all other items. */
 export function compareItems(walk: Walk, step: Step): void {
   const { base, head, site } = step;
   const places = Math.max(base.prefixItems.length, head.prefixItems.length);

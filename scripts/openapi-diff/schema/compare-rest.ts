@@ -4,7 +4,10 @@ import type { Shape } from './shape.ts';
 import { report, reportUnexplained, type Step, type Walk } from './walk.ts';
 import { writeSchema } from './write-schema.ts';
 
-/** Compares keywords without a rule, such as `not` and `if`. The library decides whether a change is safe. */
+/**
+ * Compares keywords that have no rule of their own, such as `not` and `if`. The library decides whether a change is
+ * safe.
+ */
 export function compareRest(walk: Walk, step: Step): void {
   const { base, head, site } = step;
   if (base.rest.length === 0 && head.rest.length === 0) return;
@@ -26,7 +29,10 @@ export function compareRest(walk: Walk, step: Step): void {
   }
 }
 
-/** Copies the rest without children, with all other parts equal. Other rules report those parts. */
+/**
+ * Copies the shape with the given rest and without its children. All other parts stay equal, because other rules report
+ * them.
+ */
 function withRestOf(shape: Shape, { rest }: Shape): Shape {
   return {
     ...shape,

@@ -23,7 +23,7 @@ export function beginComparison(
   return { direction, base: reader(base), head: reader(head), report, equal: new Set() };
 }
 
-/** Reports every visible difference of two schemas. */
+/** Reports every difference between two schemas that affects clients. */
 export function compareSchemas(comparison: SchemaComparison, site: Site, base: Fragment, head: Fragment): void {
   const walk: Walk = {
     comparison,
@@ -39,7 +39,10 @@ export function compareSchemas(comparison: SchemaComparison, site: Site, base: F
   if (walk.found === 0) for (const key of walk.times.keys()) comparison.equal.add(key);
 }
 
-/** The maximum number of visits of one pair in a walk. Widely shared schemas have too many fields to name. */
+/**
+ * The maximum number of times that a walk visits one pair of schemas. A widely shared schema has too many fields to
+ * name all of them.
+ */
 const mostTimes = 16;
 
 function enter(walk: Walk, around: Step, site: Site, base: Fragment, head: Fragment): void {
@@ -47,7 +50,7 @@ function enter(walk: Walk, around: Step, site: Site, base: Fragment, head: Fragm
   const key = `${keyOf(comparison.base, base)}\n${keyOf(comparison.head, head)}`;
   if (comparison.equal.has(key)) return;
   const count = times.get(key) ?? 0;
-  // The comparison of a recursive schema is already running.
+  // The pair contains itself, and its comparison is already running.
   if (entered.has(key) || count >= mostTimes) {
     around.parts.add(key);
     return;
@@ -81,8 +84,8 @@ function stepOf(site: Site, base: Shape, head: Shape): Step {
 }
 
 /**
- * Checks the walk with the library. If the walk found nothing severe, the library must agree. Otherwise it must agree
- * about the remaining parts.
+ * Checks the findings with the library. If neither a pair nor its contents have a severe finding, the library must find
+ * the pair compatible. Otherwise the library checks each pair inside it in the same way.
  */
 function audit(walk: Walk, step: Step): void {
   if (step.isExplained || step.parts.size > 0) {

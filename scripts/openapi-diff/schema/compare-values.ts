@@ -3,7 +3,7 @@ import { oneOf, sentence, textOfValue, textOfValues } from '../sentence.ts';
 import { type Kind, type Shape, typesOf } from './shape.ts';
 import { report, type Step, type Walk } from './walk.ts';
 
-/** Compares types, listed values, the default and deprecation. */
+/** Compares the types, the listed values, the default value and the deprecation of two schemas. */
 export function compareValues(walk: Walk, step: Step): void {
   compareNull(walk, step);
   compareTypes(walk, step);
@@ -12,7 +12,7 @@ export function compareValues(walk: Walk, step: Step): void {
   compareDeprecation(walk, step);
 }
 
-/** Whether a shape allows every type, so that null is only one of many. */
+/** Whether a schema allows every type. Null is then only one of many types. */
 function hasEveryKind(shape: Shape): boolean {
   return ['null', 'boolean', 'fraction', 'string', 'array', 'object'].every(kind => shape.kinds.has(kind as Kind));
 }
@@ -41,7 +41,7 @@ function compareTypes(walk: Walk, step: Step): void {
   const [had, has] = [withoutNull(base, head), withoutNull(head, base)];
   const isNarrower = !had.isSubsetOf(has) && had.size > 0;
   const isWider = !has.isSubsetOf(had) && has.size > 0;
-  // A list of values is more exact than the types.
+  // If both schemas list their values, the comparison of the lists is more exact than the types.
   const isListed = base.values !== undefined && head.values !== undefined && !had.isDisjointFrom(has);
   if (isListed || (!isNarrower && !isWider)) return;
   const message = `${sentence(site.subject)} is ${textOfTypes(has)} instead of ${textOfTypes(had)}.`;
@@ -62,7 +62,7 @@ function compareLists(walk: Walk, step: Step): void {
   const { direction } = walk.comparison;
   const subject = sentence(site.subject);
   if (base.values === undefined && head.values === undefined) return;
-  // A change of all types is already reported.
+  // If no type is left, that change is already reported.
   if (base.kinds.isDisjointFrom(head.kinds)) return;
   if (base.values === undefined) {
     const message = `${subject} is one of ${textOfValues(head.values ?? [])} instead of any value.`;
@@ -78,7 +78,7 @@ function compareLists(walk: Walk, step: Step): void {
     );
     return;
   }
-  // Null is reported separately.
+  // A change of null is reported separately.
   const [had, has] = [base.values, head.values].map(values => values.filter(value => value !== null)) as [
     Json[],
     Json[],

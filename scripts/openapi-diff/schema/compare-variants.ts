@@ -6,7 +6,7 @@ import { type Kind, type Shape, typesOf } from './shape.ts';
 import { report, type Step, type Walk } from './walk.ts';
 import { writeSchema } from './write-schema.ts';
 
-/** Compares alternatives. One of the two schemas may have only one. */
+/** Compares the alternatives of two schemas. One of the schemas may have only one alternative. */
 export function compareVariants(walk: Walk, step: Step): void {
   const { base: before, head: after, direction } = walk.comparison;
   const had = variantsOf(before, step.base);
@@ -15,7 +15,7 @@ export function compareVariants(walk: Walk, step: Step): void {
   for (const { one, other } of pairs) walk.enterShapes(step, step.site, one.shape, other.shape);
   const removed = had.filter(one => !pairs.some(pair => pair.one === one));
   const added = has.filter(other => !pairs.some(pair => pair.other === other));
-  // An alternative that the others include makes no difference.
+  // If the other alternatives include all values of a removed one, its removal makes no difference.
   for (const one of removed) {
     if (direction === 'request' && isTaken(walk, one, has)) continue;
     reportVariant(walk, step, one, 'removed');
@@ -30,9 +30,9 @@ interface Variant {
   shape: Shape;
   schema: JsonObject;
   text: string;
-  /** The values of constant fields, which identify an alternative. */
+  /** The values of the constant fields. They identify the alternative. */
   marks: Map<string, string>;
-  /** The kinds, as the last criterion to identify an alternative. */
+  /** The types of an alternative. They identify the alternative if no other criterion does. */
   types: string;
 }
 
@@ -46,7 +46,7 @@ function variantsOf(reader: SchemaReader, shape: Shape): Variant[] {
   return [...new Map(variants.map(variant => [variant.text, variant])).values()];
 }
 
-/** Null has its own rules. */
+/** Whether a schema allows more than null. Null has its own rules. */
 function isMoreThanNull({ kinds }: Shape): boolean {
   return kinds.size > 1 || !kinds.has('null');
 }
@@ -61,7 +61,7 @@ function marksOf(reader: SchemaReader, shape: Shape): Map<string, string> {
   return marks;
 }
 
-/** Matches the alternatives of both schemas: equal ones first, then by the strongest criterion. */
+/** Matches the alternatives of both schemas, first equal alternatives, then by the strongest criterion in common. */
 function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Variant; other: Variant }[] {
   const [left, right] = [new Set(had), new Set(has)];
   const pairs: { one: Variant; other: Variant }[] = [];
@@ -102,7 +102,7 @@ function isNamed({ shape }: Variant): boolean {
   return shape.pointer.startsWith('#/components/');
 }
 
-/** Whether no other remaining alternative has its type. */
+/** Whether no other unmatched alternative has the same type. */
 function isOnly(variant: Variant, among: ReadonlySet<Variant>): boolean {
   return [...among].every(one => one === variant || one.types !== variant.types);
 }
@@ -131,7 +131,7 @@ function reportVariant(
   had: readonly Variant[] = [],
 ): void {
   const { direction } = walk.comparison;
-  // The type of the only alternative is already reported.
+  // If the other document lacks the type, the change of types is already reported.
   const others = turn === 'removed' ? step.head.kinds : step.base.kinds;
   if (shape.kinds.isDisjointFrom(others)) return;
   const at = turn === 'removed' ? { base: shape.pointer } : { head: shape.pointer };

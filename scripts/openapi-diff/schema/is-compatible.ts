@@ -9,13 +9,13 @@ let isReady = false;
 const known = new Map<string, boolean>();
 
 /**
- * Whether the head is safe for a client of the base: it accepts all old requests, or sends only old responses. Unproved
- * cases count as unsafe.
+ * Whether the new schema is safe for a client of the old schema. It must accept all old requests, or send only old
+ * responses. If the library cannot prove that, the change counts as unsafe.
  *
- * The library alone is not sufficient: it returns only one bit, ignores formats and readOnly, reports a merged allOf as
- * narrower, and ignores unevaluatedProperties. Therefore its schemas have these parts resolved, and it is used only for
- * keywords without a rule and as a check of the walk. Like us, it accepts a new optional field of a request, because no
- * client sends undescribed fields.
+ * The library alone is not sufficient. It answers only yes or no, ignores formats and readOnly, reports a merged allOf
+ * as narrower, and ignores unevaluatedProperties. Therefore the schemas that it gets have these parts resolved. It is
+ * used only for keywords without a rule, and to check the walk. Like this tool, it accepts a new optional field of a
+ * request, because clients do not send fields that their document does not describe.
  */
 export function isCompatible(direction: Direction, base: JsonObject, head: JsonObject): boolean {
   const [baseText, headText] = [canonicalText(base), canonicalText(head)];
@@ -37,7 +37,7 @@ function ask(base: string, head: string, role: 'serializer' | 'deserializer'): b
   try {
     return check_compat(base, head, role);
   } catch {
-    // The library refuses unsupported keywords and unsatisfiable schemas.
+    // The library throws for unsupported keywords and for schemas that no value satisfies.
     return false;
   }
 }

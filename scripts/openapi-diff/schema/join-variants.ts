@@ -2,8 +2,9 @@ import { byFirst, canonicalText } from '../json.ts';
 import type { Kind, Shape, Size } from './shape.ts';
 
 /**
- * Normalizes alternatives. Each has one type, and lists of values are merged into one list. If all types differ, they
- * become one schema, because each keyword concerns only one type.
+ * Normalizes the alternatives of a schema. Each alternative gets one type, and all lists of values become one list. If
+ * the types of all alternatives differ, the alternatives become one schema, because each keyword concerns only one
+ * type.
  */
 export function joinVariants(variants: readonly Shape[]): Shape[] {
   const pieces = variants.filter(({ kinds }) => kinds.size > 0).flatMap(split);
@@ -36,7 +37,9 @@ const groups: readonly (readonly Kind[])[] = [
   ['object'],
 ];
 
-/** Splits a shape by types. Lists of values and uncompared keywords are not split. */
+/**
+ * Splits a shape into one shape for each type. Shapes with a list of values or with keywords in `rest` are not split.
+ */
 function split(shape: Shape): Shape[] {
   if (shape.values !== undefined || shape.rest.length > 0) return [shape];
   const present = groups.map(group => new Set(group).intersection(shape.kinds)).filter(({ size }) => size > 0);
@@ -45,7 +48,7 @@ function split(shape: Shape): Shape[] {
 
 const numericFormats = new Set(['int32', 'int64', 'float', 'double']);
 
-/** Reduces a shape to these types. */
+/** Reduces a shape to the keywords of these types. */
 function restrict(shape: Shape, kinds: ReadonlySet<Kind>): Shape {
   const isNumeric = kinds.has('integer') || kinds.has('fraction');
   const [isText, isList, isObject] = [kinds.has('string'), kinds.has('array'), kinds.has('object')];
@@ -69,7 +72,7 @@ function restrict(shape: Shape, kinds: ReadonlySet<Kind>): Shape {
   };
 }
 
-/** Joins two shapes with listed values, or without common types. */
+/** Joins two shapes that both list their values, or that have no common type. */
 function join(a: Shape, b: Shape): Shape {
   const isListed = a.values !== undefined || b.values !== undefined;
   const values = new Map([...(a.values ?? [null]), ...(b.values ?? [null])].map(one => [canonicalText(one), one]));

@@ -15,7 +15,7 @@ import {
   sizes,
 } from './shape.ts';
 
-/** Merges atoms without alternatives into the shape of their common values. */
+/** Merges atoms without alternatives into one shape. A value of that shape satisfies all of the atoms. */
 export function mergeAtoms(
   document: OpenApiDocument,
   direction: Direction,
@@ -92,7 +92,7 @@ type Fields = Pick<Shape, 'properties' | 'required' | 'additional' | 'hidden'>;
 
 const noFields: Fields = { properties: new Map(), required: new Set(), additional: [], hidden: new Map() };
 
-/** Merges the fields. Each field must satisfy every atom, as one of its properties or as an additional one. */
+/** Merges the fields of all atoms. A field must satisfy every atom: as a described field, or as an additional field. */
 function fieldsOf(
   document: OpenApiDocument,
   direction: Direction,
@@ -160,7 +160,7 @@ function formatsOf(atoms: readonly Atom[]): string[] {
   return [...textsOf(atoms, 'format'), ...encodings, ...mediaTypes];
 }
 
-/** For an integer, above 0 equals at least 1. */
+/** Returns the highest lower bound. For an integer, above 0 is the same as at least 1. */
 function lowerOf(atoms: readonly Atom[], isInteger: boolean): Limit | undefined {
   const limits = [
     ...numbersOf(atoms, 'minimum').map(value => ({ value: isInteger ? Math.ceil(value) : value, isExclusive: false })),

@@ -5,14 +5,14 @@ import { joinVariants } from './join-variants.ts';
 import { annotationsOf, mergeAtoms } from './merge-atoms.ts';
 import type { Direction, Fragment, Shape } from './shape.ts';
 
-/** The schemas of one document in one direction. */
+/** Reads the schemas of one document in one direction. */
 export interface SchemaReader {
   document: OpenApiDocument;
   direction: Direction;
   shapes: Map<string, Shape>;
 }
 
-/** Returns the shape of the values that satisfy all parts of the fragment. */
+/** Returns the shape of the values that satisfy all parts of a fragment. */
 export function readShape(reader: SchemaReader, fragment: Fragment): Shape {
   const key = keyOf(reader, fragment);
   const known = reader.shapes.get(key);
@@ -23,7 +23,7 @@ export function readShape(reader: SchemaReader, fragment: Fragment): Shape {
   return shape;
 }
 
-/** Names a fragment within its document. A mere reference gets the name of its target. */
+/** Returns a key for a fragment within its document. A part that is only a reference is identified by its target. */
 export function keyOf({ document }: SchemaReader, fragment: Fragment): string {
   return fragment.map(part => (isBareReference(part) ? pointerOf(document, [part]) : part.pointer)).join(' ');
 }
@@ -32,7 +32,7 @@ function isBareReference({ value }: Located): boolean {
   return isObject(value) && typeof value.$ref === 'string' && Object.keys(value).length === 1;
 }
 
-/** More combinations of alternatives are not expanded. */
+/** The maximum number of combinations of alternatives that are expanded. */
 const mostVariants = 64;
 
 function shapeOf(
@@ -78,20 +78,20 @@ function shapeOf(
   };
 }
 
-/** Returns the place of the fields, if only one alternative has fields. */
+/** Returns the pointer of the fields, if only one alternative is an object. */
 function fieldsPointerOf(variants: readonly Shape[]): string | undefined {
   const [one, ...others] = variants.filter(({ kinds }) => kinds.has('object'));
   return others.length === 0 ? one?.fieldsPointer : undefined;
 }
 
-/** Keeps the discriminator with its alternatives. */
+/** Removes the alternatives of a schema. A discriminator belongs to the alternatives, so it is removed with them. */
 function withoutUnions(schema: Atom['value']): Atom['value'] {
   const { anyOf, oneOf, discriminator, ...rest } = schema;
   const hasUnion = anyOf !== undefined || oneOf !== undefined;
   return hasUnion || discriminator === undefined ? rest : { ...rest, discriminator };
 }
 
-/** Lists every combination of one alternative from each union. */
+/** Lists all combinations with one alternative from each `anyOf` and `oneOf`. */
 function combine(unions: Located[][]): Located[][] {
   return unions.reduce<Located[][]>(
     (choices, union) => choices.flatMap(choice => union.map(one => [...choice, one])),

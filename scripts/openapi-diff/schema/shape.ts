@@ -1,13 +1,16 @@
 import type { Located } from '../document.ts';
 import type { Json, JsonObject } from '../json.ts';
 
-/** The direction from the side of a client: it sends requests and receives responses. */
+/** The direction of the data, from a client's point of view: it sends requests and receives responses. */
 export type Direction = 'request' | 'response';
 
-/** Places that all constrain one value, such as the parts of an `allOf`. Empty: no constraint. */
+/**
+ * Schemas at several locations that must all allow the value, such as the parts of an `allOf`. An empty list allows
+ * every value.
+ */
 export type Fragment = readonly Located[];
 
-/** `number` is split into integer and fraction, so that types can be compared as sets. */
+/** The types of a value. `number` is split into integer and fraction, so that types can be compared as sets. */
 export const kinds = ['null', 'boolean', 'integer', 'fraction', 'string', 'array', 'object'] as const;
 export type Kind = (typeof kinds)[number];
 
@@ -20,16 +23,19 @@ export interface Limit {
 }
 
 /**
- * The normalized form of a schema: references are resolved, `allOf` is merged, `const` is a list of one value, and null
- * beside one alternative is one of its types. Equivalent schemas have equal shapes.
+ * The normalized form of a schema. References are resolved, `allOf` is merged, and `const` is a list of one value. If
+ * null is an alternative beside one schema, it becomes one of that schema's types. Equivalent schemas have equal
+ * shapes.
  */
 export interface Shape {
-  /** The place of the schema, after its reference. */
+  /** The pointer of the schema. If the schema is only a reference, the pointer of its target. */
   pointer: string;
-  /** The place of its fields. It is elsewhere if the schema is only a reference with null. */
+  /**
+   * The pointer of the fields. It differs from `pointer` if the schema is only a reference with null as an alternative.
+   */
   fieldsPointer: string;
   kinds: ReadonlySet<Kind>;
-  /** The listed values. Undefined: any value. */
+  /** The listed values. Undefined if every value is allowed. */
   values: Json[] | undefined;
   lower: Limit | undefined;
   upper: Limit | undefined;
@@ -40,16 +46,19 @@ export interface Shape {
   isUnique: boolean;
   properties: ReadonlyMap<string, Fragment>;
   required: ReadonlySet<string>;
-  /** The schema of additional fields. */
+  /** The schema of all fields that `properties` does not list. */
   additional: Fragment;
-  /** Fields that this direction omits, with their places: readOnly in a request, writeOnly in a response. */
+  /**
+   * The pointers of fields that are never sent in this direction: readOnly fields in a request, writeOnly fields in a
+   * response.
+   */
   hidden: ReadonlyMap<string, string>;
   prefixItems: Fragment[];
   items: Fragment;
-  /** The alternatives. If there are any, each is complete, and the parts above are empty. */
+  /** The alternatives. If there are alternatives, each of them is complete and the parts above are empty. */
   variants: Shape[];
   discriminator: Located | undefined;
-  /** Keywords that are compared literally, by their schemas. */
+  /** The keywords that have no part of their own in a shape. They are compared literally. */
   rest: JsonObject[];
   fallback: Json | undefined;
   isDeprecated: boolean;
@@ -64,7 +73,7 @@ export function isOpen(fragment: Fragment): boolean {
   return fragment.every(({ value }) => value === true);
 }
 
-/** Converts kinds to types of JSON Schema. */
+/** Converts kinds to the type names of JSON Schema. */
 export function typesOf(of: ReadonlySet<Kind>): string[] {
   const types = kinds
     .filter(kind => of.has(kind))

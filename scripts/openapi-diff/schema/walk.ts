@@ -3,47 +3,50 @@ import type { RuleId } from '../rules/rules.ts';
 import type { SchemaReader } from './read-shape.ts';
 import type { Direction, Fragment, Shape } from './shape.ts';
 
-/** The place of a value, and its name in sentences. */
+/** The place of a value in the API, and the value's name in sentences. */
 export interface Site {
   operation: string;
   where: string;
   field: string;
   subject: string;
-  /** Whether it is in an error response. Clients depend on its `error.key`. */
+  /** Whether the value is in an error response. Clients depend on `error.key` in it. */
   isError: boolean;
 }
 
-/** The comparison of the schemas of two documents in one direction. */
+/** Compares the schemas of two documents in one direction. */
 export interface SchemaComparison {
   direction: Direction;
   base: SchemaReader;
   head: SchemaReader;
   report: Report;
-  /** Pairs that are known to be equal. Schemas of many operations are compared only once. */
+  /** The pairs of schemas that are known to be equal. A schema that many operations share is compared only once. */
   equal: Set<string>;
 }
 
-/** One walk from a body or a parameter through its contents. */
+/** A walk through the schema of a body or a parameter and all schemas in it. */
 export interface Walk {
   comparison: SchemaComparison;
-  /** The number of visits of each pair, and the pairs of the current path. A schema may contain itself. */
+  /**
+   * The number of visits of each pair. `entered` has the pairs of the current path, because a schema may contain
+   * itself.
+   */
   times: Map<string, number>;
   entered: Set<string>;
   found: number;
-  /** Visits a pair within the step. */
+  /** Compares a pair of schemas inside the schemas of a step. */
   enter(within: Step, site: Site, base: Fragment, head: Fragment): void;
   enterShapes(within: Step, site: Site, base: Shape, head: Shape): void;
 }
 
-/** A pair of schemas on the walk, and the pairs within it. */
+/** A pair of schemas on the walk, with the pairs inside it. */
 export interface Step {
   site: Site;
   base: Shape;
   head: Shape;
   within: Step[];
-  /** Whether this pair or its contents have a severe finding. */
+  /** Whether this pair, or a pair inside it, has a breaking or risky finding. */
   isExplained: boolean;
-  /** The pairs that contain this one, also through a recursive schema. */
+  /** The unfinished pairs that this pair leads back to through a recursive schema. */
   parts: Set<string>;
 }
 
@@ -63,7 +66,7 @@ export function report(
   walk.comparison.report(finding);
 }
 
-/** Reports a possible problem without a specific rule. */
+/** Reports that a change may be a problem, if no specific rule describes it. */
 export function reportUnexplained(walk: Walk, step: Step): void {
   const { subject } = step.site;
   if (walk.comparison.direction === 'request') {

@@ -4,8 +4,8 @@ import { keyOf, readShape, type SchemaReader } from './read-shape.ts';
 import { type Fragment, isClosed, kinds, type Limit, type Shape, typesOf } from './shape.ts';
 
 /**
- * Writes a shape as a self-contained JSON Schema with `$defs`. Equal shapes give equal schemas, except for the names of
- * references.
+ * Writes a shape as a self-contained JSON Schema with `$defs`. Equal shapes give equal schemas, except for the names in
+ * `$defs`.
  */
 export function writeSchema(reader: SchemaReader, shape: Shape): JsonObject {
   const definitions = new Map<string, Json>();
@@ -26,7 +26,7 @@ function writeFragment(writer: Writer, fragment: Fragment): Json {
   return isReferred ? refer(writer, fragment) : writeShape(writer, readShape(writer.reader, fragment));
 }
 
-/** Referenced schemas are written once, by name, because a schema may contain itself. */
+/** Writes a reference to a schema. Each schema is written once, by name, because a schema may contain itself. */
 function refer(writer: Writer, fragment: Fragment): Json {
   const shape = readShape(writer.reader, fragment);
   const from = keyOf(writer.reader, fragment);
@@ -48,7 +48,10 @@ function writeShape(writer: Writer, shape: Shape): JsonObject {
   };
 }
 
-/** Writes `oneOf` as `anyOf`, because clients do not depend on the exclusion of several matches. */
+/**
+ * Writes alternatives as `anyOf`. `oneOf` would also require that only one alternative matches, but clients do not
+ * depend on that.
+ */
 function writeUnion(writer: Writer, shape: Shape): JsonObject {
   const variants = shape.variants.map(variant => writeShape(writer, variant));
   const sorted = new Map(variants.map(variant => [canonicalText(variant), variant]));
@@ -79,7 +82,7 @@ function writePlain(writer: Writer, shape: Shape): JsonObject {
   ];
   if (repeated.length === 0) return written;
   const [first, ...others] = repeated;
-  // Keywords such as `then` depend on others, so all of them stay together.
+  // Keywords such as `then` depend on other keywords of their schema, so the keywords of one schema stay together.
   if (others.length === 0 && isObject(first)) return { ...written, ...first };
   return { ...written, allOf: repeated };
 }
@@ -94,7 +97,7 @@ function writeLimits({ lower, upper }: Shape): JsonObject {
   return written;
 }
 
-/** Literally compared keywords may also contain references. */
+/** Writes the keywords that are compared literally. They may also contain references. */
 function withReferences(writer: Writer, value: JsonObject): JsonObject {
   const visit = (one: Json): Json => {
     if (Array.isArray(one)) return one.map(visit);
