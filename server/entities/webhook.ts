@@ -33,8 +33,8 @@ export const WebhookDelivery = defineTable('WebhookDelivery', 'webhook_deliverie
   endpointId: bigint(),
   eventId: p.uuid(),
   /**
-   * The queue of the delivery: an endpoint has eight lanes. The server sends the deliveries of a lane one after the
-   * other.
+   * The lane of the delivery, which is one of the endpoint's eight queues. The server sends the deliveries of a lane
+   * one after the other.
    */
   lane: p.smallint().default(0),
   state: p.text().$type<DeliveryState>().default('pending'),

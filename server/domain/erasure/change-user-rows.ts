@@ -27,7 +27,7 @@ const passComments = batchedChange(
       .returning('id'),
 );
 
-/** Changes that do not need the placeholder user. */
+/** The changes of a user's rows that do not need the placeholder user. */
 const changes = [
   // Removes the stored responses to requests with an Idempotency-Key. The user's tokens are revoked, so nobody can
   // repeat such a request.
@@ -101,7 +101,8 @@ export async function changeUserRows(
     addCount(counts, 'ideas', await moveIdeas(database, redaction, now));
     for (const change of changes) await runBatches(database, change, batch, counts);
   }
-  // This comes after all ideas have the new author. Responses that the server stores from now on do not show the user.
+  // This call comes after all ideas have the new author. Responses that the server stores from now on show the
+  // placeholder instead of the user.
   addCount(counts, 'idempotency_keys', await redactAnswers(database, userId, placeholder, batchSize));
 }
 

@@ -137,7 +137,10 @@ const tryLock = sql(
 
 const unlock = sql('unlock_clean_up', { arguments: {}, row: {} }, 'select pg_advisory_unlock_all()');
 
-/** Prevents parallel clean-ups. They would do no harm but would often wait for each other's locks. */
+/**
+ * Runs the work, unless another clean-up is running. Parallel clean-ups would do no harm, but would often wait for each
+ * other's locks.
+ */
 async function whileAlone(database: Database, work: () => Promise<void>): Promise<boolean> {
   const connection = await database.pool.connect();
   try {

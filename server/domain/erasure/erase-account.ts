@@ -92,7 +92,10 @@ const beginStatements = [
   ),
 ];
 
-/** Also removes, by cascade, rows from requests that began before the erasure. */
+/**
+ * Deletes the account. Cascades also remove the rows of requests that began before the erasure and wrote rows during
+ * it.
+ */
 const deleteAccount = query('delete_account', (db, $: Arguments<{ accountId: number }>) =>
   db.deleteFrom('accounts').where('id', '=', $.accountId).returning('id'),
 );

@@ -4,7 +4,7 @@ import { type Arguments, query } from '../../database/query.ts';
 import { textInEvent } from '../events/recorded-event.ts';
 import { type Redaction, redactEvents } from './redact-events.ts';
 
-/** The number of ideas that one transaction locks. Small, so that few writers wait. */
+/** The number of ideas that one transaction locks. It is small, so that few writers wait for the locks. */
 const ideasAtOnce = 50;
 
 /** Not prepared statements, because the best query plan depends on the limit and on the number of ideas. */
@@ -75,7 +75,7 @@ const lockIdeas = query(
       .forNoKeyUpdate(),
 );
 
-/** Keeps updated_at if the idea was updated after the start of the run. */
+/** Makes the placeholder the author of ideas. Keeps updated_at if the idea was updated after the start of the run. */
 const passAuthorship = query(
   'pass_authorship_of_ideas',
   (db, $: Arguments<{ accountId: number; ideaIds: readonly number[]; placeholderId: number; now: Date }>) =>

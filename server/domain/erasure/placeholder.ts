@@ -53,8 +53,8 @@ export function redactPerson(json: string, userId: number, replacement: ShownPer
 }
 
 /**
- * In the contract, only people have just an id and a name. An actor also has the id of a token. Other objects have more
- * fields: boards a slug, tags a color.
+ * In the contract, an object with only an id and a name is always a person. An actor also has the id of a token. Other
+ * objects have more fields: boards a slug, tags a color.
  */
 function isPerson(value: unknown): value is ShownPerson {
   if (typeof value !== 'object' || value === null) return false;

@@ -17,7 +17,7 @@ export function recordedEventOf(e: ExpressionBuilder<Tables & { e: Tables['event
   return ['e.type', 'e.occurred_at', 'e.data', body] as const;
 }
 
-/** The data of an event e. The previous version stored the data only inside the body. */
+/** The data of an event e. For an event from the previous version, the data is only inside the body. */
 const dataOfEvent = "coalesce(e.data, (e.body -> 'data')::jsonb)";
 
 /** Selects a text from the data of an event e. For example, `textInEvent('idea', 'title')` is the title of the idea. */

@@ -26,9 +26,10 @@ export interface NewUser {
 
 /**
  * Creates a user with the invited address, makes the user a member, and signs the user in. The invitation link has
- * proven that the person owns the address. In the audit log, the server creates the user, and the user does the rest.
+ * proven that the person owns the address.
  *
- * If a user with this address exists by now, the call fails. That user must sign in and accept the invitation.
+ * In the audit log, the server is the actor of the user's creation, and the new user is the actor of the rest. If a
+ * user with this address exists by now, the call fails. That user must sign in and accept the invitation.
  */
 export async function signUpByInvitation(
   adminAs: (actor: AuditActor) => Administration,

@@ -72,8 +72,8 @@ export async function inviteMember(
     .onConflict(conflict => conflict.columns(['canonical_email', 'account_id']).doUpdateSet(fields))
     .returning('id')
     .executeTakeFirstOrThrow();
-  // The canonical form is written again here. A trigger for the previous version may clear the canonical form whenever
-  // the address changes.
+  // The canonical form must be written again after the upsert, because a trigger for the previous version may clear it
+  // when the address changes.
   await admin.em.nativeUpdate(Invitation, { id, accountId }, { canonicalEmail });
   if (isMailed) {
     await addJob(admin, {

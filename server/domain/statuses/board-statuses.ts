@@ -58,7 +58,7 @@ export async function updateStatus(admin: Administration, status: Status, change
   if (changed.length > 0) admin.audit.record('status.updated', { ...describe(status), changed });
 }
 
-/** Removes a status. A status is still in use if a rejected or merged idea has it. */
+/** Removes a status. Throws if an idea has the status, even if the idea is rejected or merged. */
 export async function removeStatus(admin: Administration, status: Status): Promise<void> {
   await lockRegistry(admin, status);
   await checkNotLastInbox(admin, status, 'removed');

@@ -7,7 +7,7 @@ import { checkColor, checkName, quote } from '../fields.ts';
 
 interface TagFields {
   name: string;
-  /** The color: # and six hexadecimal digits. The server stores the digits in lower case. */
+  /** The color of the tag: # and six hexadecimal digits. The server stores the digits in lower case. */
   color: string;
 }
 

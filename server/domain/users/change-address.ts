@@ -75,7 +75,7 @@ export function addressUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, token: string
 /** The number of hours that a link works. It is a whole day, because people open some mailboxes only once a day. */
 export const addressLinkHours = 24;
 
-/** The maximum number of attempts to send the mail. Small, because a mail that arrives much later is useless. */
+/** The maximum number of attempts to send the mail. It is small, because a mail that arrives much later is useless. */
 const maxAttempts = 5;
 
 /**

@@ -54,8 +54,8 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   await explainViolations(emailTaken(user.email ?? ''), async () => {
     await admin.em.flush();
     if (address === undefined) return;
-    // This update runs after the address has changed. A trigger for the previous version may clear the canonical form
-    // whenever the address changes.
+    // This update must run after the address has changed, because a trigger for the previous version may clear the
+    // canonical form.
     await admin.em.nativeUpdate(User, { id: user.id }, { canonicalEmail: canonicalAddress(address) });
   });
   const changed = changedFields();

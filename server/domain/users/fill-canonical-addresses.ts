@@ -4,7 +4,7 @@ import { type Arguments, query } from '../../database/query.ts';
 import { sql } from '../../database/sql.ts';
 import { canonicalAddress, maxAddressLength } from './canonical-address.ts';
 
-/** The number of rows in one transaction. Small, so that nobody waits long for the locked rows. */
+/** The number of rows in one transaction. It is small, so that nobody waits long for the locked rows. */
 const batchSize = 1_000;
 
 /**
