@@ -212,7 +212,7 @@ describe('concurrent requests', () => {
     expect(accepted).toHaveLength(1);
   });
 
-  test('one of two concurrent sign-ups with one address creates the user, and the other must sign in', async () => {
+  test('one of two concurrent sign-ups with one e-mail address creates the user, and the other must sign in', async () => {
     const email = newAddress();
     const path = await invited(email);
     // The other sign-up takes the address between the check and the end of the password hash.
@@ -413,7 +413,7 @@ describe('the mail', () => {
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
   });
 
-  test('several invitations to one address send one mail with the last role, and a revoked invitation sends none', async () => {
+  test('several invitations to one e-mail address send one mail with the last role, and a revoked invitation sends none', async () => {
     const [again, revoked] = [newAddress(), newAddress()];
     const before = await invited(again);
     mail.received.length = 0;
@@ -446,7 +446,7 @@ test('a server without mail shows a valid invitation link on the page once', asy
   expect(await membersWith(email)).toEqual([{ role: 'member' }]);
 });
 
-test('invitations are limited by inviter, account and address, and invalid ones do not count against the rate limit', async () => {
+test('invitations are limited by inviter, account and e-mail address, and invalid ones do not count against the rate limit', async () => {
   const environment = {
     RATE_LIMIT_INVITATIONS: '4',
     RATE_LIMIT_INVITATIONS_ACCOUNT: '6',

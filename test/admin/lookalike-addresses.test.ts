@@ -54,7 +54,7 @@ const asOperator = <T>(work: (admin: ReturnType<typeof operatorIn>) => Promise<T
 const make = (email: string) => asOperator(admin => createUser(admin, { email, name: 'Iris' }));
 const find = async (email: string) => (await asOperator(admin => findUser(admin, email)))?.id;
 
-/** Texts that look like one address. Some are spellings of the address, and the others belong to no user. */
+/** Texts that look like one e-mail address. Some are spellings of the address, and the others belong to no user. */
 function spellings(email: string): string[] {
   const [local = '', domain = ''] = email.split('@');
   return [
@@ -80,7 +80,7 @@ let lastIp = 0;
 const stranger = () => new Visitor(server, { 'x-forwarded-for': `10.0.${lastIp >> 8}.${lastIp++ & 255}` });
 
 describe('spellings of one address', () => {
-  test('all spellings of an address share one limit of wrong passwords', async () => {
+  test('all spellings of an e-mail address share one limit of wrong passwords', async () => {
     const tries = spellings(iris.email).flatMap(email => Array.from({ length: 5 }, () => email));
     await Promise.all(tries.map(email => stranger().signIn(email, 'a wrong password')));
     const failures = readAudit(server.auditLines).filter(line => line.event === 'sign_in.failed');
@@ -92,7 +92,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from sessions where user_id = $1', [irisId])).toEqual([]);
   });
 
-  test('all spellings of an address share one limit of password links', async () => {
+  test('all spellings of an e-mail address share one limit of password links', async () => {
     const asked = spellings(iris.email).flatMap(email => [email, email, email, email]);
     await Promise.all(asked.map(email => stranger().post('/admin/password-link', { email })));
     expect(await runJobs(server)).toEqual([]);
@@ -100,7 +100,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from password_links where user_id = $1', [irisId])).toHaveLength(3);
   });
 
-  test('all spellings of an address share one limit of invitations', async () => {
+  test('all spellings of an e-mail address share one limit of invitations', async () => {
     const owner = await signedIn(server, world.ownerId);
     const invited = `ada.${count}@bücher.example`;
     const same = [
@@ -118,7 +118,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from invitations where account_id = $1', [world.accountId])).toHaveLength(1);
   });
 
-  test('a user can sign in with any spelling of the address, and a known browser stays known for every spelling', async () => {
+  test('a user can sign in with any spelling of the e-mail address, and a known browser stays known for every spelling', async () => {
     const own = stranger();
     expect((await own.signIn(`iris.${count}@XN--BCHER-KVA.EXAMPLE.`, iris.password)).status).toBe(303);
     for (let n = 0; n < 5; n++) await stranger().signIn(iris.email, 'a wrong password');
@@ -127,7 +127,7 @@ describe('spellings of one address', () => {
     expect((await stranger().signIn(iris.email, iris.password)).status).toBe(429);
   });
 
-  test('several concurrent requests that create users with spellings of one address create only one user', async () => {
+  test('several concurrent requests that create users with spellings of one e-mail address create only one user', async () => {
     const base = `zoe.${count}@example.com`;
     const asked = [base, base.toUpperCase(), base.replace('z', 'ｚ'), `${base}.`];
     const outcomes = await Promise.allSettled(asked.map(make));
@@ -139,7 +139,7 @@ describe('spellings of one address', () => {
     expect(ids[0]).toEqual(expect.any(Number));
   });
 
-  test('a member or a blocked user cannot be invited with another spelling of their address', async () => {
+  test('a member or a blocked user cannot be invited with another spelling of their e-mail address', async () => {
     const memberId = await createMember(server, world.accountId, 'member');
     await server.sql('update users set email = $2 where id = $1', [memberId, `eve.${count}@example.com`]);
     const invite = (email: string) =>
@@ -153,7 +153,7 @@ describe('spellings of one address', () => {
 });
 
 describe('addresses that only look alike', () => {
-  test('addresses with İ and with i belong to different users, and each user gets their own mail', async () => {
+  test('e-mail addresses with İ and with i belong to different users, and each user gets their own mail', async () => {
     const [plain, dotted] = [`liv.${count}@example.com`, `lİv.${count}@example.com`];
     const attacker = await make(dotted);
     // The owner of the other address can still register it.
@@ -167,7 +167,7 @@ describe('addresses that only look alike', () => {
     ).toEqual([{ user_id: owner.id }]);
   });
 
-  test('a user cannot accept an invitation to an address that only looks like their own', async () => {
+  test('a user cannot accept an invitation to an e-mail address that only looks like their own', async () => {
     const address = `lİs.${count}@example.com`;
     const { token } = await asOperator(admin =>
       inviteMember(admin, { accountId: world.accountId, email: address, role: 'admin' }, { isMailed: false }),
@@ -180,7 +180,7 @@ describe('addresses that only look alike', () => {
     expect(await server.sql('select from memberships where user_id = $1', [other.id])).toEqual([]);
   });
 
-  test('an address with an invisible character is refused, and the page names the character', async () => {
+  test('an e-mail address with an invisible character is refused, and the page names the character', async () => {
     const owner = await signedIn(server, world.ownerId);
     const answer = await owner.submit(invitations, invitations, { email: 'ada\u200b@example.com', role: 'member' });
     expect(answer.status).toBe(422);
@@ -189,7 +189,7 @@ describe('addresses that only look alike', () => {
   });
 });
 
-test('a user who changes the spelling of their address is still found by every other spelling', async () => {
+test('a user who changes the spelling of their e-mail address is still found by every other spelling', async () => {
   const inUnicode = `Iris.${count}@BÜCHER.example`;
   for (const email of [`iris.${count}@xn--bcher-kva.example`, inUnicode, iris.email, inUnicode]) {
     await asOperator(async admin => {

@@ -44,7 +44,7 @@ export async function personInBrowser(browser: Browser, server: Server, javaScri
   };
 }
 
-/** The same person without a browser: reads pages and sends forms over HTTP. */
+/** A person without a browser, who reads pages and sends forms over HTTP. */
 export function personOverHttp(server: Server): Person {
   const visitor = new Visitor(server);
   let address = server.baseUrl;

@@ -142,7 +142,7 @@ describe('a new sign-in address', () => {
     expect(told('password.refused')).toMatchObject([{ user_id: userId }]);
   });
 
-  test('only the signed-in user who requested a new address can confirm it', async () => {
+  test('only the signed-in user who requested a new e-mail address can confirm it', async () => {
     await askForEmail(`other-${userId}@example.org`);
     const path = await linkTo(`other-${userId}@example.org`);
     const stranger = new Visitor(server);
@@ -156,7 +156,7 @@ describe('a new sign-in address', () => {
     expect((await user())?.email).toBe(person.email);
   });
 
-  test('a new address cannot be confirmed after another user took it', async () => {
+  test('a new e-mail address cannot be confirmed after another user took it', async () => {
     const address = `taken-${userId}@example.org`;
     await askForEmail(address);
     const path = await linkTo(address);
@@ -166,7 +166,7 @@ describe('a new sign-in address', () => {
     expect((await user())?.email).toBe(person.email);
   });
 
-  test('the link that confirms an address is invalid after a change of the password or after a day', async () => {
+  test('the link that confirms an e-mail address is invalid after a change of the password or after a day', async () => {
     const address = `late-${userId}@example.org`;
     await askForEmail(address);
     const path = await linkTo(address);
@@ -194,7 +194,7 @@ describe('a new sign-in address', () => {
     expect((await visitor.get(waiting)).status).toBe(404);
   });
 
-  test('if many concurrent requests confirm one address, exactly one succeeds', async () => {
+  test('if many concurrent requests confirm one e-mail address, exactly one succeeds', async () => {
     const address = `once-${userId}@example.org`;
     await askForEmail(address);
     const path = await linkTo(address);
@@ -206,7 +206,7 @@ describe('a new sign-in address', () => {
 });
 
 describe('an address for notifications', () => {
-  test('mail for notifications goes to another address after its link was opened and until the address is removed', async () => {
+  test('notifications are mailed to another address after the user opened its link, until the address is removed', async () => {
     const address = `mail-${userId}@example.org`;
     expect((await askForMail(address)).location).toBe('/admin/profile?notice=mail_asked');
     expect((await user())?.notification_email).toBeNull();
@@ -236,7 +236,7 @@ describe('an address for notifications', () => {
     expect(await user()).toMatchObject({ notification_email: address, email: address });
   });
 
-  test('requests for a new address are limited per hour, so that a user cannot flood other people with mail', async () => {
+  test('requests for a new e-mail address are limited per hour, so that a user cannot flood other people with mail', async () => {
     const statuses = [];
     for (let n = 0; n < 7; n++) statuses.push((await askForMail(`victim${n}-${userId}@example.org`)).status);
     expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429]);
@@ -245,7 +245,7 @@ describe('an address for notifications', () => {
   });
 });
 
-test('a forged or altered link confirms no address', async () => {
+test('a forged or altered link confirms no e-mail address', async () => {
   const tokens = buildAddressTokens(testAppKey);
   const ours = { userId, field: 'email' as AddressField, address: 'mallory@example.org', basis: 'x'.repeat(22) };
   const end = new Date(clock.now().getTime() + 1000);

@@ -131,7 +131,7 @@ describe('signing in', () => {
     expect(await credential()).toBe(stored);
   });
 
-  test('a sign-in is refused as usual if the address contains characters that the database cannot store', async () => {
+  test('a sign-in is refused as usual if the e-mail address contains characters that the database cannot store', async () => {
     for (const email of ['a\0b@example.com', '%', '']) {
       expect((await new Visitor(server).signIn(email, 'whatever it is')).status).toBe(422);
     }

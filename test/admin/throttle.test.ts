@@ -32,7 +32,7 @@ function inNetwork(visitor: Visitor, ip: string): Visitor {
 const trySignIn = (ip: string, email = owner.email, password = 'a wrong password') => from(ip).signIn(email, password);
 
 describe('password attempts', () => {
-  test('concurrent password attempts for one address from many networks never exceed the limit', async () => {
+  test('concurrent password attempts for one e-mail address from many networks never exceed the limit', async () => {
     const verify = vi.spyOn(argon2, 'verify');
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => trySignIn(`203.0.113.${n}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(4).fill(422), ...Array(8).fill(429)]);
@@ -53,7 +53,7 @@ describe('password attempts', () => {
     expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(429);
     own.cookies.delete('idea_board_session');
     expect((await own.signIn(owner.email, owner.password)).status).toBe(303);
-    // The cookie of a known browser is valid for one address and cannot be forged.
+    // The cookie of a known browser is valid for one e-mail address and cannot be forged.
     const known = own.cookies.get('idea_board_browser') ?? '';
     const other = await givePassword(server, await createUser(server));
     for (let n = 0; n < 5; n++) await trySignIn(`198.51.100.${n}`, other.email);
@@ -75,7 +75,7 @@ describe('password attempts', () => {
     expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(303);
   });
 
-  test('password attempts from one network are limited across all addresses', async () => {
+  test('password attempts from one network are limited across all e-mail addresses', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => trySignIn('2001:db8::1', `user${n}@example.com`)),
     );
@@ -86,7 +86,7 @@ describe('password attempts', () => {
     expect(limits).toMatchObject([{ bucket: 'sign-in:ip', limit: 6, window_seconds: 900 }]);
   });
 
-  test('password attempts for an unknown address have the same limit as for a known one', async () => {
+  test('password attempts for an unknown e-mail address have the same limit as for a known address', async () => {
     const tries = async (email: string) => {
       const statuses = [];
       for (let n = 0; n < 6; n++) statuses.push((await trySignIn(`198.51.100.${n}`, email)).status);
@@ -99,7 +99,7 @@ describe('password attempts', () => {
     for (let n = 0; n < 10; n++) expect((await trySignIn('203.0.113.7', owner.email, owner.password)).status).toBe(303);
   });
 
-  test('the database stores the address of a password attempt only as a hash', async () => {
+  test('the database stores the e-mail address of a password attempt only as a hash', async () => {
     await trySignIn('203.0.113.7');
     const keys = (await server.sql<{ key: string }>(`select key from rate_limits where key like 'sign-in:%'`)).map(
       ({ key }) => key,
@@ -165,7 +165,7 @@ describe('successful sign-ins', () => {
 });
 
 describe('links to set a password', () => {
-  test('requests for password links are limited for each address, also for an unknown address', async () => {
+  test('requests for password links are limited for each e-mail address, also for an unknown address', async () => {
     for (const email of [owner.email, 'nobody@example.com']) {
       const ask = (n: number) => from(`198.51.100.${n}`).post('/admin/password-link', { email });
       const answers = await Promise.all(Array.from({ length: 9 }, (_, n) => ask(n)));

@@ -42,7 +42,7 @@ const addUsers = ({ rows }: Pick<Opened, 'rows'>, ...emails: string[]) =>
   rows(`insert into users (email, name) select email, 'Somebody' from unnest($1::text[]) email`, [emails]);
 const forms = 'select email, canonical_email from users where not is_placeholder order by id';
 
-test('an upgrade stores the canonical form of every address, and if two users share an address, the older user gets it', async () => {
+test('an upgrade stores the canonical form of every e-mail address, and of two users with the same form only the older gets it', async () => {
   const db = await openVersionBefore();
   await addUsers(
     db,
@@ -76,7 +76,7 @@ test('an upgrade stores the canonical form of every address, and if two users sh
   expect(await db.rows(forms)).toEqual(filled);
 });
 
-test('an upgrade stores canonical addresses in batches and can continue after an interruption', async () => {
+test('an upgrade stores canonical e-mail addresses in batches and can continue after an interruption', async () => {
   const db = await openVersionBefore();
   await db.rows(
     `insert into users (email, name) select 'Ada-' || n || '@BÜCHER.example', 'Ada' from generate_series(1, 2500) n`,
@@ -114,7 +114,7 @@ test('an open invitation works after the upgrade, and if two were sent to one ad
   ).toEqual(['ada@xn--bcher-kva.example', null, 'bob@example.com']);
 });
 
-test('a server of the previous version can add and change users on the new schema without wrong canonical addresses', async () => {
+test('a server of the previous version can add and change users on the new schema, and canonical e-mail addresses stay correct', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   const rows = db.sql;
@@ -160,7 +160,7 @@ test('a server of the previous version can repeat an invitation on the new schem
   expect(await db.sql('select from invitations')).toHaveLength(1);
 });
 
-test('a user who takes an address while the upgrade stores canonical addresses keeps the address', async () => {
+test('a user who takes an e-mail address while the upgrade stores canonical addresses keeps that address', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   await addUsers({ rows: db.sql }, 'ada@bücher.example');
