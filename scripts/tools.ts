@@ -10,4 +10,8 @@ const rows = Object.values(operations).flatMap(route => {
   return `| \`${name}\` | ${title} | ${metadata.auth === 'board' ? `\`${metadata.grant}\`` : 'any token'} |\n`;
 });
 
-writeGeneratedPart('docs/mcp.md', `| tool | operation | needs |\n|---|---|---|\n${rows.join('')}`, 'tools');
+writeGeneratedPart(
+  'docs/mcp.md',
+  `| tool | operation | needed grant level |\n|---|---|---|\n${rows.join('')}`,
+  'tools',
+);
