@@ -5,14 +5,14 @@ import { ApiError, type IdeaBoardError, UnexpectedAnswerError } from './errors.t
 import { readRateLimit, readRetryAfter } from './rate-limit.ts';
 import type { PreparedRequest } from './request.ts';
 
-/** The maximum length of the text in an UnexpectedAnswerError. */
+/** The maximum length of the response text that an UnexpectedAnswerError shows. */
 const shownLength = 500;
 
-/** Returns the result of a successful response, or throws its error. */
+/** Returns the result of a successful response. For other responses, throws the error that they contain. */
 export function readAnswer<T>(request: PreparedRequest, answer: Answer, attempts: number): CallResult<T> {
   const { status, headers } = answer;
   const body = parseJson(answer.text);
-  // Unknown fields and values are kept, because a newer server of v1 may send them.
+  // Keeps unknown fields and values, because a newer server of v1 may send them.
   if (status < 200 || status > 299 || !isObject(body)) throw errorOf(request, answer, body, attempts);
   return {
     data: body as T,
@@ -53,7 +53,10 @@ function errorOf(request: PreparedRequest, answer: Answer, body: unknown, attemp
   });
 }
 
-/** A browser shows a redirect that it does not follow only as status 0. */
+/**
+ * Returns the message for a response that is not from the API. For a redirect that fetch does not follow, a browser
+ * reports only the status 0.
+ */
 function unexpectedMessage({ status, headers }: Answer): string {
   if (status !== 0 && (status < 300 || status > 399)) {
     return `The response with status ${status} did not come from the Agent API. Check baseUrl.`;

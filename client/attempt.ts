@@ -2,17 +2,17 @@ import { AbortError, ConnectionError, type ErrorDetails, TimeoutError } from './
 import type { Fetch } from './options.ts';
 import type { PreparedRequest } from './request.ts';
 
-/** A completely received response. */
+/** A response that has been received completely. */
 export interface Answer {
   status: number;
   headers: Headers;
   text: string;
 }
 
-/** The maximum delay of a timer. */
+/** The maximum delay of a timer in JavaScript, in milliseconds. */
 const longestTimerMs = 2 ** 31 - 1;
 
-/** Sends a request once. Throws an error of this package if no complete response arrives. */
+/** Sends a request once. If no complete response arrives, throws an error of this package. */
 export async function sendOnce(
   fetch: Fetch,
   request: PreparedRequest,
@@ -21,7 +21,7 @@ export async function sendOnce(
   const { operation } = request;
   if (signal?.aborted) throw abortError(signal, { operation, attempts: attempts - 1 });
   const controller = new AbortController();
-  // A custom fetch may ignore its signal.
+  // The call must end at an abort even if a custom fetch function ignores its signal.
   const stopped = new Promise<never>((_, reject) => {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
   });
@@ -53,14 +53,17 @@ async function send(fetch: Fetch, request: PreparedRequest, signal: AbortSignal)
     method,
     headers,
     signal,
-    // Following a redirect can turn a POST into a GET, and a creation into a list.
+    // Redirects are not followed. A followed redirect can turn a POST into a GET, and so a creation into a list.
     redirect: 'manual',
     ...(body === undefined ? {} : { body }),
   });
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/** The error of fetch often says only "fetch failed" and has the reason in its cause. */
+/**
+ * Builds the message of a ConnectionError. An error of fetch often says only "fetch failed" and has the reason in its
+ * cause.
+ */
 function connectionMessage({ url }: PreparedRequest, error: unknown): string {
   const reasons: string[] = [];
   for (let one = error; one instanceof Error && reasons.length < 3; one = one.cause) {

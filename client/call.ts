@@ -9,11 +9,14 @@ export interface CallResult<T> {
   rateLimit: RateLimit | undefined;
   /** Whether the server repeated the stored response of an earlier request with the same idempotency key. */
   isReplay: boolean;
-  /** The number of sent requests. */
+  /** The number of requests that the call has sent. */
   attempts: number;
 }
 
-/** A running call. Await it for its result, or await `withResponse()` for the result and its metadata. */
+/**
+ * A running call. Await the call for its result. Await `withResponse()` for the result and the metadata of the
+ * response.
+ */
 export class Call<T> implements Promise<T> {
   readonly [Symbol.toStringTag] = 'Call';
   readonly #result: Promise<CallResult<T>>;
@@ -23,7 +26,7 @@ export class Call<T> implements Promise<T> {
     this.#result = result;
   }
 
-  /** The result with the status, the headers, the request id and the state of the rate limit. */
+  /** Resolves to the result with the status, the headers, the request id and the state of the rate limit. */
   withResponse(): Promise<CallResult<T>> {
     return this.#result;
   }

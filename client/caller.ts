@@ -9,18 +9,18 @@ import { readRateLimit } from './rate-limit.ts';
 import { type CallInput, type PreparedRequest, prepareRequest, type RequestDefaults } from './request.ts';
 import { RetryBudget, retryDelayMs } from './retry.ts';
 
-/** The functions of the runtime that a test replaces. */
+/** The functions of the runtime that tests replace. */
 export interface Environment {
-  /** A monotonic clock, in milliseconds. */
+  /** Returns the time of a monotonic clock, in milliseconds. */
   now(): number;
-  /** From 0 up to 1. */
+  /** Returns a random number from 0 up to 1. */
   random(): number;
   sleep(milliseconds: number, signal: AbortSignal | undefined): Promise<void>;
 }
 
 type ResolvedLimits = typeof defaultLimits;
 
-/** Calls operations: sends their requests, retries them when that is safe and useful, and reads the responses. */
+/** Calls operations. It sends their requests, retries them if that is safe and useful, and reads the responses. */
 export class Caller {
   readonly #options: IdeaBoardOptions;
   readonly #defaults: RequestDefaults;
@@ -32,7 +32,8 @@ export class Caller {
     const { baseUrl, token, board, headers, validate, fetch } = options;
     this.#options = options;
     this.#defaults = { baseUrl: addressOf(baseUrl), token: bearerOf(token), board, headers, validate };
-    // Reads the global fetch at each call, so that later instrumentation applies. Browsers require its window as `this`.
+    // Reads the global fetch function at each call, so that later instrumentation of it applies. In a browser, fetch
+    // must be called on its window.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
     this.#environment = environment;
   }
@@ -107,19 +108,25 @@ function resolveLimits(...given: Limits[]): ResolvedLimits {
   return limits;
 }
 
-/** The prefix of each path. fetch rejects credentials, and a query or fragment would swallow the path. */
+/**
+ * Returns the base of all URLs. It must not have credentials, because fetch rejects them. It must not have a query or a
+ * fragment, because the path of a request would become part of them.
+ */
 function addressOf(baseUrl: unknown): string {
   try {
     const { protocol, origin, pathname, username, password, search, hash } = new URL(String(baseUrl));
     const isBare = `${username}${password}${search}${hash}` === '';
     if (/^https?:$/.test(protocol) && isBare) return `${origin}${pathname}`.replace(/\/+$/, '');
   } catch {
-    // Not an address.
+    // The value is not a URL.
   }
   throw new TypeError('baseUrl must be an address such as https://ideas.example.com, without credentials or a query');
 }
 
-/** Trims the line break of a token from a file. The error does not show the value, because it may be part of a token. */
+/**
+ * Returns the token without the line break that a token from a file has. The error does not show the value, because it
+ * may be part of a token.
+ */
 function bearerOf(token: unknown): string {
   const bearer = typeof token === 'string' ? token.trim() : '';
   if (!/^[\x21-\x7e]+$/.test(bearer)) throw new TypeError('token must be an API token');

@@ -1,7 +1,10 @@
 import type { ErrorKey, OperationId, Operations, ValidationIssue } from './contract.ts';
 import type { RateLimit } from './rate-limit.ts';
 
-/** All loaded copies of this package share this symbol. */
+/**
+ * The mark of this package's errors. All loaded copies of the package share it, so that each recognizes the errors of
+ * the others.
+ */
 const mark = Symbol.for('@idea-board/client: error');
 
 /**
@@ -22,7 +25,7 @@ export function isIdeaBoardError(error: unknown, operation?: OperationId): boole
 /** The keys of the API errors of an operation. */
 export type ErrorKeyOf<O extends OperationId> = Operations[O]['errorKey'];
 
-/** All errors that a call of an operation can throw. They differ by `key`. */
+/** All errors that a call of an operation can throw. The types differ by `key`. */
 export type OperationError<O extends OperationId = OperationId> =
   | ApiError<O>
   | UnexpectedAnswerError
@@ -38,7 +41,7 @@ export type WebhookErrorKey =
   | 'signature_mismatch'
   | 'malformed_payload';
 
-/** The details of an error. Errors before the response lack some of them. */
+/** The details of an error. Errors that occur before the response lack some of them. */
 export interface ErrorDetails {
   message: string;
   operation?: OperationId | undefined;
@@ -53,20 +56,20 @@ export interface ErrorDetails {
 
 /** The base class of all errors of this package. */
 export abstract class IdeaBoardError extends Error {
-  /** The error key of the API, or a key of this package if the API did not respond. */
+  /** The error key of the API. If the API did not respond, a key of this package. */
   abstract readonly key: ErrorKey | OperationError['key'] | WebhookErrorKey;
   /** The `operationId` of the called operation in the OpenAPI document. */
   readonly operation: OperationId | undefined;
-  /** The HTTP status of the last response, if any. */
+  /** The HTTP status of the last response, or undefined if there was no response. */
   readonly status: number | undefined;
-  /** The parts of the request that do not match its schema. Empty for other errors. */
+  /** The validation issues: the parts of the request that do not match its schema. Empty for other errors. */
   readonly issues: readonly ValidationIssue[];
-  /** Identifies the last request in the log of the server. */
+  /** The id of the last request, as in the log of the server. */
   readonly requestId: string | undefined;
   readonly rateLimit: RateLimit | undefined;
-  /** The wait before a retry that the server requests, in milliseconds. */
+  /** The wait before a retry, as the server requested it, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** The number of sent requests. */
+  /** The number of requests that the call has sent. */
   readonly attempts: number;
 
   constructor(details: ErrorDetails) {
@@ -82,7 +85,7 @@ export abstract class IdeaBoardError extends Error {
   }
 }
 
-/** An error response of the API. A newer server may send a `key` that these types do not have. */
+/** An error response of the API. A newer server may send a `key` that these types do not include. */
 export class ApiError<O extends OperationId = OperationId> extends IdeaBoardError {
   override readonly key: ErrorKeyOf<O>;
   declare readonly operation: O;
@@ -99,7 +102,7 @@ export class UnexpectedAnswerError extends IdeaBoardError {
   override readonly key = 'unexpected_answer';
   declare readonly operation: OperationId;
   declare readonly status: number;
-  /** The beginning of the response body. */
+  /** The beginning of the text of the response body. */
   readonly text: string;
 
   constructor(details: ErrorDetails & { operation: OperationId; status: number; text: string }) {
@@ -108,31 +111,31 @@ export class UnexpectedAnswerError extends IdeaBoardError {
   }
 }
 
-/** No complete response arrived. `cause` is the error of the runtime. */
+/** The error of a call without a complete response. `cause` is the error of the runtime. */
 export class ConnectionError extends IdeaBoardError {
   override readonly key = 'connection_failed';
   declare readonly operation: OperationId;
 }
 
-/** No complete response arrived in time. */
+/** The error of a call without a complete response before the timeout. */
 export class TimeoutError extends IdeaBoardError {
   override readonly key = 'timed_out';
   declare readonly operation: OperationId;
 }
 
-/** The signal aborted the call. `cause` is the reason of the signal. */
+/** The error of a call that its signal aborted. `cause` is the reason of the signal. */
 export class AbortError extends IdeaBoardError {
   override readonly key = 'aborted';
   declare readonly operation: OperationId;
 }
 
-/** The request was invalid and was not sent. `issues` has the reasons. */
+/** The error of an invalid request, which was not sent. `issues` has the reasons. */
 export class InvalidRequestError extends IdeaBoardError {
   override readonly key = 'invalid_request';
   declare readonly operation: OperationId;
 }
 
-/** A webhook is not authentic or cannot be read. */
+/** The error of a webhook that is not authentic or cannot be read. */
 export class WebhookVerificationError extends IdeaBoardError {
   override readonly key: WebhookErrorKey;
 
@@ -152,5 +155,5 @@ const names = {
   WebhookVerificationError,
 };
 
-// A bundler may rename classes, which would print errors under meaningless names.
+// Sets the names of the errors, because a bundler may rename the classes.
 for (const [name, type] of Object.entries(names)) type.prototype.name = name;

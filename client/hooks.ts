@@ -3,15 +3,15 @@ import type { IdeaBoardError } from './errors.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /**
- * Functions that observe a client, for example for logs. They cannot change a call, and their errors are ignored, because
- * a failing log must not fail a completed write. They never receive the token or a body.
+ * Functions that observe a client, for example for logs. A hook cannot change a call and never receives the token or a
+ * body. Errors of a hook are ignored, because a failing log must not fail a completed write.
  */
 export interface Hooks {
-  /** Called before each request. */
+  /** The client calls this before each request. */
   onRequest?(event: RequestEvent): unknown;
-  /** Called after each response with any status. */
+  /** The client calls this after each response, with any status. */
   onResponse?(event: ResponseEvent): unknown;
-  /** Called before the wait for each retry. */
+  /** The client calls this before it waits for a retry. */
   onRetry?(event: RetryEvent): unknown;
 }
 
@@ -19,7 +19,7 @@ export interface RequestEvent {
   operation: OperationId;
   method: string;
   url: string;
-  /** 1 for the first request of a call. */
+  /** The number of the request in its call, starting with 1. */
   attempt: number;
   idempotencyKey: string | undefined;
 }
@@ -32,7 +32,7 @@ export interface ResponseEvent extends RequestEvent {
 }
 
 export interface RetryEvent extends RequestEvent {
-  /** The reason for the retry. */
+  /** The error that causes the retry. */
   error: IdeaBoardError;
   /** The wait before the retry, in milliseconds. */
   delayMs: number;

@@ -14,12 +14,12 @@ import type { CallOptions, IdeaBoardOptions } from './options.ts';
  */
 export class IdeaBoard {
   readonly ideas: Ideas;
-  /** The board, with its statuses and its tags. */
+  /** Reads the board, with its statuses and its tags. */
   readonly board: { get(options?: CallOptions): Call<BoardDetails> };
-  /** The token itself: its grants and the state of its rate limits. */
+  /** Reads the properties of the token: its grants and the state of its rate limits. */
   readonly token: { get(options?: CallOptions): Call<Token> };
 
-  /** Sends no request. Throws a TypeError if an option is invalid. */
+  /** Creates a client without sending a request. Throws a TypeError if an option is invalid. */
   constructor(options: IdeaBoardOptions) {
     const caller = new Caller(options);
     this.ideas = new Ideas(caller);

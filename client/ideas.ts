@@ -19,7 +19,7 @@ import type {
 import { List } from './list.ts';
 import type { CallOptions, WriteOptions } from './options.ts';
 
-/** The ideas of a board. Requests and results have the field names of the API. */
+/** The operations on the ideas of a board. Requests and results have the field names of the API. */
 export class Ideas {
   readonly #caller: Caller;
 
@@ -28,7 +28,9 @@ export class Ideas {
     this.#caller = caller;
   }
 
-  /** The published ideas, newest first by default. Await the list for one page, or iterate over it for all ideas. */
+  /**
+   * Lists the published ideas, newest first by default. Await the list for one page, or iterate over it for all ideas.
+   */
   list(query: ListIdeasQuery = {}, options?: CallOptions): List<Idea, IdeaList> {
     return new List(page => this.#caller.call('listIdeas', { query: page }, options), query);
   }
@@ -37,47 +39,47 @@ export class Ideas {
     return this.#caller.call('getIdea', { params: { id } }, options);
   }
 
-  /** Creates an idea. On a board with pre-moderation it is pending, unless the token may moderate. */
+  /** Creates an idea. On a board with pre-moderation the idea is pending approval, unless the token may moderate. */
   create(idea: IdeaInput, options?: WriteOptions): Call<Idea> {
     return this.#caller.call('createIdea', { body: idea }, options);
   }
 
-  /** Sets the vote of the token. Repeating the same value changes nothing. */
+  /** Sets the vote of the token on an idea. Setting the same vote again changes nothing. */
   vote(id: number, vote: VoteInput, options?: WriteOptions): Call<VoteTally> {
     return this.#caller.call('voteIdea', { params: { id }, body: vote }, options);
   }
 
-  /** Adds a comment by the user who issued the token. */
+  /** Adds a comment to an idea. The author of the comment is the user who issued the token. */
   comment(id: number, comment: CommentInput, options?: WriteOptions): Call<Comment> {
     return this.#caller.call('commentOnIdea', { params: { id }, body: comment }, options);
   }
 
-  /** The comments, oldest first. */
+  /** Lists the comments on an idea, oldest first. */
   comments(id: number, query: ListCommentsQuery = {}, options?: CallOptions): List<Comment, CommentList> {
     return new List(page => this.#caller.call('listComments', { params: { id }, query: page }, options), query);
   }
 
-  /** Sets the status. Needs the `moderate` grant. */
+  /** Sets the status of an idea. The token needs the `moderate` grant. */
   setStatus(id: number, status: IdeaStatusInput, options?: WriteOptions): Call<Idea> {
     return this.#caller.call('setIdeaStatus', { params: { id }, body: status }, options);
   }
 
-  /** Assigns a tag. Needs the `moderate` grant. */
+  /** Assigns a tag to an idea. The token needs the `moderate` grant. */
   addTag(id: number, tag: IdeaTagInput, options?: WriteOptions): Call<Idea> {
     return this.#caller.call('addIdeaTag', { params: { id }, body: tag }, options);
   }
 
-  /** Removes a tag. Needs the `moderate` grant. */
+  /** Removes a tag from an idea. The token needs the `moderate` grant. */
   removeTag(id: number, tagId: number, options?: CallOptions): Call<Idea> {
     return this.#caller.call('removeIdeaTag', { params: { id, tagId } }, options);
   }
 
-  /** Folds the idea into `target_id`. Needs the `moderate` grant. */
+  /** Merges the idea into the idea `target_id`. The token needs the `moderate` grant. */
   merge(id: number, merge: MergeInput, options?: WriteOptions): Call<Merge> {
     return this.#caller.call('mergeIdea', { params: { id }, body: merge }, options);
   }
 
-  /** Undoes the merge of the idea. Needs the `moderate` grant. */
+  /** Undoes the merge of the idea. The token needs the `moderate` grant. */
   unmerge(id: number, options?: WriteOptions): Call<Merge> {
     return this.#caller.call('unmergeIdea', { params: { id } }, options);
   }

@@ -1,24 +1,24 @@
 import { Call, type CallResult } from './call.ts';
 
-/** The envelope of every list. */
+/** The fields of a response that has one page of a list. */
 export interface PageOf<Item> {
   data: Item[];
   next_cursor: string | null;
 }
 
-/** The pagination fields of a query. The other fields of the query are kept. */
+/** The pagination fields of a query. The list changes only these fields. */
 interface Position {
   page?: number | undefined;
   per_page?: number | undefined;
   cursor?: string | undefined;
 }
 
-/** The maximum page size of the server, which keeps the number of requests low. */
+/** The maximum page size of the server. The largest pages need the fewest requests. */
 const largestPage = 100;
 
 /**
- * A list that sends its first request on use. Await it for one page. Iterate over it with `for await` for all entries,
- * which requests the pages one by one as needed.
+ * A list of entries. It sends its first request when you use it. Await the list for one page. To get all entries,
+ * iterate over the list with `for await`: it requests the pages one by one as needed.
  */
 export class List<Item, Page extends PageOf<Item>> implements Promise<Page>, AsyncIterable<Item> {
   readonly [Symbol.toStringTag] = 'List';
@@ -32,14 +32,14 @@ export class List<Item, Page extends PageOf<Item>> implements Promise<Page>, Asy
     this.#start = start;
   }
 
-  /** Iterates over the entries of this page and all following pages. The default page size is 100. */
+  /** Iterates over the entries of this page and of all later pages. The default page size is 100. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Item, void, undefined> {
     for await (const { data } of this.#pagesFrom({ ...this.#start, per_page: this.#start.per_page ?? largestPage })) {
       yield* data;
     }
   }
 
-  /** Iterates over this page and all following pages. */
+  /** Iterates over this page and all later pages. */
   pages(): AsyncGenerator<Page, void, undefined> {
     return this.#pagesFrom(this.#start);
   }
@@ -48,13 +48,13 @@ export class List<Item, Page extends PageOf<Item>> implements Promise<Page>, Asy
     for (let position: Position | undefined = start; position; ) {
       const page: Page = await this.#fetch(position);
       yield page;
-      // A request may have a cursor or a page number, not both.
+      // A request must not have both a cursor and a page number.
       const { page: _, ...rest }: Position = position;
       position = page.next_cursor ? { ...rest, cursor: page.next_cursor } : undefined;
     }
   }
 
-  /** The page with the status, the headers, the request id and the state of the rate limit. */
+  /** Resolves to the page with the status, the headers, the request id and the state of the rate limit. */
   withResponse(): Promise<CallResult<Page>> {
     this.#page ??= this.#fetch(this.#start);
     return this.#page.withResponse();

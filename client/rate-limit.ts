@@ -1,16 +1,21 @@
-/** The state of the rate limit that counted a request. */
+/** The state of the rate limit that the request counted against. */
 export interface RateLimit {
-  /** `apitoken:read`, `apitoken:write`, or `ip` for the limit of the client's IP address. */
+  /**
+   * The name of the rate limit: `apitoken:read`, `apitoken:write`, or `ip` for the limit of the client's IP address.
+   */
   bucket: string | undefined;
-  /** The number of allowed requests in a window. */
+  /** The number of requests that are allowed in a time window. */
   limit: number;
-  /** The number of remaining requests in the current window. */
+  /** The number of requests that are still allowed in the current time window. */
   remaining: number;
-  /** Seconds until the window ends. */
+  /** The number of seconds until the current time window ends. */
   resetSeconds: number;
 }
 
-/** Reads the rate limit of a response. Undefined in a browser if the server does not expose the headers. */
+/**
+ * Reads the rate limit from the headers of a response. Returns undefined in a browser if the server does not expose the
+ * headers.
+ */
 export function readRateLimit(headers: Headers): RateLimit | undefined {
   const [limit, remaining, resetSeconds] = ['limit', 'remaining', 'reset'].map(name =>
     wholeNumber(headers.get(`x-ratelimit-${name}`)),
@@ -20,14 +25,14 @@ export function readRateLimit(headers: Headers): RateLimit | undefined {
   return { bucket, limit, remaining, resetSeconds };
 }
 
-/** Reads Retry-After, which has seconds or a date, as milliseconds. */
+/** Reads the Retry-After header, which has seconds or a date. Returns milliseconds. */
 export function readRetryAfter(headers: Headers): number | undefined {
   const value = headers.get('retry-after');
   if (value === null) return undefined;
   const seconds = wholeNumber(value);
   if (seconds !== undefined) return seconds * 1000;
   const until = Date.parse(value);
-  // Uses the clock of the server if its Date header is visible, because the local clock may be minutes off.
+  // Uses the server's clock if the response shows its Date header, because the local clock may be minutes off.
   const now = Date.parse(headers.get('date') ?? '') || Date.now();
   return Number.isNaN(until) ? undefined : Math.max(0, until - now);
 }

@@ -4,11 +4,11 @@ import { operations } from '../contract/index.ts';
 export { operations as contract };
 
 export interface RawClientOptions {
-  /** The address of the server, such as `https://ideas.example.com`. */
+  /** The URL of the server, such as `https://ideas.example.com`. */
   baseUrl: string;
-  /** An API token: `ib_<id>_<secret>`. */
+  /** An API token of the form `ib_<id>_<secret>`. */
   token: string;
-  /** The slug of the board, for a token with several boards. The `board` of a request overrides it. */
+  /** The slug of the board, for a token with several boards. The `board` parameter of a request overrides it. */
   board?: string | undefined;
 }
 
@@ -41,7 +41,10 @@ interface ClientArgs {
 
 export type RawClient = InitClientReturn<typeof operations, ClientArgs>;
 
-/** Adds the board. The probes and the token endpoint do not take it, because they reject unknown parameters. */
+/**
+ * Adds the `board` parameter to a URL. The probes and the token endpoint do not get it, because they reject unknown
+ * parameters.
+ */
 function onBoard({ path, route }: ApiFetcherArgs, board: string): string {
   const url = new URL(path);
   const { auth } = route.metadata as { auth?: string };

@@ -2,7 +2,7 @@ import { type OperationId, type Operations, routes, type ValidationIssue } from 
 import { InvalidRequestError } from './errors.ts';
 import type { HeadersInput, RequestParts, RequestValidator, WriteOptions } from './options.ts';
 
-/** The arguments of a call. */
+/** The arguments of a call to an operation. */
 export interface CallInput<O extends OperationId = OperationId> {
   params?: Readonly<Record<string, number>>;
   query?: Operations[O]['query'];
@@ -18,7 +18,7 @@ export interface RequestDefaults {
   validate?: RequestValidator | undefined;
 }
 
-/** A serialized request, ready to send and to resend. */
+/** A serialized request that can be sent several times. */
 export interface PreparedRequest {
   operation: OperationId;
   method: string;
@@ -26,11 +26,11 @@ export interface PreparedRequest {
   headers: Headers;
   body: string | undefined;
   idempotencyKey: string | undefined;
-  /** Whether the server executes the request only once even if it arrives several times. */
+  /** Whether the request is safe to send again: the server executes it only once, even if it arrives several times. */
   isRepeatable: boolean;
 }
 
-/** Builds the request of a call. Throws InvalidRequestError if it is invalid. */
+/** Builds the request of a call. Throws InvalidRequestError if the request is invalid. */
 export function prepareRequest(
   operation: OperationId,
   input: CallInput,
@@ -68,12 +68,15 @@ export function prepareRequest(
     headers,
     body: body.text,
     idempotencyKey,
-    // Methods other than POST are idempotent.
+    // All methods except POST are idempotent.
     isRepeatable: route.method !== 'POST' || idempotencyKey !== undefined,
   };
 }
 
-/** An id is part of the path, and other characters than digits could change the path. */
+/**
+ * Returns an issue for each id that is not a number. An id becomes part of the URL's path, and other characters could
+ * change the path.
+ */
 function idIssues(params: RequestParts['params']): ValidationIssue[] {
   return Object.entries(params)
     .filter(([, id]) => !/^\d+$/.test(String(id)))
@@ -84,13 +87,13 @@ function idIssues(params: RequestParts['params']): ValidationIssue[] {
     }));
 }
 
-/** Sets headers. Returns an issue if one is invalid. */
+/** Sets headers. Returns an issue if a header is invalid. */
 function putHeaders(headers: Headers, some: HeadersInput | undefined): ValidationIssue[] {
   try {
     for (const [name, value] of new Headers(some)) headers.set(name, value);
     return [];
   } catch {
-    // Omits the message of the runtime, because it contains the value, which may be a secret.
+    // The issue does not have the runtime's message. That message contains the value, which may be a secret.
     return [{ path: ['headers'], code: 'invalid_header', message: 'A name or a value is invalid' }];
   }
 }
@@ -112,7 +115,7 @@ function omitMissing(values: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined && value !== null));
 }
 
-/** 128 random bits. crypto.randomUUID is missing on browser pages without HTTPS. */
+/** Returns 128 random bits as text. crypto.randomUUID does not exist on web pages without HTTPS. */
 function randomKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), byte => byte.toString(16).padStart(2, '0')).join('');
 }

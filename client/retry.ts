@@ -2,30 +2,36 @@ import type { IdeaBoardError } from './errors.ts';
 import type { defaultLimits } from './options.ts';
 import type { PreparedRequest } from './request.ts';
 
-/** The first and the longest delay without Retry-After. Each delay is twice the one before. */
+/**
+ * The first and the longest delay of a retry if the server sends no Retry-After. Each delay is twice the previous one.
+ */
 const firstBackoffMs = 500;
 const longestBackoffMs = 8_000;
 
-/** Random jitter, so that clients with the same Retry-After do not return at the same moment. */
+/**
+ * The maximum random delay after Retry-After. With it, clients with the same Retry-After do not all return at the same
+ * moment.
+ */
 const jitterMs = 1_000;
 
-/** The input of the decision about a retry. */
+/** The information that decides whether and when to retry. */
 export interface RetryContext {
   request: PreparedRequest;
   limits: typeof defaultLimits;
   budget: RetryBudget;
-  /** The rest of the total timeout of the call, in milliseconds. */
+  /** The remaining part of the call's total timeout, in milliseconds. */
   leftMs: number;
-  /** From 0 up to 1. */
+  /** Returns a random number from 0 up to 1. */
   random(): number;
 }
 
-/** The delay before the retry, in milliseconds. Undefined if the error is final. */
+/** Returns the delay before the retry, in milliseconds. Returns undefined if there must be no retry. */
 export function retryDelayMs(error: IdeaBoardError, context: RetryContext): number | undefined {
   const { limits, budget, request, leftMs, random } = context;
   const reason = retryReason(error);
   if (!reason || error.attempts > limits.maxRetries) return undefined;
-  // A rejected request was not executed. A failed one may have been, so it must be repeatable.
+  // The server did not execute a refused request. It may have executed a failed request, so a failed request must be
+  // repeatable.
   if (reason === 'failed' && !request.isRepeatable) return undefined;
   const delayMs = error.retryAfterMs
     ? error.retryAfterMs + random() * jitterMs
@@ -37,7 +43,7 @@ export function retryDelayMs(error: IdeaBoardError, context: RetryContext): numb
 
 function retryReason({ key, status }: IdeaBoardError): 'refused' | 'failed' | undefined {
   if (status === 429 || key === 'idempotency_key_in_use') return 'refused';
-  // A gateway answers 502 and 504 if it cannot reach the server.
+  // A gateway answers 502 or 504 if it cannot reach the server.
   if (status === 502 || status === 503 || status === 504) return 'failed';
   return key === 'connection_failed' || key === 'timed_out' ? 'failed' : undefined;
 }
@@ -47,11 +53,11 @@ function backoffMs(attempts: number, longestMs: number): number {
 }
 
 /**
- * Limits the retries after failures: at most ten, plus one for every ten answered calls. Otherwise the retries of all
- * clients could keep an overloaded server down.
+ * Limits the retries after failures: at most ten, and one more for every ten calls with an answer. Otherwise the
+ * retries of all clients could keep an overloaded server down.
  */
 export class RetryBudget {
-  /** In tenths of a retry. */
+  /** The remaining budget in tenths of a retry. */
   #left = budgetCapacity;
 
   take(): boolean {
@@ -60,7 +66,7 @@ export class RetryBudget {
     return true;
   }
 
-  /** Counts an answered call. */
+  /** Adds a tenth of a retry to the budget, because a call got an answer. */
   earn() {
     this.#left = Math.min(budgetCapacity, this.#left + 1);
   }

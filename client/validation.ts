@@ -5,8 +5,8 @@ import type { ValidationIssue } from './contract.ts';
 import type { RequestValidator } from './options.ts';
 
 /**
- * Validates requests with the schemas of the contract, for the option `validate` of IdeaBoard. The server would reject the
- * same requests with `validation_failed` and count them against the rate limit.
+ * Validates requests with the schemas of the contract. Use it as the option `validate` of IdeaBoard. The server would
+ * reject the same requests with `validation_failed`, and count them against the rate limit.
  */
 export const validateRequest: RequestValidator = (operation, { query, headers, body }) => {
   const route: Route = contract[operation];
@@ -29,7 +29,10 @@ function issuesIn(place: string[], schema: unknown, value: unknown): ValidationI
   }));
 }
 
-/** A route without a body has a symbol here, and a route without a query has undefined. */
+/**
+ * Whether a route has a schema here. A route without a body has a symbol instead, and a route without a query has
+ * undefined.
+ */
 function isSchema(schema: unknown): schema is z.ZodType {
   return typeof schema === 'object' && schema !== null && 'safeParse' in schema;
 }

@@ -1,30 +1,34 @@
 import { type EventBody, eventTypes } from './contract.ts';
 import { type WebhookErrorKey, WebhookVerificationError } from './errors.ts';
 
-/** The event of a webhook. The types differ by `type`. */
+/** The event of a webhook. The types of events differ by `type`. */
 export type WebhookEvent = Identified<EventBody> | UnknownWebhookEvent;
 
 type Identified<Body> = Body extends unknown ? Body & WebhookId : never;
 
 interface WebhookId {
-  /** The `webhook-id`. It is the same at every retry, so that a receiver can skip duplicates. */
+  /** The id from the header `webhook-id`. It is the same at every retry, so that a receiver can skip duplicates. */
   id: string;
 }
 
-/** A verified event whose type only a newer server has. */
+/** A verified event of a type that this version of the package does not know. A newer server may send it. */
 export interface UnknownWebhookEvent extends WebhookId {
   type: 'unknown';
-  /** The parsed body. */
+  /** The parsed body of the webhook. */
   body: { type: string; [field: string]: unknown };
 }
 
-/** Headers as a `Headers` object, as Node's headers, or as a plain object with names in any case. */
+/**
+ * The headers of a webhook: a `Headers` object, Node's headers, or a plain object with names in upper or lower case.
+ */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
 
 export interface VerifyOptions {
-  /** The maximum difference between the timestamp and the clock, in seconds. The default is 300. */
+  /**
+   * The maximum difference between the timestamp of the webhook and the local clock, in seconds. The default is 300.
+   */
   toleranceSeconds?: number | undefined;
 }
 
@@ -63,7 +67,10 @@ export async function verifyWebhook(
   return eventOf(id, bytes);
 }
 
-/** Avoids `instanceof`, because test runners and workers may have their own copies of these classes. */
+/**
+ * Returns the bytes of a payload. Does not use `instanceof`, because test runners and workers may have their own copies
+ * of these classes.
+ */
 function bytesOf(payload: unknown): Uint8Array {
   if (typeof payload === 'string') return new TextEncoder().encode(payload);
   if (ArrayBuffer.isView(payload)) return new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength);
@@ -94,7 +101,7 @@ function fieldOf(headers: PlainHeaders, name: string): string | undefined {
   return typeof value === 'object' ? value[0] : value;
 }
 
-/** Whether one of the signatures was made with one of the keys. The runtime compares in constant time. */
+/** Whether one of the signatures was made with one of the keys. The runtime compares signatures in constant time. */
 async function isSigned(message: Uint8Array<ArrayBuffer>, signatures: string, keys: Uint8Array<ArrayBuffer>[]) {
   const candidates = signatures
     .split(' ')

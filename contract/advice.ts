@@ -1,6 +1,6 @@
 import type { ErrorKey } from './errors.ts';
 
-/** Returns advice for an agent: how to go on after an error with this key. */
+/** Returns advice that tells an AI agent how to continue after an error with this key. */
 export function adviceFor(key: ErrorKey): string {
   return advice[key];
 }

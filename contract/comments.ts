@@ -14,7 +14,7 @@ import {
 } from './routes.ts';
 import { Timestamp, text } from './text.ts';
 
-/** The two comments on the idea of every example. */
+/** The two comments on the idea in all examples. */
 export const commentExamples = {
   first: {
     id: 1000,

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * Every error key of the API with its HTTP status and its meaning. The status and the key are the contract. The wording
- * of a message is not.
+ * All error keys of the API, each with its HTTP status and its meaning. The keys and the statuses are part of the
+ * contract. The wording of a message may change.
  */
 export const errors = {
   malformed_json: { status: 400, meaning: 'The request body is not valid JSON.' },
@@ -60,20 +60,23 @@ export const errors = {
 
 export type ErrorKey = keyof typeof errors;
 
-/** What keys mean on one route, where that differs from their meaning on all others. */
+/** The meanings of error keys on one route, for keys whose meaning there differs from the usual one. */
 export type ErrorMeanings = { readonly [K in ErrorKey]?: string };
 
 export function meaningOf(key: ErrorKey, meanings: ErrorMeanings = {}): string {
   return meanings[key] ?? errors[key].meaning;
 }
 
-/** A merge has two ideas. */
+/** The meanings of error keys on the routes for merging, which concern two ideas. */
 export const mergeMeanings = {
   idea_not_published: 'The idea or the target awaits approval.',
   idea_already_merged: 'The idea or the target is already merged into another idea.',
 } as const satisfies ErrorMeanings;
 
-/** Keys of requests that the server refuses before it looks up a route. No operation lists them. */
+/**
+ * The error keys of requests that the server refuses before it looks up their route. So no operation of the OpenAPI
+ * document lists these keys.
+ */
 export const transportKeys = [
   'bad_request',
   'invalid_content_length',
@@ -84,7 +87,7 @@ export const transportKeys = [
 ] as const satisfies ErrorKey[];
 type ErrorStatus<K extends ErrorKey = ErrorKey> = (typeof errors)[K]['status'];
 
-/** The keys among K that answer with status S. */
+/** The error keys in K whose HTTP status is S. */
 type KeysOfStatus<K extends ErrorKey, S> = { [Key in K]: (typeof errors)[Key]['status'] extends S ? Key : never }[K];
 
 export const ValidationIssue = z
@@ -108,12 +111,15 @@ export type ErrorResponses<K extends ErrorKey> = {
   [S in ErrorStatus<K>]: z.ZodType<ErrorBody<KeysOfStatus<K, S>>, ErrorBody<KeysOfStatus<K, S>>>;
 };
 
-/** Returns the response schemas of an endpoint that can answer with these keys, one schema for each status. */
+/**
+ * Returns the error response schemas of an endpoint that can answer with these keys. There is one schema for each HTTP
+ * status.
+ */
 export function raises<const K extends ErrorKey>(...keys: K[]): ErrorResponses<K> {
   return raisesWithin({ envelope: {}, error: {} }, ...keys) as ErrorResponses<K>;
 }
 
-/** Like raises(), for error bodies with more fields: beside the error, and in it. */
+/** Like raises(), but the error bodies have more fields, both beside the field `error` and in it. */
 export function raisesWithin(
   more: { envelope: z.ZodRawShape; error: z.ZodRawShape },
   ...keys: ErrorKey[]
@@ -140,20 +146,20 @@ function errorBody(keys: ErrorKey[], inEnvelope: z.ZodRawShape, inError: z.ZodRa
   });
 }
 
-/** Keys that every endpoint can answer with. */
+/** The error keys that every endpoint can answer with. */
 const universal = ['rate_limited', 'internal_error', 'service_unavailable'] as const;
 
-/** Keys that every authenticated endpoint can answer with before its own work begins. */
+/** The error keys that every authenticated endpoint can answer with before it runs its operation. */
 const authenticated = [...universal, 'unauthorized', 'agent_api_unavailable', 'validation_failed'] as const;
 
 const onBoard = [...authenticated, 'board_required', 'board_not_granted', 'insufficient_scope'] as const;
 
 const writing = [...onBoard, 'user_blocked', 'malformed_json', 'payload_too_large', 'unsupported_media_type'] as const;
 
-/** Keys that a POST adds through the Idempotency-Key header. */
+/** The additional error keys of a POST endpoint, because it accepts the Idempotency-Key header. */
 const idempotent = ['idempotency_key_in_use', 'idempotency_key_reused'] as const;
 
 const moderating = [...writing, 'token_issuer_not_moderator'] as const;
 
-/** The keys of each kind of endpoint, so that a route adds only its own. */
+/** The error keys that are common to each kind of endpoint. A route adds only its own keys. */
 export const raisedBy = { universal, authenticated, onBoard, writing, idempotent, moderating };

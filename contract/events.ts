@@ -5,7 +5,7 @@ import { Idea, ideaExamples, people, VoteValue } from './idea.ts';
 import { Id } from './identifiers.ts';
 import { Timestamp } from './text.ts';
 
-/** An idea in an event. It has no my_vote: an event has no single reader. */
+/** An idea in an event. It has no my_vote, because an event has no specific reader. */
 export const EventIdea = Idea.omit({ my_vote: true }).meta({
   title: 'EventIdea',
   description: 'The idea right after the event.',
@@ -46,10 +46,10 @@ const about = {
 const { id, slug, name } = boardExample;
 const actorExample = { ...people.ada, token_id: 5 };
 
-/** The parts of an event's example that differ. The board and the actor are the same in all. */
+/** The parts that differ between the examples of events. The board and the actor are the same in all examples. */
 interface ExampleParts {
   idea: Idea;
-  /** When it happened, if not when the idea was last changed. */
+  /** The time of the event, if it differs from the time when the idea was last changed. */
   at?: string;
   changes?: z.infer<typeof Change>[];
   [more: string]: unknown;
@@ -72,12 +72,12 @@ function event<const T extends string, D extends z.ZodRawShape>(
     .meta({ title, description, examples: [{ type, timestamp: at, data: example }] });
 }
 
-/** The idea without the vote of a reader. */
+/** Returns the idea without my_vote. */
 function seen({ my_vote: _, ...idea }: Idea) {
   return idea;
 }
 
-/** The body of each webhook, by its type (Events). */
+/** The schemas of the webhook bodies, by the type of the event (Events). */
 export const events = {
   'idea.created': event(
     'idea.created',
@@ -145,7 +145,7 @@ export type EventBody<T extends EventType = EventType> = z.infer<(typeof events)
 
 export const eventTypes = Object.keys(events) as EventType[];
 
-/** The event that an operator sends to test a webhook. */
+/** The event that is sent when a person tests a webhook. */
 export const TestEvent = z
   .object({
     type: z.literal('webhook.test'),

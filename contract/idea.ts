@@ -7,7 +7,7 @@ import { Timestamp } from './text.ts';
 export const VoteValue = z.enum(['up', 'down', 'none']);
 export type VoteValue = z.infer<typeof VoteValue>;
 
-/** The people in the examples. Ada issued the token. */
+/** The users in the examples. Ada issued the token of the examples. */
 export const people = { ada: { id: 7, name: 'Ada Osei' }, jun: { id: 12, name: 'Jun Park' } };
 
 export const Author = z.object({ id: Id, name: z.string().describe("The user's name.") }).meta({
@@ -81,7 +81,9 @@ const duplicate = {
   updated_at: '2026-03-16T08:12:30.250Z',
 } satisfies Idea;
 
-/** The ideas of every example in the OpenAPI document: one idea over time, and a duplicate that is merged into it. */
+/**
+ * The ideas in all examples of the OpenAPI document: one idea at several times, and a duplicate that is merged into it.
+ */
 export const ideaExamples = {
   created,
   pending: { ...created, moderation_state: 'pending' },
@@ -97,7 +99,7 @@ export const ideaExamples = {
   },
   duplicate,
   merged: { ...duplicate, merged_into_id: discussed.id, updated_at: '2026-03-17T15:40:05.117Z' },
-  // One of the four voters of the duplicate had also voted for the target, and counts once.
+  // The duplicate has four voters. One of them has also voted for the target and counts only once.
   mergedInto: { ...discussed, score: 20, up_count: 22 },
   unmerged: { ...duplicate, updated_at: '2026-03-17T16:02:59.430Z' },
 } satisfies Record<string, Idea>;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 
 /**
- * An id in a response or a body. Ids are 64-bit in the database and stay below 2^53, so that JSON numbers can hold them.
+ * A schema for an id in a response or a body. Ids are 64-bit integers in the database, but stay below 2^53, so that
+ * JSON numbers can hold them.
  */
 export const Id = z
   .int()
@@ -9,8 +10,8 @@ export const Id = z
   .meta({ openapi: { type: 'integer', format: 'int64', minimum: 1 } });
 
 /**
- * An id in a path, matched by [0-9]+ (Idea). For any other text, or a number larger than every id, the server answers
- * 404, not 422.
+ * A schema for an id in a path, which must match [0-9]+ (Idea). For other text, or for a number larger than every id,
+ * the server answers 404 and not 422.
  */
 export const PathId = z
   .union([z.int(), z.string().regex(/^[0-9]+$/)])
@@ -18,5 +19,5 @@ export const PathId = z
   .pipe(z.int())
   .meta({ openapi: { type: 'integer', format: 'int64', minimum: 1 } });
 
-/** The path of an idea. */
+/** The path parameters of an idea. */
 export const IdeaPath = { id: PathId.meta({ description: 'The id of the idea.', examples: [42] }) };

@@ -10,7 +10,9 @@ import { tokenRoutes } from './token.ts';
 import { useTools } from './tools.ts';
 import { voteRoutes } from './votes.ts';
 
-/** The probes, and every operation of the Agent API. Each operation is an endpoint and a tool. */
+/**
+ * The operations of the Agent API and the probes. Each operation of the API is both a REST endpoint and an MCP tool.
+ */
 export const operations = c.router(
   {
     ...boardRoutes,
@@ -26,7 +28,7 @@ export const operations = c.router(
   { strictStatusCodes: true },
 );
 
-/** Every endpoint. The keys are the operation ids of the OpenAPI document. */
+/** All endpoints. Their keys are the operation ids of the OpenAPI document. */
 export const contract = { ...operations, useTools };
 
 export type OperationId = keyof typeof contract;

@@ -7,7 +7,7 @@ import { type Json, toJsonSchema } from './openapi/json-schema.ts';
 import { describeOperation, type Operation } from './openapi/operations.ts';
 import { describeWebhooks } from './openapi/webhooks.ts';
 
-/** Builds the OpenAPI 3.1 document of the contract. The same contract always gives the same text. */
+/** Builds the OpenAPI 3.1 document of the contract. The result is always the same for the same contract. */
 export function buildOpenApiDocument(): Json {
   const errorSchemas: Json = {};
   const examples: Json = {};

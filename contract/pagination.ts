@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { word } from './text.ts';
 
-/** A whole number in a query string, as digits. */
+/** A schema for a whole number that a query string has as digits. */
 function queryInteger(min: number, max: number) {
   return z
     .union([z.int(), z.string().regex(/^[0-9]+$/, 'Must be a whole number')])
@@ -27,11 +27,11 @@ export const pagination = {
     .meta({ examples: [2] }),
   cursor: word(500)
     .optional()
-    // No example: together with the example of page it would make an invalid request.
+    // The cursor has no example. Together with the example of `page` it would make an invalid request.
     .describe('The `next_cursor` of the previous page. Repeat the other parameters. Cannot be combined with `page`.'),
 };
 
-/** Refuses a request with both page and cursor. */
+/** Extends the schema of a query so that it refuses both page and cursor in one request. */
 export function onePlace<T extends z.ZodType<{ page?: unknown; cursor?: unknown }>>(query: T) {
   return query.refine(({ page, cursor }) => page === undefined || cursor === undefined, {
     error: 'Give either page or cursor, not both',
@@ -39,7 +39,10 @@ export function onePlace<T extends z.ZodType<{ page?: unknown; cursor?: unknown 
   });
 }
 
-/** The envelope of every list. It has no total, because counting would need a scan. */
+/**
+ * A schema for the response of a list. It has no total number of entries, because the database would have to scan all
+ * rows to count them.
+ */
 export function listOf<T extends z.ZodType>(entry: T, title: string, description: string, example: unknown) {
   return z
     .object({

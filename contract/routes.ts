@@ -5,45 +5,57 @@ import type { Grant } from './grants.ts';
 import type { Bucket } from './limits.ts';
 import { word } from './text.ts';
 
-/** Builds routes. Other files import ts-rest's names from here. */
+/** The builder of routes. Other files use ts-rest only through this file. */
 export const c: ReturnType<typeof initContract> = initContract();
 
-/** A route of the contract: plain data, with its schemas and its metadata. */
+/** A route of the contract as plain data, with its schemas and its metadata. */
 export type Route = AppRoute;
 
-/** The body of a request or a response that has no body. */
+/** Stands for the body of a request or a response that has none. */
 export const noBody: ReturnType<typeof c.noBody> = c.noBody();
 
-/** Describes a route as a tool of POST /api/v1/mcp. The tool's arguments are the route's parameters and body fields. */
+/**
+ * Describes a route as a tool of POST /api/v1/mcp. The arguments of the tool are the parameters and the body fields of
+ * the route.
+ */
 export interface ToolMetadata {
   name: string;
-  /** The name that clients show to people. */
+  /** The name of the tool that clients show to people. */
   title: string;
-  /** For a model that does not know the product: the tool's purpose, when not to use it, and its limits. */
+  /**
+   * The description for a language model that does not know the product. It says what the tool is for, when not to use
+   * it, and its limits.
+   */
   description: string;
-  /** Whether the tool undoes or replaces the work of other people, so that a client should ask first. */
+  /** Whether the tool undoes or replaces the work of other people. If so, a client should ask the user first. */
   isDestructive: boolean;
-  /** Whether a repeated call changes nothing. */
+  /** Whether a repeated call has no further effect. */
   isIdempotent: boolean;
 }
 
-/** The facts that the server needs before it reads the request's body. ts-rest carries them as metadata. */
+/**
+ * The properties of a route that the server needs before it reads the body of a request. ts-rest stores them as the
+ * metadata of the route.
+ */
 export type RouteMetadata = {
-  /** The operation's tag in the OpenAPI document. */
+  /** The tag of the operation in the OpenAPI document. */
   tag: 'Board' | 'Ideas' | 'Comments' | 'Votes' | 'Moderation' | 'Token' | 'Tools' | 'Probes';
 } & (
   | { auth: 'none' /** Whether the per-IP limit guards the route. */; isLimitedPerIp: boolean }
-  /** A token of any grant, or an OAuth access token. Each tool call is admitted like a request for its route. */
+  /**
+   * Accepts a token with any grant, or an OAuth access token. The server admits each tool call like a request for the
+   * tool's route.
+   */
   | { auth: 'tools' }
-  /** A token of any grant. Does not count against a rate limit. */
+  /** Accepts a token with any grant. Requests do not count against a rate limit of the token. */
   | { auth: 'token'; tool: ToolMetadata }
   | {
       auth: 'board';
       grant: Grant;
       bucket: Bucket;
-      /** A query parameter whose presence needs a higher grant. */
+      /** The query parameters that need a higher grant when they are present. */
       grantByQuery?: Readonly<Record<string, Grant>>;
-      /** The meanings of error keys that differ on this route. */
+      /** The meanings of error keys on this route, if they differ from the usual ones. */
       meanings?: ErrorMeanings;
       tool: ToolMetadata;
     }
@@ -60,10 +72,13 @@ export const BoardQuery = z.strictObject(BoardParameter);
 
 type Nothing = Partial<Record<never, never>>;
 
-/** No parameters. The type lets a client omit the query. */
+/** The query of a route without parameters. With this type, a client can omit the query. */
 export const NoQuery: z.ZodType<Nothing, Nothing> = z.strictObject({});
 
-/** For a POST: a key that the client chooses. The server runs repeated requests with one key only once. */
+/**
+ * The Idempotency-Key header of a POST request. The client chooses the key. The server executes requests with the same
+ * key only once.
+ */
 export const IdempotencyHeaders = {
   'idempotency-key': z
     .string()
@@ -80,7 +95,7 @@ export const IdempotencyHeaders = {
 
 export const etagExample = 'W/"2jmj7l5rSw0yVb_vlWAYkK_YBwk"';
 
-/** For a GET: the ETag of a response that the client already has. */
+/** The If-None-Match header of a GET request. It has the ETag of a response that the client already has. */
 export const ConditionalHeaders = {
   'if-none-match': z
     .string()
@@ -89,5 +104,5 @@ export const ConditionalHeaders = {
     .meta({ examples: [etagExample] }),
 };
 
-/** The response to a matching If-None-Match. Does not count against the rate limit. */
+/** The response if the If-None-Match header matches. The request does not count against the rate limit. */
 export const notModified = { 304: noBody } as const;

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { word } from './text.ts';
 
-/** The status categories, in the usual order of an idea's life. */
+/** The categories of statuses, in the order that an idea usually goes through them. */
 export const statusCategories = ['inbox', 'planned', 'active', 'completed', 'declined', 'archived'] as const;
 export const StatusCategory = z.enum(statusCategories);
 export type StatusCategory = z.infer<typeof StatusCategory>;
 
-/** The value of an idea's `status` for each `status_category`. */
+/** The value of an idea's field `status`, by its `status_category`. */
 export const statusOfCategory = {
   inbox: 'open',
   planned: 'planned',
@@ -23,7 +23,10 @@ export const StatusKey = word(50).meta({ examples: ['planned'] });
 
 const isOpen = { is_hidden: false, allow_votes: true, allow_comments: true };
 
-/** An example registry: decided ideas take no more votes, and archived ideas are hidden. */
+/**
+ * The statuses of the example board. In the decided statuses an idea takes no more votes, and in the archived status it
+ * is hidden.
+ */
 export const statusExamples = [
   { key: 'open', category: 'inbox', label: 'Open', ...isOpen },
   { key: 'planned', category: 'planned', label: 'Planned', ...isOpen },

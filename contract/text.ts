@@ -1,16 +1,18 @@
 import { z } from 'zod';
 
-/** PostgreSQL cannot store NUL, and a lone surrogate is not a character. */
+/** Whether PostgreSQL can store a text. It cannot store NUL characters, and a lone surrogate is not a character. */
 const storable = (value: string) => value.isWellFormed() && !value.includes('\0');
 
 const length = (value: string) => [...value].length;
 
-/** Text of min to max characters after trimming. Counts code points, like JSON Schema and PostgreSQL. */
+/**
+ * A schema for text of min to max characters after trimming. It counts code points, as JSON Schema and PostgreSQL do.
+ */
 export function text(min: number, max: number) {
   return bounded(z.string().trim(), min, max);
 }
 
-/** Text on one line: line breaks and tabs become spaces before trimming. */
+/** A schema for text on one line. It converts line breaks and tabs to spaces before trimming. */
 export function line(min: number, max: number) {
   return bounded(z.string().overwrite(onOneLine).trim(), min, max);
 }
@@ -27,7 +29,7 @@ function bounded(string: z.ZodString, min: number, max: number) {
     .meta({ openapi: { type: 'string', minLength: min, maxLength: max, ...(min > 0 ? { pattern: '\\S' } : {}) } });
 }
 
-/** An identifier such as a slug or a status key. It is not trimmed. */
+/** A schema for an identifier such as a slug or a status key. It does not trim the identifier. */
 export function word(max: number) {
   return z
     .string()
@@ -36,7 +38,7 @@ export function word(max: number) {
     .meta({ openapi: { type: 'string', maxLength: max } });
 }
 
-/** A timestamp in a response: RFC 3339 in UTC. */
+/** A schema for a timestamp in a response, in the format of RFC 3339 in UTC. */
 export const Timestamp = z
   .string()
   .meta({ openapi: { type: 'string', format: 'date-time' }, examples: ['2026-03-14T09:26:53.589Z'] });

@@ -52,10 +52,10 @@ const Answer = z
     ],
   });
 
-/** An API error in the form of JSON-RPC. The key is at the same place as in REST. */
+/** An API error in the format of JSON-RPC. The error key is in the same place as in a REST response. */
 export interface JsonRpcError {
   jsonrpc: '2.0';
-  /** The id of the message; null if the message was unreadable. */
+  /** The id of the message. Null if the message could not be read. */
   id: string | number | null;
   error: ErrorBody['error'] & {
     code: number;
@@ -82,7 +82,7 @@ const codes: Partial<Record<ErrorKey, number>> = {
   internal_error: -32_603,
 };
 
-/** Returns the JSON-RPC code of a key. The default is the general server error. */
+/** Returns the JSON-RPC error code for an error key. The default is the general server error. */
 export function jsonRpcCode(key: ErrorKey): number {
   return codes[key] ?? -32_000;
 }

@@ -6,7 +6,7 @@ import { BoardQuery, c, IdempotencyHeaders, type RouteMetadata } from './routes.
 
 const { score, my_vote, up_count, down_count } = ideaExamples.discussed;
 
-/** The tally after a vote for the idea, and after that vote was removed. */
+/** Examples of a vote tally: after a vote for the idea, and after the removal of that vote. */
 export const tallyExamples = {
   up: { score, my_vote, up_count, down_count },
   none: { score: score - 1, my_vote: 'none' as const, up_count: up_count - 1, down_count },

@@ -6,8 +6,8 @@ const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.int().min(min).max(max));
 
 /**
- * The unit of the maximum of many settings. Timers support at most 24 days, and a timer with a longer delay would fire
- * after one millisecond.
+ * One day, the maximum of settings for a timeout. Timers and PostgreSQL support at most 24 days. A timer with a longer
+ * delay would fire after one millisecond.
  */
 const dayMs = 86_400_000;
 

@@ -142,7 +142,7 @@ async function prepareDatabase(
   return url;
 }
 
-/** Returns the URL at which a browser on the same machine can open the server. */
+/** Returns the URL of the server for a browser on the same machine. */
 function addressOf(app: FastifyInstance): string {
   const { address, family, port } = app.server.address() as AddressInfo;
   const isEverywhere = address === '0.0.0.0' || address === '::';

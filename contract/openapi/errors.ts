@@ -9,7 +9,7 @@ interface ErrorSchema {
   properties?: { error?: { properties: { key: { enum: ErrorKey[]; description?: string } } }; jsonrpc?: unknown };
 }
 
-/** The parts of a route that decide how its errors look. */
+/** The parts of a route that determine the description of its errors. */
 interface Raising {
   query?: unknown;
   body?: unknown;
@@ -20,15 +20,15 @@ function meaningOn(route: Raising, key: ErrorKey): string {
   return meaningOf(key, (route.metadata as { meanings?: ErrorMeanings }).meanings);
 }
 
-/** Explains keys in Markdown. Several keys become a list. */
+/** Explains error keys in Markdown. Several keys become a list. */
 function explain(keys: ErrorKey[], route: Raising): string {
   const explanations = keys.map(key => `\`${key}\`: ${meaningOn(route, key)}`);
   return explanations.length === 1 ? explanations.join() : explanations.map(one => `- ${one}`).join('\n');
 }
 
 /**
- * Explains the keys of an error body, names its schema, and adds an example for each key. A body with one key is named
- * after the key; any other body after its operation and status.
+ * Explains the error keys of a response, names its schema, and adds an example for each key. A schema with one key has
+ * the name of the key. Other schemas have the name of the operation and the status.
  */
 export function describeError(
   response: Json,
@@ -55,7 +55,10 @@ export function describeError(
   );
 }
 
-/** Here validation_failed is about the query. The protocol validates the body, which is a message. */
+/**
+ * Returns an example of a JSON-RPC error. In it, validation_failed concerns the query, because the body is a JSON-RPC
+ * message and has errors of its own.
+ */
 function jsonRpcExample(key: ErrorKey, route: Raising): Json {
   const meaning = meaningOn(route, key);
   const found = key === 'validation_failed' ? { issues: issuesOf({ query: route.query }) } : {};
@@ -69,7 +72,10 @@ function jsonRpcExample(key: ErrorKey, route: Raising): Json {
   return { [key]: { summary: meaning, value: { jsonrpc: '2.0', id: null, error } } };
 }
 
-/** The exact body that the server sends with a key. The issues of validation_failed depend on the schema of the body. */
+/**
+ * Returns the exact body that the server sends with an error key. The issues of validation_failed depend on the schema
+ * of the request body.
+ */
 function errorExample(key: ErrorKey, route: Raising, components: Json): Json {
   const meaning = meaningOn(route, key);
   const issues = key === 'validation_failed' ? { issues: issuesOf(route) } : {};
@@ -78,7 +84,10 @@ function errorExample(key: ErrorKey, route: Raising, components: Json): Json {
   return hasOwnIssues || meaning !== errors[key].meaning ? example : refer(example, components);
 }
 
-/** The issues of an empty body. For a route without a body: the issues of an unknown query parameter. */
+/**
+ * Returns example issues: the issues of an empty body, or the issue of an unknown query parameter if the route takes no
+ * body.
+ */
 function issuesOf({ query, body }: Pick<Raising, 'query' | 'body'>): ValidationIssue[] {
   const part = body instanceof z.ZodType ? 'body' : 'query';
   const schema = body instanceof z.ZodType ? body : (query as z.ZodType);

@@ -5,7 +5,7 @@ import type { contract, OperationId } from '../index.ts';
 import { tallyExamples } from '../votes.ts';
 import type { Json } from './json-schema.ts';
 
-/** Examples by name. The components of the document have the same names. */
+/** Examples by their names. The document's components have the same names. */
 type Examples<T = unknown> = Record<string, { summary: string; value: T }>;
 
 type Responses<Op extends OperationId> = (typeof contract)[Op] extends { responses: infer R } ? R : never;
@@ -14,7 +14,7 @@ type Result<Op extends OperationId> =
 
 const { created, pending, discussed, untagged, planned, merged, unmerged } = ideaExamples;
 
-/** Examples of results that need more than the example of their schema. */
+/** Examples of results, for operations that need more than the example of their schema. */
 const results: { [Op in OperationId]?: Examples<Result<Op>> } = {
   listIdeas: {
     IdeaList: { summary: 'The first page of two', value: ideaListExample },
@@ -51,23 +51,23 @@ const requests: { [Op in OperationId]?: Examples } = {
   },
 };
 
-/** Adds the examples of an operation's success to the components, and returns references to them. */
+/** Adds the examples of an operation's successful response to the components. Returns references to them. */
 export function resultExamples(operationId: OperationId, schema: z.ZodType, components: Json): Json {
   return refer(results[operationId] ?? exampleOf(schema), components);
 }
 
-/** Adds the examples of an operation's request body to the components, and returns references to them. */
+/** Adds the examples of an operation's request body to the components. Returns references to them. */
 export function requestExamples(operationId: OperationId, schema: z.ZodType, components: Json): Json {
   return refer(requests[operationId] ?? exampleOf(schema), components);
 }
 
-/** Returns the example of a schema, named by the schema's title. */
+/** Returns the example of a schema. Its name is the title of the schema. */
 export function exampleOf(schema: z.ZodType): Examples {
   const { title = '', description = '', examples = [] } = z.globalRegistry.get(schema) ?? {};
   return { [title]: { summary: description, value: (examples as unknown[])[0] } };
 }
 
-/** Adds examples to the components, and returns references to them. */
+/** Adds examples to the components. Returns references to them. */
 export function refer(examples: Examples, components: Json): Json {
   for (const [name, example] of Object.entries(examples)) {
     components[name] ??= example;

@@ -5,7 +5,7 @@ import type { Json } from './json-schema.ts';
 const text = { type: 'string' };
 const integer = { type: 'integer' };
 
-/** The response headers, as components that each response refers to. */
+/** The response headers, as components of the OpenAPI document. Each response refers to its headers. */
 export const headers = {
   'X-Request-Id': {
     description: "The id of the request in the server's log.",
@@ -52,7 +52,10 @@ export const headers = {
   },
 };
 
-/** Examples for a read and a write, two requests into a window that is half over. */
+/**
+ * Returns the examples of a rate limit header after a read and after a write. They show the second request, halfway
+ * through the time window.
+ */
 function byBucket(sentFor: (name: string, bucket: { limit: number; windowSeconds: number }) => string | number) {
   const { 'apitoken:read': read, 'apitoken:write': write } = buckets;
   return {
@@ -69,7 +72,7 @@ const rateLimitHeaders = [
   'X-RateLimit-Reset',
 ] as const satisfies (keyof typeof headers)[];
 
-/** Returns the headers of a response with this status. */
+/** Returns references to the headers of a response with this status. */
 export function headersOf(status: number, method: string, metadata: RouteMetadata): Json {
   const names: (keyof typeof headers)[] = ['X-Request-Id'];
   const isAuthenticated = metadata.auth !== 'none' && ![401, 500, 503].includes(status);

@@ -13,7 +13,7 @@ interface Content {
   content?: { 'application/json': Json };
 }
 
-/** An operation in the output of ts-rest. */
+/** An operation of the OpenAPI document, as ts-rest generates it. */
 export type Operation = Json & {
   parameters: (Json & { schema: Json })[];
   requestBody?: Content;
@@ -25,7 +25,10 @@ const emptyResponses: Record<string, string> = {
   304: 'Not modified. Does not count against the rate limit.',
 };
 
-/** Adds the facts that ts-rest does not know: the access rules, the headers, the errors and the examples. */
+/**
+ * Completes an operation with facts that ts-rest does not know: the access rules, the headers, the errors and the
+ * examples.
+ */
 export function describeOperation(
   operation: Operation,
   route: Route,
@@ -37,7 +40,7 @@ export function describeOperation(
   describeRequest(operation, route, operationId, components.examples);
   for (const [status, response] of Object.entries(operation.responses)) {
     const schema = route.responses[Number(status)];
-    // ts-rest describes a response without a body only by its status.
+    // For a response without a body, ts-rest writes only the status as the description.
     if (response.description === status) response.description = emptyResponses[status] ?? status;
     response.headers = headersOf(Number(status), route.method, metadata);
     if (schema instanceof z.ZodType && schema.meta()?.examples && response.content) {
@@ -60,7 +63,8 @@ function describeParameters({ parameters }: Operation, route: Route) {
     const [value] = examples as unknown[];
     if (value === undefined) continue;
     if (parameter.required) parameter.example = value;
-    // Otherwise the page at /docs adds every parameter with an example to its sample request.
+    // Disables the example for the page at /docs. Otherwise that page would add every parameter with an example to its
+    // sample request.
     else parameter.examples = { example: { value, 'x-disabled': true } };
   }
 }
@@ -70,11 +74,11 @@ function describeRequest({ requestBody }: Operation, route: Route, operationId: 
   if (!requestBody?.content || !(schema instanceof z.ZodType)) return;
   requestBody.content['application/json'].examples = requestExamples(operationId, schema, examples);
   requestBody.required = true;
-  // The schema has its own description.
+  // Deletes this description, because the schema of the body has its own.
   delete requestBody.description;
 }
 
-/** The security, the grant and the rate limit of an operation. */
+/** Returns the security scheme, the grant and the rate limit of an operation. */
 function accessOf(metadata: RouteMetadata): Json {
   if (metadata.auth === 'none') return { security: [] };
   if (metadata.auth !== 'board') return {};
