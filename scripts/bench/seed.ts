@@ -150,9 +150,8 @@ const codas = ['', '', '', '', 'n', 'r', 's', 't', 'l', 'm', 'd', 'ck', 'nd', 'n
 const endings = ['', '', '', 's', 'ed', 'er', 'ing', 'ion', 'ment', 'ly'];
 
 /**
- * Makes an artificial vocabulary, most common word first and equal in every run. As in natural language, common words
- * are short and some prefixes are frequent, because the cost of a search depends on the number of words with its
- * prefix.
+ * Makes an artificial vocabulary, the most common word first. It is the same in every run. As in natural language,
+ * common words are short and some prefixes are frequent. The cost of a search depends on how many words have its prefix.
  */
 function makeWords(): string[] {
   const random = seededRandom(20_000);

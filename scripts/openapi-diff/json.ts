@@ -14,7 +14,7 @@ export function memberOf(value: Json | undefined, key: string): Json | undefined
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
 
-/** Writes a value as text. Equal values give equal texts, whatever the order of their members is. */
+/** Writes a value as text. Equal values give equal texts, even if their members are in another order. */
 export function canonicalText(value: Json): string {
   return JSON.stringify(value, (_, one: Json) =>
     isObject(one) ? Object.fromEntries(Object.entries(one).sort(byFirst)) : one,

@@ -31,8 +31,8 @@ export function declarationOf(name: string): Declaration | undefined {
 }
 
 /**
- * Defines a query in SQL for everything that query() cannot express: function calls, advisory locks, system catalogs,
- * and plans that depend on the exact text. `$ideaId` in the text stands for the argument `ideaId`.
+ * Defines a query in SQL for the cases that query() cannot express: function calls, advisory locks, system catalogs, and
+ * plans that need an exact text. `$ideaId` in the text stands for the argument `ideaId`.
  */
 export function sql<Arguments extends SqlTypes, Row extends SqlTypes>(
   name: string,

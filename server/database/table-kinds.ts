@@ -1,9 +1,9 @@
 import type { Tables } from './tables.ts';
 
 /**
- * - tenant: the rows belong to one account. A tenant table has `account_id not null`; `accounts` counts with its `id`.
- * - global: people and OAuth clients, who may belong to several accounts.
- * - local: belongs to one database. Its rows never move to another.
+ * - tenant: each row belongs to one account and has `account_id not null`. In `accounts`, the `id` is the account.
+ * - global: the rows describe people and OAuth clients, who may belong to several accounts.
+ * - local: the rows concern only this database and never move to another one.
  */
 export type TableKind = { kind: 'tenant'; reason?: string } | { kind: 'global' | 'local'; reason: string };
 

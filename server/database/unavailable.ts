@@ -19,18 +19,18 @@ const codes: Readonly<Record<string, string | undefined>> = {
   ENETUNREACH: 'there is no route to the network',
   ENETDOWN: undefined,
   EADDRNOTAVAIL: undefined,
-  '25P03': undefined, // idle in a transaction for too long
+  '25P03': undefined, // the session was idle in a transaction for too long
   '25P04': undefined, // the transaction took too long
   '28000': 'the user may not connect from here (pg_hba.conf)',
   '28P01': 'the password is wrong',
   '3D000': 'the database does not exist',
-  '55P03': undefined, // a lock timed out
+  '55P03': undefined, // the wait for a lock timed out
   '57014': undefined, // the statement timed out
-  '57P01': undefined, // shut down by an administrator
-  '57P02': undefined, // shut down after a crash
+  '57P01': undefined, // an administrator shut PostgreSQL down
+  '57P02': undefined, // PostgreSQL shuts down after a crash
   '57P03': 'the server is starting up or shutting down',
   '57P04': undefined, // the database was dropped
-  '57P05': undefined, // idle for too long
+  '57P05': undefined, // the session was idle for too long
 };
 
 /**

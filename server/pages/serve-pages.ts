@@ -10,7 +10,7 @@ declare module 'fastify' {
   interface FastifyReply {
     /** Another server that the page's forms may lead to, as a source of the form-action directive. */
     formTarget: string | null;
-    /** Whether the page loads copy.js. */
+    /** Whether the page loads copy.js, the script of the copy buttons. */
     hasCopyButtons: boolean;
   }
 }

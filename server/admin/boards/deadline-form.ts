@@ -14,7 +14,6 @@ export const bounds = [
 
 export type Bound = (typeof bounds)[number];
 
-/** The values of the deadline form. */
 export interface DeadlineForm {
   /** The time zone of the times that the person entered. */
   zone: string;

@@ -45,9 +45,10 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts the PostgreSQL of a data directory, or adopts one that a killed process left running. Owns it until stop().
+ * Starts the PostgreSQL of a data directory. If a killed process left that PostgreSQL running, adopts it instead. This
+ * process owns PostgreSQL until stop().
  *
- * @throws {EmbeddedPostgresError} in one line. The code is `in_use` if another process is the owner.
+ * @throws {EmbeddedPostgresError} A one-line message. The code is `in_use` if another process owns PostgreSQL.
  */
 export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir);
@@ -73,9 +74,10 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /**
- * Uses the running PostgreSQL of a data directory, which stop() leaves running. Without one, starts it until stop().
+ * Connects to the running PostgreSQL of a data directory. In this case stop() leaves it running. If none is running,
+ * starts it until stop().
  *
- * @throws {EmbeddedPostgresError} in one line
+ * @throws {EmbeddedPostgresError} A one-line message.
  */
 export async function connectOrStart(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir);

@@ -13,9 +13,9 @@ import { loadTemplate } from './template.ts';
  *    starts. It returns a function: `boardPage(frame, data)`. The frame is the content of the layout around the page.
  * 3. A route answers with `sendPage(reply, boardPage(frame, data))`. To refuse, it throws a DomainError, which becomes
  *    a page in error-page.ts. Routes are in a plugin that server/app.ts passes to pages.serve, which adds the strict
- *    headers. A plugin with forms registers @fastify/formbody itself. Without it no body is accepted.
+ *    headers. A plugin with forms registers @fastify/formbody itself. Other plugins accept no body.
  * 4. The content security policy forbids inline scripts and styles. Use the classes of style.css. A page with texts to
- *    copy sets `hasCopyButtons`: copy.js adds the buttons, and the policy of that page allows it.
+ *    copy sets `hasCopyButtons`: copy.js adds the buttons, and the policy of that page allows the script.
  */
 
 /** The content of the layout around a page. */
