@@ -56,7 +56,7 @@ describe('operations of the client', () => {
   });
 });
 
-describe('metadata and hooks', () => {
+describe('response metadata and hooks', () => {
   test('withResponse() returns the status, the request id, the headers and the rate limit of a response', async () => {
     const { data, status, requestId, headers, rateLimit, isReplay, attempts } = await client.ideas
       .create({ title: 'With it', body: 'All.' }, { headers: { 'X-Request-Id': 'release-42' } })

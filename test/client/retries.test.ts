@@ -104,7 +104,7 @@ describe('retried requests', () => {
     expect(waits).toEqual([250, 500]);
   });
 
-  test('a DELETE is retried without an idempotency key', async () => {
+  test('a DELETE request is retried and needs no idempotency key', async () => {
     const id = await insertIdea(server, world);
     gateway.plan('lose the answer');
     expect((await ideasOf().removeTag(id, 1).withResponse()).attempts).toBe(2);
@@ -226,7 +226,7 @@ describe('requests without a retry', () => {
     expect(await fail(1)).toBe('answered');
   });
 
-  test('retries after a Retry-After do not count against the retry budget', async () => {
+  test('retries of answers with a Retry-After header do not count against the retry budget', async () => {
     gateway.plan(...Array<ReturnType<typeof limited>>(12).fill(limited('1')));
     await ideasOf({ maxRetries: 12 }).list();
     expect(waits).toHaveLength(12);

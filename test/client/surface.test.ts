@@ -148,7 +148,7 @@ test('the type of an error key depends on the operation, and a switch over all i
   expectTypeOf<IdeaBoardError['issues']>().toEqualTypeOf<readonly ValidationIssue[]>();
 });
 
-test('TypeScript narrows a webhook event by its field type', () => {
+test('TypeScript narrows the type of a webhook event by the value of event.type', () => {
   expectTypeOf(verifyWebhook).returns.resolves.toEqualTypeOf<WebhookEvent>();
   expectTypeOf<WebhookEvent['type']>().toEqualTypeOf<declared.EventBody['type'] | 'unknown'>();
   expectTypeOf<Extract<WebhookEvent, { type: 'idea.voted' }>['data']['vote']['value']>().toEqualTypeOf<

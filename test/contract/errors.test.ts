@@ -51,7 +51,7 @@ const decided = {
   service_unavailable: 503,
 } as const;
 
-describe('the catalogue', () => {
+describe('the error catalogue', () => {
   test.each(Object.entries(specified))('the error %s has the status %d of the specification', (key, status) => {
     expect(errors[key as ErrorKey].status).toBe(status);
   });

@@ -39,7 +39,7 @@ const operations: DocumentedOperation[] = Object.entries(document.paths as objec
   }),
 );
 
-describe('the committed document', () => {
+describe('the committed OpenAPI document', () => {
   test('the committed OpenAPI document equals the generated document byte for byte', () => {
     expect(committed).toBe(`${JSON.stringify(buildOpenApiDocument(), null, 2)}\n`);
   });
@@ -153,7 +153,7 @@ describe.each(operations)('$operationId', ({ route, metadata, operation }) => {
     if (metadata.auth !== 'none') expect(documented.length).toBeGreaterThan(5);
   });
 
-  test('the description of each error response and of its field key explains every error key', () => {
+  test('the descriptions of an error response and of its field error.key explain every error key', () => {
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     for (const response of Object.values<any>(operation.responses)) {
       const schema = response.content && schemaOf(response);

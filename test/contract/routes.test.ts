@@ -105,7 +105,7 @@ describe.each(documented)('$method $path', operation => {
   });
 });
 
-describe('over HTTP', () => {
+describe('documented routes over HTTP', () => {
   let token: string;
   let ideaId: number;
 

@@ -378,7 +378,7 @@ describe('the plan of the account', () => {
   });
 });
 
-describe('the issuer', () => {
+describe('the issuer of a token', () => {
   let own: World;
   let issuerId: number;
   let token: string;

@@ -173,7 +173,7 @@ describe.each(writes.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', oper
     await refusesAll(
       operation.method,
       badIds
-        // Leave out ids without a tag: the server answers them like a tag that the idea does not have.
+        // Valid ids without a tag are left out, because removing such a tag succeeds.
         .filter(id => !/^\d+$/.test(id) || !Number.isSafeInteger(Number(id)))
         .map(tagId => [tagId, pathOf(operation, { tagId }), options, notFound]),
     );

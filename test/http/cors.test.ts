@@ -24,7 +24,7 @@ function corsOf({ headers }: Answer) {
   return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'));
 }
 
-/** The preflight of a browser for a request that a form could not send. */
+/** Sends the preflight request of a browser for a request that an HTML form could not send. */
 function preflight(to: Pick<TestServer, 'baseUrl'>, path: string, origin: string, method = 'POST'): Promise<Answer> {
   const headers = {
     origin,

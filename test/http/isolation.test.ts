@@ -5,7 +5,7 @@ import { type Answer, request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
-/** An unused id with as many digits as the existing ones. */
+/** An unused id with as many digits as the existing ids. */
 const missing = 999;
 
 let server: TestServer;

@@ -83,7 +83,7 @@ const expected = (bucket: Bucket, remaining: number, reset: number, retryAfter: 
 });
 
 describe('the rate limits of a token', () => {
-  test('exactly 120 of 500 parallel reads succeed', async () => {
+  test('exactly 120 of 500 parallel reads of a token succeed if its read limit is 120', async () => {
     const answers = await Promise.all([...Array(500)].map(() => read()));
     const statuses = Map.groupBy(answers, ({ status }) => status);
     expect([...statuses].map(([status, { length }]) => [status, length]).sort()).toEqual([
@@ -100,7 +100,7 @@ describe('the rate limits of a token', () => {
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(500);
   });
 
-  test('exactly 20 of 60 parallel writes succeed, and the others write nothing', async () => {
+  test('exactly 20 of 60 parallel writes of a token succeed if its write limit is 20, and the others write nothing', async () => {
     const create = (n: number) =>
       request(server, 'POST /api/v1/ideas', { token, json: { title: `Parallel ${n}`, body: 'One of many.' } });
     const answers = await Promise.all([...Array(60).keys()].map(create));
@@ -185,7 +185,7 @@ describe('the rate limits of a token', () => {
   });
 });
 
-describe('a request is charged', () => {
+describe('requests that count against the rate limit', () => {
   const charged = async (bucket: Bucket, work: () => Promise<unknown>) => {
     const before = await countOf(`${bucket}:${tokenId}`);
     await work();
@@ -310,7 +310,7 @@ describe('a request is charged', () => {
   });
 });
 
-describe('the limit of an address', () => {
+describe('the rate limit of an address', () => {
   let strict: TestServer;
 
   beforeEach(async () => {

@@ -264,7 +264,7 @@ describe.each(conditions)('when $name', condition => {
   );
 
   if (later.length > 0) {
-    test(`a request gets ${status} ${key} when ${condition.name}, even with a later error`, async () => {
+    test(`a request gets ${status} ${key} when ${condition.name}, even if an error that is checked later also applies`, async () => {
       for (const other of later) {
         expect([other.name, await outcomeOf(condition, other)]).toEqual([other.name, { status, key, left: 'open' }]);
       }
@@ -288,14 +288,14 @@ describe('the order in other operations', () => {
     expect(await send({ ...scene, query: '?x=1', headers: text })).toMatchObject({ status: 415 });
   });
 
-  test('a query parameter that lacks its grant and has an invalid value gets the error for the grant', async () => {
+  test('a token without the grant for a query parameter gets the error for the grant even if the parameter is invalid', async () => {
     const { world } = await arrange();
     const { token } = await issueToken(server, world, 'read');
     const answer = await request(server, 'GET /api/v1/ideas?moderation_state=none', { token });
     expect(answer).toMatchObject({ status: 403, key: 'insufficient_scope' });
   });
 
-  test('a vote checks first for a missing idea, then for a frozen board, then for the voting window, then for the status', async () => {
+  test('the errors of a vote are checked in this order: missing idea, frozen board, voting window, status', async () => {
     const { world, token, ideaId } = await arrange();
     const vote = async (id: unknown) =>
       (await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'up' } })).key;
@@ -314,7 +314,7 @@ describe('the order in other operations', () => {
     expect(await vote(ideaId)).toBeUndefined();
   });
 
-  test('a comment checks first for a frozen board, then the status, then the state of the idea, then the previous comment', async () => {
+  test('the errors of a comment are checked in this order: frozen board, status, state of the idea, previous comment', async () => {
     const { world, token, ideaId } = await arrange();
     const comment = async () =>
       (await request(server, `POST /api/v1/ideas/${ideaId}/comments`, { token, json: { body: 'A comment.' } })).key;

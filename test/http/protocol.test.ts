@@ -22,7 +22,7 @@ afterAll(() => server.close());
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** Requests for every kind of answer, each with its status. */
+/** A request for every kind of answer, with the expected status. */
 const everyKind: [string, number, { token?: boolean; json?: unknown; text?: string }][] = [
   ['GET /api/v1/board', 200, { token: true }],
   ['POST /api/v1/ideas', 201, { token: true, json: { title: 'A title', body: 'A body.' } }],
@@ -132,7 +132,7 @@ describe('HEAD', () => {
   });
 });
 
-describe('another method', () => {
+describe('an unsupported method', () => {
   const paths = [...new Set(Object.values(contract).map(({ path }) => path))];
 
   test.each(paths)('a request to %s with an unsupported method gets 405 and an Allow header', async path => {
@@ -164,7 +164,7 @@ describe('another method', () => {
   });
 });
 
-describe('a path', () => {
+describe('an invalid path', () => {
   test.each([
     '/',
     '/api',
@@ -222,7 +222,7 @@ describe('a path', () => {
 });
 
 describe('the caching headers', () => {
-  test('Cache-Control lets the client cache reads and every cache the OpenAPI document, and forbids caching all other answers', async () => {
+  test('Cache-Control lets clients cache reads, lets any cache store the OpenAPI document, and forbids caching other answers', async () => {
     const kept: Record<string, string> = {
       'GET /api/v1/board 200': 'private, no-cache',
       'GET /api/v1/openapi.json 200': 'public, max-age=300',

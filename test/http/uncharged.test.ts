@@ -76,7 +76,7 @@ test('/health and /ready answer as usual while the rate limit counters are locke
   await outside.query('rollback');
 });
 
-test('without a database, /ready always answers 503 with its own body, and /health always answers 200', async () => {
+test('without a database, every request to /ready gets the 503 of the readiness probe, and /health answers 200', async () => {
   const { url, drop } = await createBareDatabase();
   const database = await openDatabase({
     url,

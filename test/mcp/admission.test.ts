@@ -47,7 +47,7 @@ function expectRefusal(answer: Answer, status: number, key: string, code: number
   expect(answer.body.error.message).toMatch(/^[A-Z]/);
 }
 
-describe('a refused request to the tools', () => {
+describe('a refused MCP request', () => {
   const metadataUrl = 'https://ideas.example.com/.well-known/oauth-protected-resource/api/v1/mcp';
 
   test('every MCP request without a valid token gets 401 with the OAuth metadata URL in WWW-Authenticate', async () => {
@@ -131,7 +131,7 @@ describe('a refused request to the tools', () => {
   });
 });
 
-describe('an invalid message', () => {
+describe('an invalid MCP message', () => {
   const sentWith = (more: string): RequestOptions => ({
     raw: `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"get_idea","arguments":{},"more":${more}}}`,
     headers: { 'content-type': 'application/json' },

@@ -76,7 +76,7 @@ async function charged(): Promise<number> {
   return Number(row?.sum);
 }
 
-describe('the revisions of 2025', () => {
+describe('the MCP protocol versions of 2025', () => {
   test.each(['2025-11-25', '2025-06-18', '2025-03-26'])(
     'the server negotiates the MCP protocol version %s and creates no session',
     async version => {
@@ -121,7 +121,7 @@ describe('the revisions of 2025', () => {
     expect(await charged()).toBe(before);
   });
 
-  test('an unknown MCP protocol version is answered with 2025-11-25 in a handshake and refused in a header', async () => {
+  test('a handshake with an unknown MCP protocol version gets 2025-11-25, and a header with an unknown version is refused', async () => {
     const hello = { protocolVersion: '2020-01-01', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
     const answer = await send(server, legacy('initialize', hello));
     expect(answer.body.result.protocolVersion).toBe('2025-11-25');
@@ -149,7 +149,7 @@ describe('the revisions of 2025', () => {
   });
 });
 
-describe('the revision of 2026', () => {
+describe('the MCP protocol version of 2026', () => {
   test('the MCP method server/discover returns the supported protocol version and the instructions', async () => {
     const { body } = await send(server, modern('server/discover'));
     expect(body.result).toMatchObject({ supportedVersions: ['2026-07-28'], capabilities: { tools: {} } });
@@ -189,7 +189,7 @@ describe('the revision of 2026', () => {
     },
   );
 
-  test('an unknown MCP method gets 404 with the MCP protocol version of 2026', async () => {
+  test('a request for an unknown MCP method with the protocol version of 2026 gets 404', async () => {
     expect(await send(server, modern('prompts/list'))).toMatchObject({
       status: 404,
       key: 'not_found',
@@ -292,7 +292,7 @@ describe('the list of the tools', () => {
   });
 });
 
-describe('a call', () => {
+describe('a tool call', () => {
   test('plain and unusual forms of a tool call get the same answer in each MCP era', async () => {
     for (const name of ['get_idea', 'get_board', 'list_ideas', 'get_token']) {
       for (const args of [name === 'get_idea' ? { id: ideaId } : {}, { nonsense: true }]) {

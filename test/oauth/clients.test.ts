@@ -24,7 +24,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-describe('a client that registers', () => {
+describe('an OAuth client that registers', () => {
   test('the registration of an OAuth client returns the stored metadata and is in the audit log', async () => {
     server.auditLines.length = 0;
     const { status, body } = await register(server, {
@@ -175,7 +175,7 @@ test('a network that exceeds the rate limit for client registrations does not af
   ]);
 });
 
-describe('a client with a metadata document', () => {
+describe('an OAuth client with a metadata document', () => {
   let documents: DocumentServer;
 
   beforeAll(async () => {

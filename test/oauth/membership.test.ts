@@ -153,7 +153,7 @@ test('the OAuth grant of an admin who becomes a regular member stays valid but c
 test.each<[string, (one: Connected) => Promise<unknown>]>([
   ['a removal', one => administerAtOnceWith(one, admin => removeMember(admin, memberOf(one)))],
   ['a block', one => administerAtOnceWith(one, admin => blockUser(admin, memberOf(one)))],
-])('a refresh that waits for %s of its user to commit is refused and issues no tokens', async (_, race) => {
+])('a refresh during the transaction of %s of its user is refused and issues no tokens', async (_, race) => {
   const one = await connectAdmin();
   const records = () =>
     server.sql('select count(*)::int as count from oauth_records where token_id = $1', [one.tokenId]);
@@ -173,7 +173,7 @@ async function administerAtOnceWith(
   return refreshed?.status === 'fulfilled' ? refreshed.value : refreshed?.reason;
 }
 
-test('a consent that waits for the removal of its user to commit is refused and creates no token', async () => {
+test('a consent during the transaction that removes its user is refused and creates no token', async () => {
   const userId = await createMember(server, world.accountId, 'admin');
   const visitor = await signedIn(server, userId);
   const page = await program.ask(visitor);

@@ -118,7 +118,7 @@ describe('discovery', () => {
   });
 });
 
-describe('a request of a program', () => {
+describe('an authorization request', () => {
   test.each([
     ['with a foreign redirect URI', { redirect_uri: 'https://evil.example/cb' }],
     ['with an unregistered path', { redirect_uri: `${callback}/../x` }],
@@ -257,7 +257,7 @@ describe('a request of a program', () => {
   });
 });
 
-describe('an error', () => {
+describe('an OAuth error', () => {
   test.each([
     ['a malformed form', 'POST /oauth/token', { raw: '{"a":', headers: { 'content-type': 'application/json' } }, 400],
     ['nothing', 'POST /oauth/token', {}, 400],
@@ -350,7 +350,7 @@ test('a web page can use the OAuth endpoints only if CORS_ORIGINS contains its o
   ).toBeNull();
 });
 
-test('every request is counted by its route, and its log line has no query', async () => {
+test('the metrics count every OAuth request by its route, and its log line has no query string', async () => {
   const metrics = buildMetrics();
   const own = await startServerForTest({
     on: server,

@@ -127,7 +127,7 @@ test('parallel calls with valid and invalid tokens each count against the rate l
   expect(counts).toEqual([{ count: 6 }, { count: 6 }]);
 });
 
-describe('the end of a grant', () => {
+describe('the end of an OAuth grant', () => {
   let userId: number;
   let own: World;
   let tokens: Tokens;
@@ -160,7 +160,7 @@ describe('the end of a grant', () => {
   });
 });
 
-describe('a code', () => {
+describe('an authorization code', () => {
   const codeOf = async () =>
     (await program.consent(visitor, { [world.boardId]: 'read' })).searchParams.get('code') ?? '';
 
@@ -237,7 +237,7 @@ describe('a code', () => {
   });
 });
 
-describe('revocation by the program', () => {
+describe('a revocation by the OAuth client', () => {
   test.each(['access_token', 'refresh_token'] as const)(
     'if an OAuth client revokes its %s, the grant ends',
     async name => {

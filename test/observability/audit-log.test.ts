@@ -28,7 +28,7 @@ function auditLog(repeatWindowMs?: number) {
 const failed = (ip: string, requestId = 'r') =>
   ['authentication.failed', { request_id: requestId, ip, reason: 'missing' }] as const;
 
-describe('a line', () => {
+describe('an audit entry', () => {
   test('an audit entry has a time and an event name, and its fields are masked and redacted at any depth', () => {
     const { record, lines } = auditLog();
     const token = `ib_7_${'s'.repeat(43)}`;
@@ -65,7 +65,7 @@ describe('a line', () => {
   });
 });
 
-describe('a repeated entry', () => {
+describe('a repeated audit entry', () => {
   test('the first of several equal entries in a minute is written at once, and the number of the others at the end of the minute', () => {
     const { record, close, lines } = auditLog();
     for (let n = 0; n < 1000; n++) record(...failed('203.0.113.7', `request-${n}`));
@@ -119,7 +119,7 @@ describe('a repeated entry', () => {
   });
 });
 
-describe('AUDIT_LOG as a file', () => {
+describe('the audit log file', () => {
   async function scratchDirectory() {
     const path = await mkdtemp(join(tmpdir(), 'idea-board-audit-'));
     onTestFinished(() => rm(path, { recursive: true, force: true }));
@@ -208,7 +208,7 @@ describe('AUDIT_LOG as a file', () => {
   });
 });
 
-describe('a command of the command line', () => {
+describe('a CLI command', () => {
   test('a CLI command stores its audit entries with its change, and a worker writes them in order with their original times', async () => {
     const server = await startServerForTest();
     await createWorld(server);

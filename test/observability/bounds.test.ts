@@ -147,7 +147,7 @@ const hidden: [string, string, string][] = [
   ['a value that PostgreSQL quotes', 'invalid input syntax for type bigint: "', 'Correct "horse" battery staple"'],
 ];
 
-describe('the first half of a secret or an address', () => {
+describe('a text that is cut in the middle of a secret or an address', () => {
   /** Returns the words of a part of a secret, without words of one or two characters. */
   const wordsOf = (half: string) => half.split(/[^A-Za-z0-9]+/).filter(word => word.length >= 3);
 

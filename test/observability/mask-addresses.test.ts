@@ -133,7 +133,7 @@ const around = fc.oneof(
   }),
 );
 
-describe('any text', () => {
+describe('email addresses in any text', () => {
   test('an email address between spaces is masked in any surrounding text, encoded or not', () => {
     fc.assert(
       fc.property(around, address, around, fc.constantFrom(String, encodeURIComponent), (before, one, after, write) => {

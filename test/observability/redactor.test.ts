@@ -12,7 +12,7 @@ const { text, value } = buildRedactor({ appKey: testAppKey });
 
 const marker = () => randomBytes(16).toString('base64url');
 
-describe('a text', () => {
+describe('the redaction of a text', () => {
   const secret = `ib_7_${'a'.repeat(43)}`;
 
   test.each([
@@ -140,7 +140,7 @@ describe('a text', () => {
   });
 });
 
-describe('a value', () => {
+describe('the redaction of a value', () => {
   test('email addresses in a value are masked at any depth, in keys, arrays, maps, sets, headers and errors', () => {
     const masked = 'a***@e***.com#c7f22a2b3094';
     const deep = { 'ada@example.com': [{ list: [['ada@example.com']] }] };
@@ -258,7 +258,7 @@ describe('a value', () => {
   });
 });
 
-describe('an error of the database', () => {
+describe('the redaction of a database error', () => {
   let db: TestDatabase;
   beforeAll(async () => {
     db = await createTestDatabase();

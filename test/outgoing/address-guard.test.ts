@@ -8,7 +8,7 @@ import { startReceiverForTest } from '../helpers/receiver.ts';
 const cidrs = (text: string) => loadConfig({ WEBHOOK_ALLOWED_CIDRS: text }).WEBHOOK_ALLOWED_CIDRS;
 const none = cidrs('');
 
-describe('addresses', () => {
+describe('the address guard', () => {
   const forbidden: [string, string][] = [
     ['loopback', '127.0.0.1'],
     ['loopback', '127.255.255.254'],
@@ -166,7 +166,7 @@ describe('cloud metadata addresses', () => {
   });
 });
 
-describe('a connection', () => {
+describe('a connection of an outgoing request', () => {
   /** Returns a DNS resolver that answers each query with the next list of addresses. */
   function answers(...lists: string[][]): ResolveName {
     let asked = 0;
@@ -223,7 +223,7 @@ describe('a connection', () => {
     'http://①②⑦.0.0.1',
     'http://localhost',
     'http://169.254.169.254',
-  ])('a request to %s is rejected before it is sent', async base => {
+  ])('an outgoing request to the internal address %s is rejected before it is sent', async base => {
     const receiver = await startReceiverForTest();
     await expect(post(`${base}:${new URL(receiver.url).port}/latest/meta-data`, '')).rejects.toThrow(refusal);
     expect(receiver.received).toEqual([]);
