@@ -585,7 +585,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     const { token } = await issueToken(server, world, 'write');
     const slow = await addWebhook(server, world, { url: hanging.url });
     await addWebhook(server, world, { url: healthy.url });
-    // A stop of the worker waits this long for attempts that hang.
+    // A worker that stops waits this long for attempts that hang.
     const timing = { stopPatienceMs: 300 };
     // The request timeout is longer than the test, so an attempt that hangs never ends by itself.
     const guard = buildAddressGuard(workerConfig().WEBHOOK_ALLOWED_CIDRS);

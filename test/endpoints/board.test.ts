@@ -70,7 +70,7 @@ test("after a change of a board's settings, the next request returns the new val
   });
 });
 
-test('the custom statuses of a board are listed in their configured order, with their flags', async () => {
+test('the custom statuses of a board are in their configured order, each with its flags', async () => {
   const statuses = [
     { key: 'new', category: 'inbox', label: 'New here' },
     { key: 'spam', category: 'declined', label: 'Spam', isHidden: true, allowVotes: false, allowComments: false },

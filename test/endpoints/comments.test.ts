@@ -288,7 +288,7 @@ test('the list of comments rejects a cursor of another list and a manipulated cu
   expect((await list(ideaId, `?page=1&cursor=${ofComments}`)).key).toBe('validation_failed');
 });
 
-test('a request for the comments of an idea that is missing or not readable for the token gets 404', async () => {
+test('a request for the comments of an idea gets 404 if the idea is missing or the token cannot read it', async () => {
   const pending = await insertIdea(server, world, { moderationState: 'pending' });
   const rejected = await insertIdea(server, world, { moderationState: 'rejected' });
   const elsewhere = await insertIdea(server, await createWorld(server));

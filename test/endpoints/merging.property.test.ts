@@ -8,7 +8,7 @@ import { type Answer, request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { type Command, type IdeaState, type Outcome, VoteModel } from '../helpers/vote-model.ts';
 
-/** The number is small, so that the random commands often concern the same ideas and voters. */
+/** The numbers of ideas and voters are small, so that random commands often concern the same idea and voter. */
 const ideaCount = 3;
 const voterCount = 3;
 /** The index of the voter whose token also merges and unmerges. */
@@ -62,7 +62,7 @@ type Copy = typeof copy extends fc.Arbitrary<infer T> ? T : never;
 const copyVotes = ({ idea, target, count }: Copy, ids: number[]) =>
   server.sql('select copy_votes($1, $2, $3, 0, $4)', [world.accountId, ids[idea], ids[target], count]);
 
-test('votes that are copied before a merge have no effect until the merge and do not change its result', async () => {
+test('votes that are copied before a merge have no effect until the merge, and the merge has the same result as without the copies', async () => {
   const some = fc.oneof({ weight: 3, arbitrary: command }, { weight: 2, arbitrary: copy });
   await fc.assert(
     fc.asyncProperty(fc.array(some, { minLength: 30, maxLength: 40, size: 'max' }), async commands => {

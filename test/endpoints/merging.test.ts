@@ -45,7 +45,7 @@ async function idea(...values: ('up' | 'down' | 'none')[]) {
   return ideaId;
 }
 
-test('a merge counts one vote for each voter, and a voter of both ideas counts with the vote on the target', async () => {
+test('a merge counts one vote for each voter, and for a voter of both ideas it counts the vote on the target', async () => {
   const source = await idea('up', 'down', 'up', 'down');
   const target = await idea('none', 'none', 'down', 'up', 'up');
   const answer = await merge(source, target);
@@ -160,7 +160,7 @@ test("when several ideas are merged into one target, a voter's vote on the first
   await merge(first, target);
   expect(await votes(target)).toEqual(['down', 'up', 'down', 'none', 'none', 'none']);
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 2, score: -1 });
-  // After the unmerge of the first merged idea, the vote on the other idea counts.
+  // Without the idea that was merged first, the voter's vote on the other merged idea counts.
   await unmerge(second);
   expect(await votes(target)).toEqual(['up', 'up', 'none', 'none', 'none', 'none']);
   await merge(second, target);
@@ -237,7 +237,7 @@ test('a repeated merge and an unmerge of an idea that is not merged change nothi
   expect(await snapshot(server)).toEqual(merged);
 });
 
-test('repeating a merge changes nothing, even after the target was merged into another idea', async () => {
+test('a repeated merge changes nothing, even if the target has been merged into another idea since', async () => {
   const [a, b, c] = [await idea('up'), await idea(), await idea()];
   await merge(a, b);
   await merge(b, c);
@@ -323,7 +323,7 @@ describe('rejected merges', () => {
   });
 });
 
-test('an unmerge of a missing idea gets 404, and an unmerge of a pending idea gets 200 without a target', async () => {
+test('an unmerge of a missing idea answers 404, and an unmerge of a pending idea answers 200 with the target null', async () => {
   const pending = await insertIdea(server, world, { moderationState: 'pending' });
   expect((await unmerge(999_999_999)).key).toBe('not_found');
   const answer = await unmerge(pending);
@@ -407,7 +407,7 @@ test('an unmerge holds no locks while it waits for a chain that a concurrent mer
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });
 
-test('concurrent merges of six ideas, each into the next in a ring, do not fail and close no circle', async () => {
+test('six concurrent merges, each of one idea into the next in a ring, do not fail and close no circle', async () => {
   for (let round = 0; round < 5; round++) {
     const ring = await Promise.all(Array.from({ length: 6 }, () => idea('up')));
     const answers = await Promise.all(ring.map((ideaId, n) => merge(ideaId, ring[(n + 1) % ring.length])));

@@ -43,7 +43,7 @@ function expectReady(answer: Answer) {
   expect(answer.headers.get('cache-control')).toBe('no-store');
 }
 
-/** Expects a response without the reason, and an audit entry with the failed checks. */
+/** Expects the status 503 without a reason, and an audit entry that lists the failed checks. */
 function expectNotReady(answer: Answer, failed: string[], on: TestServer = server) {
   expect(answer).toMatchObject({ status: 503, text: '{"ok":false}' });
   expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -51,7 +51,7 @@ function expectNotReady(answer: Answer, failed: string[], on: TestServer = serve
   expect(events.at(-1)).toMatchObject({ failed });
 }
 
-/** The time limit of a request for a query. The queries of /ready have a shorter limit. */
+/** The time limit of a database query of a normal request. The queries of /ready have a shorter limit. */
 const statementTimeoutMs = 10_000;
 
 /** Starts a server that connects to the database at the URL. */
@@ -185,7 +185,7 @@ describe('GET /ready', () => {
     expectReady(await ready(lost));
     proxy.silence();
     const check = (answer: Answer) => expectNotReady(answer, ['database', 'migrations', 'cron'], lost);
-    // The rate limit and the checks wait at the same time. One after the other they would take three seconds.
+    // The query of the rate limit and the checks run at the same time. One after the other they would take three seconds.
     await expectInTime(2_500, () => ready(lost), check);
     proxy.resume();
   });

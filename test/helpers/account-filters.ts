@@ -19,7 +19,7 @@ export type AccountColumns = ReadonlyMap<string, string>;
  * Checks that a statement filters each tenant table by `alias.account_id = $n`, with the same parameter for all tables.
  *
  * - The filter must be in `where`, or in the `on` of a join if the `on` limits the rows of the table.
- * - A filter below `or` does not count, and neither does an equation with the account_id of another table.
+ * - A filter below `or` does not count. An equation with the account_id of another table does not count.
  * - An insert and its conflict target must name the column of the account.
  *
  * @returns one sentence for each problem
@@ -253,7 +253,7 @@ function aliasOf(node: Node): string {
   return item?.alias?.aliasname ?? '';
 }
 
-/** Returns the values that an insert writes to the column at the given position. */
+/** Returns the values that an insert writes to the column at the given index. */
 function valuesAt({ selectStmt }: InsertStmt, place: number): (Node | undefined)[] {
   if (!selectStmt || !('SelectStmt' in selectStmt)) return [];
   const { valuesLists, targetList } = selectStmt.SelectStmt;

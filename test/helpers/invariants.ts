@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { TestDatabase } from './database.ts';
 
-/** Returns the SQL condition for a vote that counts. A vote that was copied before a merge counts after the merge. */
+/** Returns the SQL condition for a vote that counts. A copied vote counts only while the merge is in force. */
 const countsAsVote = (vote: string) =>
   `(${vote}.carried_from_id is null or exists (
     select from ideas origin

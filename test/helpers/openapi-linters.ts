@@ -34,7 +34,7 @@ export async function lintWithSpectral(file: string): Promise<Finding[]> {
   return findings.map(({ code, path }) => ({ rule: code, path: path.join('.') }));
 }
 
-/** Returns the output of a linter. The process of a linter fails if the linter finds a problem. */
+/** Returns the output of a linter. The output counts even if the process fails, because it fails for any problem. */
 function run(args: string[]): Promise<string> {
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   return new Promise((resolve, reject) => {

@@ -33,9 +33,7 @@ export interface TestServerOptions {
   environment?: Record<string, string>;
   /** Dependencies that replace the defaults. */
   dependencies?: Partial<ServerDependencies>;
-  /**
-   * The database of the server. The server does not drop this database. By default it creates a database and drops it.
-   */
+  /** An existing database, which stays after the test. By default the server gets a new database. */
   on?: TestDatabase;
 }
 

@@ -223,7 +223,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['grace@example.com']);
   });
 
-  test('users who unfollow, are blocked, leave or remove their address while a mail waits do not get the mail', async () => {
+  test('a waiting mail is not sent to users who have since unfollowed, been blocked, left the account or removed their address', async () => {
     const [unfollowed, blocked, left, silent] = [
       await createFollower('unfollowed'),
       await createFollower('blocked'),
@@ -340,7 +340,7 @@ describe('a mail job', () => {
 });
 
 describe('mails about the security of an account', () => {
-  test('only the owners get a mail about the planned deletion of an account, and none get it if the deletion is cancelled first', async () => {
+  test('only the owners get a mail about the planned deletion of an account, and no mail is sent if the deletion is cancelled first', async () => {
     const secondId = await createMember(server, world.accountId, 'owner');
     await createMember(server, world.accountId, 'admin');
     await server.sql(`update accounts set name = 'Acme <b>' where id = $1`, [world.accountId]);

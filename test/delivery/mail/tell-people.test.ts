@@ -144,7 +144,7 @@ describe('the notifications of followers', () => {
     expect(await tell()).toEqual({ 'idea.status_changed': [follower] });
   });
 
-  test('a follower of another idea gets no notification', async () => {
+  test('an event of an idea does not notify the followers of another idea', async () => {
     await createFollower(await insertIdea(server, world, { title: 'Another' }));
 
     await setStatus(world.ownerId);
@@ -179,7 +179,7 @@ describe('notifications on a board with pre-moderation', () => {
     expect(await tell()).toEqual({ 'idea.pending': moderators });
   });
 
-  test('an admin whose own idea is pending gets no notification of the idea', async () => {
+  test('an admin gets no notification of their own pending idea', async () => {
     const [, admin = 0] = moderators;
     await server.sql(`delete from notifications; delete from graphile_worker._private_jobs`);
     await runAsUser(server, world, admin, op => createIdea(op, { title: 'Mine', body: 'Through a token.' }), false);

@@ -11,7 +11,7 @@ import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { administer, eventually, testSecretBox } from '../../helpers/webhooks.ts';
 import { startWorkerForTest } from '../../helpers/worker.ts';
 
-test('a worker process sends an event that another process committed to the app, the mail server and the chat', async () => {
+test('an event that the server commits reaches the app, the mail server and the chat through a separate worker', async () => {
   const smtp = await startSmtpReceiver();
   onTestFinished(smtp.close);
   const chat = await startReceiverForTest(200);

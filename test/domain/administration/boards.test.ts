@@ -147,7 +147,7 @@ test('a new status gets the requested position, or the last position if the requ
   expect((await keys()).slice(0, 4)).toEqual(['far', 'planned', 'open', 'third']);
 });
 
-test('a status of an idea cannot be removed, even if the idea is rejected', async () => {
+test('a status that an idea has cannot be removed from its board, even if the idea is rejected', async () => {
   await insertIdea(db, world, { status: 'planned', moderationState: 'rejected' });
   await refuseRemoval('planned', '1 idea has the status planned: move them to another first');
   await remove('declined');
@@ -163,7 +163,7 @@ test('the last status of the category inbox cannot be removed or moved to anothe
   await refuseRemoval('planned', "planned is the board's last status of the category inbox");
 });
 
-test('two concurrent removals of the last two inbox statuses remove only one of them', async () => {
+test('when the last two inbox statuses of a board are removed at the same time, one of them stays', async () => {
   await change('planned', { category: 'inbox' });
   const removal = (key: string) => async (admin: Administration) =>
     removeStatus(admin, await requireStatus(admin, board, key));
@@ -183,7 +183,7 @@ test('after two concurrent moves of statuses, no two statuses have the same posi
   ]);
 });
 
-test('when two requests remove one status at the same time, the second gets not_found', async () => {
+test('when one status is removed twice at the same time, the second removal gets not_found', async () => {
   const removal = async (admin: Administration) => removeStatus(admin, await requireStatus(admin, board, 'declined'));
   const results = await administerAtOnce(db, removal, removal);
   expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'not_found' } }]);

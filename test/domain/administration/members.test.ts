@@ -111,7 +111,7 @@ describe('the right of a role to change members', () => {
     },
   );
 
-  test('a change of a member is refused if the acting admin is demoted at the same time', async () => {
+  test('an admin who is demoted at the same time cannot change the role of another member', async () => {
     const { accountId, ownerId } = world;
     const [adminId, userId] = [
       await createMember(db, accountId, 'admin'),
@@ -135,7 +135,7 @@ describe('the right of a role to change members', () => {
   });
 });
 
-test('an acceptance of an invitation is refused if the inviter is removed from the account at the same time', async () => {
+test('an invitation cannot be accepted while its inviter is being removed from the account', async () => {
   const { accountId } = world;
   const inviterId = await createMember(db, accountId, 'admin');
   const userId = await insertUser(db);
@@ -193,7 +193,7 @@ test('the list of members has pages, is sorted by role, and can be searched by t
   expect(await namesOf({ beginning: 'ade' })).toEqual(['Hedy\\']);
   expect(await namesOf({ beginning: 'å' })).toEqual(['Åse']);
   expect(await namesOf({ beginning: 'dam' })).toEqual([]);
-  // A wildcard of `like` in the search text matches only itself.
+  // The characters % and _ in a search text match only themselves, although they are wildcards of `like`.
   for (const beginning of ['%', '_', 'ada_', 'grace 1%', 'hedy\\%', '\0', '\ud800']) {
     expect([beginning, await namesOf({ beginning })]).toEqual([beginning, []]);
   }

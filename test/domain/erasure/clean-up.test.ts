@@ -62,7 +62,7 @@ async function onCopy(work: (copy: TestDatabase) => Promise<unknown>) {
   }
 }
 
-test('a clean-up that is killed after 1, 2, 3 and more statements and then restarted has the result of an uninterrupted one', async () => {
+test('a clean-up that is killed after 1, 2, 3 and more statements has in the end the result of an uninterrupted clean-up', async () => {
   await onCopy(async copy => {
     let isKilled = true;
     let runs = 0;
@@ -77,7 +77,7 @@ test('a clean-up that is killed after 1, 2, 3 and more statements and then resta
   });
 });
 
-test('a clean-up whose process is killed at random moments continues and has the result of an uninterrupted clean-up', async () => {
+test('a clean-up whose processes are killed at random moments finally has the result of an uninterrupted clean-up', async () => {
   // Tries another copy of the database if the clean-up ends before the first kill.
   let kills = 0;
   while (kills === 0) await onCopy(killAgainAndAgain);
@@ -135,8 +135,9 @@ test('parallel erasures of one account, or of one user, have the result of a sin
 });
 
 /**
- * Tables and indexes that an erasure may read in full. The queue is nearly empty, and no index finds its jobs by their
- * payload. The indexes hold only requested deletions, the placeholder, and pending deliveries, which are few here.
+ * Tables and indexes that an erasure may read in full, because they are small. The job queue is nearly empty, and no
+ * index finds its jobs by their payload. The indexes contain only requested deletions, the placeholder and pending
+ * deliveries.
  */
 const isSmall =
   /^_private_|^tasks_pkey$|^accounts_deletion_scheduled_at_idx$|^users_(deletion_requested_at_idx|placeholder_key)$|^webhook_deliveries_pending_idx$/;
@@ -175,7 +176,7 @@ async function start(databaseUrl: string): Promise<ChildProcess> {
   return child;
 }
 
-/** Kills a process after some time. Returns the outcome of its clean-up, or 'killed' if the clean-up has not ended. */
+/** Kills a process after some time. Returns the outcome of its clean-up, or 'killed' if the clean-up was not over. */
 async function workFor(child: ChildProcess, milliseconds: number): Promise<unknown> {
   const begun = once(child, 'message');
   child.send('begin');

@@ -5,7 +5,7 @@ import { linesWith } from './dump.ts';
 import { marker, type Populated, populate, requestDeletion, scheduleDeletion } from './populate.ts';
 import { runCleanUp } from './run.ts';
 
-/** Reads a table of docs/erasure.md. Returns the first word of the text about each name, such as 'removed'. */
+/** Reads a table of docs/erasure.md. Returns each name with the first word of its description, such as 'removed'. */
 function documented(heading: string): Map<string, string> {
   const text = readFileSync(new URL('../../../docs/erasure.md', import.meta.url), 'utf8');
   const section = text.split(/^## /m).find(part => part.startsWith(`${heading}\n`)) ?? '';
@@ -62,11 +62,11 @@ describe('the list of columns in docs/erasure.md', () => {
     expect(rows.map(({ name }) => name)).toEqual(rows.map(({ name }) => name).filter(name => columns.has(name)));
     const left = new Set(columns.keys());
     for (const { name } of rows) left.delete(name);
-    // Each column in docs/erasure.md exists.
+    // No column in docs/erasure.md is missing in the database.
     expect([...left]).toEqual([]);
   });
 
-  test('the erasure of a user changes each column in the way that docs/erasure.md describes', async () => {
+  test('the erasure of a user changes each column as docs/erasure.md describes', async () => {
     const { personId } = populated;
     const ofPerson = async (name: string, id: number) => {
       const [table, column] = [name.slice(0, name.lastIndexOf('.')), name.slice(name.lastIndexOf('.') + 1)];
@@ -128,7 +128,7 @@ describe('the list of tables in docs/erasure.md', () => {
     expect([...tables.keys()].sort()).toEqual(names.sort());
   });
 
-  test('the erasure of an account changes each table in the way that docs/erasure.md describes', async () => {
+  test('the erasure of an account changes each table as docs/erasure.md describes', async () => {
     const { world, other } = populated;
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, other.ownerId]);
     const before = await countRows(server);

@@ -7,8 +7,8 @@ export interface FailingDatabase {
 }
 
 /**
- * Returns a database that runs a number of statements and rejects all others, as if the process were killed. An open
- * transaction is rolled back.
+ * Returns a database that runs the given number of statements and rejects all later statements, as if the process were
+ * killed. An open transaction is rolled back.
  */
 export function failAfter(inner: Database, statements: number): FailingDatabase {
   let left = statements;

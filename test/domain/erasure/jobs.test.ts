@@ -41,7 +41,7 @@ async function createNamed(): Promise<Named> {
   return { world, endpointId, ...(row as Omit<Named, 'world' | 'endpointId'>) };
 }
 
-/** A job of each task: as this version adds it, and as the previous version added it. */
+/** Returns a job of each task, with the payloads of this version and of the previous version. */
 const jobsOf = ({ world, endpointId, channelId, eventId, notificationId }: Named): [string, unknown][] => {
   const account_id = world.accountId;
   return [

@@ -129,7 +129,7 @@ function askerFor(server: TestServer) {
   };
 }
 
-/** Casts a vote of a user without a token. */
+/** Casts a vote of a user in person, not through a token. */
 async function voteInPerson(server: TestServer, world: World, userId: number, ideaId: number) {
   const [voter] = await server.sql<{ id: number }>(
     'insert into voters (account_id, user_id) values ($1, $2) returning id',

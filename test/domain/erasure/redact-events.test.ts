@@ -43,7 +43,7 @@ async function shownBy(eventId: string) {
 
 const redactionOf = (userId: number) => ({ accountId: world.accountId, userId, placeholder, batchSize: 2 });
 
-test("events of an erased user's actions show the placeholder as actor and author, in the columns data and body", async () => {
+test('the event of an action by an erased user shows the placeholder as actor and author, in the columns data and body', async () => {
   const userId = await createMember(server, world.accountId, 'moderator', 'Ada');
   const eventIds = [];
   for (let n = 0; n < 3; n++) eventIds.push(await recordMerge(userId, world.ownerId));
