@@ -41,7 +41,7 @@ export type RouteMetadata = {
   /** The tag of the operation in the OpenAPI document. */
   tag: 'Board' | 'Ideas' | 'Comments' | 'Votes' | 'Moderation' | 'Token' | 'Tools' | 'Probes';
 } & (
-  | { auth: 'none' /** Whether the per-IP limit guards the route. */; isLimitedPerIp: boolean }
+  | { auth: 'none' /** Whether requests count against the rate limit of their IP address. */; isLimitedPerIp: boolean }
   /**
    * Accepts a token with any grant, or an OAuth access token. The server admits each tool call like a request for the
    * tool's route.

@@ -9,18 +9,18 @@ interface RetryPolicy {
    */
   jitter: number;
   /**
-   * The maximum age of an event at a retry. An item that would be older is given up. Until then, the last delay is used
-   * again.
+   * The maximum age of an event at a retry. An item is given up if its event would be older. Until then, the last delay
+   * repeats.
    */
   maxAgeMs?: number;
-  /** The shortest delay that a Retry-After header can request. If it is missing, the header is ignored. */
+  /** The shortest delay that a Retry-After header can request. Without this field, Retry-After headers are ignored. */
   minRetryAfterMs?: number;
 }
 
 /**
- * The retry policies of webhooks and chats. Mail needs none, because its job fails and graphile-worker retries it after
- * e, e², … up to e¹⁰ seconds, 25 times by default. For a mail with a link that expires, the domain code limits the
- * number of tries.
+ * The retry policies of webhooks and chats. Mail has none here: its job fails, and graphile-worker retries the job
+ * after e, e², … up to e¹⁰ seconds, 25 times by default. For a mail with a link that expires, the domain code limits
+ * the number of tries.
  */
 export const retryPolicies = {
   /** Ten tries in about three days. */

@@ -22,8 +22,8 @@ export function admitRequests(server: ServerDependencies) {
     // body.
     if (metadata?.auth === 'tools') return;
     if (!metadata) return chargeAddress(server, request, reply);
-    // While the database is slow, the readiness probe passes uncharged: it reports the slow database itself, and
-    // concurrent probes share one check.
+    // While the database is slow, the readiness probe is admitted without counting against the rate limit. The probe
+    // itself must report the slow database, and concurrent probes share one check.
     if (metadata.auth === 'none') return chargeAddress(server, request, reply, { mayPassUncharged: true });
 
     const key = request.headers['idempotency-key'];

@@ -66,7 +66,7 @@ const touchToken = query(
 
 const touchIntervalMs = 60_000;
 
-/** Stores when the token was last used, at most once a minute. */
+/** Records the time of a token's last use, at most once a minute. */
 async function noteUse(database: Queryable, principal: Principal, now: Date): Promise<void> {
   const due = new Date(now.getTime() - touchIntervalMs);
   if (principal.lastUsedAt !== null && new Date(principal.lastUsedAt) >= due) return;
@@ -74,8 +74,8 @@ async function noteUse(database: Queryable, principal: Principal, now: Date): Pr
 }
 
 /**
- * Counts a request without a token against the rate limit of its IP address. While the database is unavailable, a
- * limited number of requests pass uncounted, and the others get 503.
+ * Counts a request without a token against the rate limit of its IP address. While the database is unavailable, it
+ * admits a limited number of requests without counting them. Further requests get 503.
  */
 export async function chargeAddress(
   server: ServerDependencies,

@@ -40,9 +40,9 @@ export type AuthenticationFailure =
 
 export interface LookupResult {
   ip: BucketState;
-  /** Null when the bearer token is not valid. */
+  /** The principal of the request. Null if the bearer token is invalid. */
   principal: Principal | null;
-  /** Null when the bearer token is valid. */
+  /** The reason why the bearer token is invalid. Null if it is valid. */
   failure: AuthenticationFailure | null;
   /**
    * The rate limit of the token. Null if the request was not counted: its route has no such limit, or its answer is
@@ -67,7 +67,7 @@ const queues = new WeakMap<Queryable, (lookup: Lookup) => Promise<LookupResult>>
 /**
  * Finds the token of an Authorization header and counts the request against the rate limits. All lookups in one
  * database are combined in batches, which save round trips. In a batch, requests of one IP address do not wait for each
- * other's lock on its counter. For reads of one idea, batches saved a quarter of PostgreSQL's work.
+ * other's lock on its counter. Batches reduced PostgreSQL's work for reading one idea by a quarter.
  */
 export async function lookUpToken(database: Queryable, lookup: TokenLookup): Promise<LookupResult> {
   const lookUp = queues.get(database) ?? coalesceCalls(lookups => lookUpTokens(database, lookups), batches);

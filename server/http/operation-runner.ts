@@ -73,8 +73,8 @@ export function buildOperationRunner(server: ServerDependencies) {
         return { answer };
       }),
     );
-    // Replays only after the transaction. The replay needs a connection for the refund, and must not wait for it while
-    // the transaction holds another.
+    // Sends the stored answer only after the transaction. It needs a database connection to correct the rate limit. It
+    // must not wait for one while the transaction holds another.
     return outcome.stored ? replay<A>(server, input, outcome.stored) : outcome.answer;
   }
 
@@ -100,8 +100,8 @@ function actorOf(request: FastifyRequest): Actor {
 }
 
 /**
- * Sends the stored answer if the request is the same as the answered one, and takes the request off the rate limit
- * again.
+ * Sends the stored answer if the request is the same as the answered one. Such a request no longer counts against the
+ * rate limit.
  */
 async function replay<A>(server: ServerDependencies, input: WriteInput, stored: StoredAnswer): Promise<A> {
   const { request, reply } = input;
@@ -205,8 +205,8 @@ function fingerprintOf({ params, query, body }: Pick<WriteInput, 'params' | 'que
 
 /**
  * Whether a request is the same as the request that got the stored answer. With a token for one board, a request may
- * name the board or omit it. The stored fingerprint covers the query as the client sent it. A server of another version
- * compares with it during an upgrade.
+ * name the board or omit it. The stored fingerprint covers the query as the client sent it, because servers of another
+ * version compare with it during an upgrade.
  */
 function isSameRequest(input: WriteInput, { fingerprint }: StoredAnswer): boolean {
   const { board, ...query } = input.query as { board?: string };

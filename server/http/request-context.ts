@@ -14,7 +14,7 @@ export interface Admission {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Null until an authenticated route has admitted the request. */
+    /** The result of admitting the request. Null until an authenticated route has admitted it. */
     admission: Admission | null;
     bucketState: BucketState | null;
     idempotency: Idempotency | null;

@@ -11,8 +11,8 @@ import { abandonedAnswers, loggedPath } from './answer-log.ts';
 type TransportConfig = Pick<Config, 'REQUEST_TIMEOUT_MS' | 'MAX_CONNECTIONS'>;
 
 /**
- * How often Node looks for slow requests during one timeout. So no request exceeds the timeout by more than a
- * thirtieth.
+ * The number of times that Node looks for slow requests during one timeout. So no request exceeds the timeout by more
+ * than a thirtieth.
  */
 const checksPerTimeout = 30;
 

@@ -47,7 +47,9 @@ const keysOfTransport: ReadonlySet<ErrorKey> = new Set<ErrorKey>([
   'service_unavailable',
 ]);
 
-/** Returns the result of an operation twice: as structured content, and as text for clients that read only text. */
+/**
+ * Returns the result of an operation in two forms: as structured content, and as text for clients that read only text.
+ */
 export function resultOf(body: unknown, isReplayed: boolean): CallToolResult {
   return {
     content: [{ type: 'text', text: JSON.stringify(body) }],

@@ -22,8 +22,8 @@ export interface ToolCall {
 type Arguments = Readonly<Record<string, unknown>>;
 
 /**
- * Maps the arguments of a tool call to the input of a REST route and validates the input. `takeInput` throws the
- * validation error, not this function.
+ * Maps the arguments of a tool call to the input of a REST route and validates the input. If the input is invalid,
+ * `takeInput` throws the error, and this function throws nothing.
  */
 export function readCall(tool: Tool, given: Arguments, meta: Arguments): ToolCall {
   const { params, query, body } = placeArguments(tool, given);

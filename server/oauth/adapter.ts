@@ -78,8 +78,8 @@ export function buildAdapter({
       async destroy(id) {
         if (model === 'Grant') return endGrant(id);
         const isRemoved = await removeRecord(database, model, id);
-        // The provider removes an interaction before it issues the authorization code. If two requests answer it at
-        // once, such as from two tabs, only one gets a code.
+        // The provider removes an interaction before it issues the authorization code. If two requests continue an
+        // interaction at once, such as from two tabs, only one gets a code.
         if (model === 'Interaction' && !isRemoved) throw refusals.alreadyResumed();
       },
     };

@@ -53,7 +53,7 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
   if (/\\u0000|\\ud[89a-f][0-9a-f]{2}/i.test(text)) return 'the metadata has a character that cannot be stored';
   const { redirect_uris: uris, scope } = metadata;
   if (typeof scope === 'string' && !isOffered(scope)) return `scope must have ${toolScope} in it`;
-  if (!Array.isArray(uris)) return undefined; // The provider reports this error.
+  if (!Array.isArray(uris)) return undefined; // The provider itself refuses a missing list.
   if (uris.length > maxRedirects) return `redirect_uris must not have more than ${maxRedirects} members`;
   for (const uri of uris) {
     const problem = problemOfRedirect(uri);
@@ -81,7 +81,7 @@ function isOffered(scope: unknown): boolean {
   return typeof scope === 'string' && scope.split(' ').some(one => scopes.includes(one));
 }
 
-/** The names of the user's own machine. Requests to these hosts do not cross a network. */
+/** The hosts that mean the user's own machine. Requests to these hosts do not cross a network. */
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**

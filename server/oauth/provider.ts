@@ -13,8 +13,8 @@ import { lifetimes } from './lifetimes.ts';
 import { consentPathOf, grantTypes, routes, scopes, toolScope } from './metadata.ts';
 
 /**
- * The minimum time to cache the metadata document of a client. The client needs a new token, and so its document, every
- * hour.
+ * The minimum time to cache the metadata document of a client. A client requests a new token every hour, and the
+ * provider then needs the document.
  */
 const documentSeconds = 60 * 60;
 
@@ -139,8 +139,8 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
     issueRefreshToken: async (_ctx: unknown, client: { grantTypeAllowed(type: string): boolean }) =>
       client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // Revokes the grant together with its token. A grant without tokens would be useless, but would appear in the list
-    // of tokens.
+    // If a token is revoked, its grant is revoked too. A grant without tokens would be useless, but would appear in the
+    // list of tokens.
     revokeGrantPolicy: () => true,
     // The setting CORS_ORIGINS decides which origins may read an answer, so the provider allows all.
     clientBasedCORS: () => true,

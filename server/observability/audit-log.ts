@@ -13,7 +13,7 @@ export interface AuditLog {
 export interface AuditLogOptions {
   destination: DestinationStream;
   redactor: Redactor;
-  /** How long repeated entries are only counted before a line with their number is written. */
+  /** How long repeated entries are only counted. After this time, one line with their number is written. */
   repeatWindowMs?: number;
 }
 
@@ -25,7 +25,7 @@ type Fields = Record<string, unknown>;
  */
 interface RepeatWindow {
   kinds: Map<string, { fields: Fields; repeated: number }>;
-  /** The number of entries beyond the maximum of different entries. */
+  /** The number of new different entries after the maximum was reached. */
   others: number;
   timer: NodeJS.Timeout;
 }

@@ -118,10 +118,11 @@ export function cutText(text: string, maxLength: number): string {
   const kept = text.length > maxLength ? text.slice(0, maxLength) : text.slice(0, -cutOff.length);
   let start = kept.length;
   while (start > 0 && !boundary.test(kept[start - 1] ?? '')) start--;
-  // The cut may have removed the `@` after the user and password of a URL.
+  // The cut may have removed the `@` that shows a user and password in a URL, so the text after `://` is removed too.
   const authority = kept.lastIndexOf('://');
   if (authority >= 0 && !/[\s"'<>\\]/.test(kept.slice(authority))) start = Math.min(start, authority + '://'.length);
-  // The cut may be before or after the second quotation mark of a local part.
+  // The cut may be before or after the second quotation mark of a quoted local part. The local part is removed from its
+  // first quotation mark.
   for (let marks = 0; marks < 2; marks++) {
     const quote = kept.lastIndexOf('"', start - 1);
     if (quote >= 0 && quote >= start - maxQuotedLength) start = quote;

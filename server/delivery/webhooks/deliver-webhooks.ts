@@ -38,10 +38,10 @@ interface Turn {
 /**
  * Builds the task that sends the due deliveries of a lane, one after the other.
  *
- * The deliveries are rows of a table, and a job only wakes a lane. So a job for a lane that is already being sent ends
- * at once. An endpoint has eight lanes, which take at most eight jobs of a worker. Slots limit how many lanes of an
- * endpoint and of an account send at the same time. A lane without a slot ends its job, so that other accounts do not
- * wait for it.
+ * Each endpoint has eight lanes. A lane is a queue that sends one delivery at a time. The deliveries are rows of a
+ * table, and a job only wakes a lane. So a job for a lane that is already being sent ends at once. The lanes of an
+ * endpoint take at most eight jobs of a worker. Slots limit how many lanes of an endpoint and of an account send at the
+ * same time. A lane without a slot ends its job, so that other accounts do not wait for it.
  *
  * With a lock, only one process at a time sends from a lane. A process that finds the lane locked ends its job. No
  * delivery is missed: the row was committed before the job started, and the process with the lock looks for deliveries
