@@ -92,7 +92,7 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
     tokens,
     badTokens: [revoked.token, 'x', '', 'ib_1_x', `${tokens[1]?.token}x`, `ib_99999_${'A'.repeat(43)}`],
     statusKeys: ['open', 'planned', 'in_progress', 'done', 'declined', 'archived', 'new', 'quiet', 'unknown'],
-    // The ids in requests are also those of ideas that the run creates, and of a few ideas that do not exist.
+    // Requests also use ids above the last idea. The run creates ideas with some of these ids.
     maxIdeaId: maxIdeaId + 60,
     maxTagId: maxTagId + 2,
     cursors,
@@ -112,7 +112,7 @@ const invalidKeys = new Set<string | undefined>([
   'method_not_allowed',
 ]);
 
-/** Returns how a response differs from the OpenAPI document, or undefined. */
+/** Returns how a response differs from the OpenAPI document, or undefined if the response conforms to it. */
 function problemOf({ method, path, isValid }: FuzzRequest, answer: Answer): string | undefined {
   if (answer.status >= 500) return 'the server failed';
   if (isValid && invalidKeys.has(answer.key)) return 'a valid request was rejected as invalid';

@@ -603,7 +603,7 @@ test('every query parameter of GET /api/v1/token is refused', async () => {
   ]);
 });
 
-/** No body, and three bodies that an operation with a body would refuse. */
+/** A request without a body, and three requests with bodies that an operation with a body would refuse. */
 const anyBody: RawRequestOptions[] = [
   {},
   { body: '{', headers: json },

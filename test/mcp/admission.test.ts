@@ -322,7 +322,7 @@ describe('a failure', () => {
     const create = (title: string) =>
       callTool(server, { token, name: 'create_idea', args: { title, body: 'B' }, meta });
     await create('Charged once');
-    // A call with a reused key counts against the rate limit of its token only when its answer is sent. There it fails.
+    // The token's rate limit counts a call with a reused key only just before the answer. The trigger makes that fail.
     await server.sql(`
       create function fail_charge() returns trigger language plpgsql as $$ begin raise 'no charge'; end $$;
       create trigger fail_charge before insert or update on rate_limits for each row

@@ -209,7 +209,7 @@ const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>>
   mergeIdea: ({ mergedId }) => ({ target_id: mergedId }),
 };
 
-/** Whether an operation can never have an error that its route declares only because all routes of its kind do. */
+/** Whether an operation cannot have an error. Its route may declare the error because all routes of its kind do. */
 function isImpossible({ id, metadata }: Operation, key: string): boolean {
   if (key === 'insufficient_scope') return metadata.auth === 'board' && metadata.grant === 'read' && id !== 'listIdeas';
   // An idempotency key belongs to one path, so two requests without a body never differ.

@@ -29,7 +29,7 @@ afterAll(async () => {
   await rm(scratch, { recursive: true });
 });
 
-/** Runs the suite for an MCP protocol version. It fails if a check outside its list fails or a listed check passes. */
+/** Runs the suite for an MCP protocol version. It fails on unexpected failures and if an expected failure passes. */
 function conform(revision: string): Promise<{ isConforming: boolean; output: string }> {
   const expected = fileURLToPath(new URL(`expected-failures.${revision}.yaml`, import.meta.url));
   const url = `${proxy.origin}/api/v1/mcp`;

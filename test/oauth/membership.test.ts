@@ -164,7 +164,7 @@ test.each<[string, (one: Connected) => Promise<unknown>]>([
   expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
 });
 
-/** Sends a refresh while the transaction of the work is open. Returns the answer to the refresh. */
+/** Runs the work in a transaction and sends a refresh before the commit. Returns the answer to the refresh. */
 async function administerAtOnceWith(
   { tokens }: Connected,
   work: Parameters<typeof administerAtOnce>[1],

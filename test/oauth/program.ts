@@ -15,7 +15,7 @@ export interface Tokens {
 
 type Fields = Record<string, string | undefined>;
 
-/** An OAuth client whose steps tests call one by one. The fields that a step takes override its valid fields. */
+/** An OAuth client with a method for each step of the authorization. Tests can override the valid fields of a step. */
 export class Program {
   readonly server: TestServer;
   readonly clientId: string;

@@ -1,4 +1,4 @@
-/** The storage of an official client: an OAuth provider that both versions of the SDK accept. */
+/** Stores the OAuth data of an official client. Both versions of the SDK accept this class as an OAuth provider. */
 export class Remembering {
   readonly redirectUrl: string;
   /** The authorization URL that the client would open for the person. */
