@@ -17,7 +17,7 @@ export interface Deployment {
   postgres: OwnPostgres;
   balancer: Balancer;
   memory: ReturnType<typeof watchMemory>;
-  /** Runs a command of the command line and returns its JSON output. */
+  /** Runs a command of Idea-Board's command line and returns its JSON output. */
   cli<Result>(...args: string[]): Promise<Result>;
   /** Runs a statement directly on the database. */
   query<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;

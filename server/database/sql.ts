@@ -31,7 +31,7 @@ export function declarationOf(name: string): Declaration | undefined {
 }
 
 /**
- * Defines a query in SQL for the cases that query() cannot express: function calls, advisory locks, system catalogs, and
+ * Defines a query in SQL for cases that query() cannot express: function calls, advisory locks, system catalogs, and
  * plans that need an exact text. `$ideaId` in the text stands for the argument `ideaId`.
  */
 export function sql<Arguments extends SqlTypes, Row extends SqlTypes>(

@@ -34,7 +34,7 @@ interface Bearer {
 }
 
 async function authenticate(request: FastifyRequest, bucket: string, windowMs: number): Promise<Bearer> {
-  // The header has the form: Bearer ib_<id>_<secret>
+  // The header has the format: Bearer ib_<id>_<secret>
   const header = request.headers.authorization ?? '';
   const separator = header.indexOf('_', 10);
   const hash = createHash('sha256')

@@ -11,7 +11,7 @@ import {
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { Fragment } from './shape.ts';
 
-/** One schema object without its `$ref` and `allOf`. Their targets are separate atoms. */
+/** An atom is one schema object without its `$ref` and `allOf`. Their targets are atoms of their own. */
 export interface Atom extends Located {
   value: JsonObject;
   /**
@@ -107,7 +107,7 @@ function isConstraint(keyword: string): boolean {
   return !annotations.has(keyword) && !keyword.startsWith('x-') && !keyword.startsWith('$');
 }
 
-/** The keywords that a shape keeps in their original form, because it has no part for them. */
+/** The keywords that have no property of their own in `Shape`. They stay in their original form. */
 const restKeywords = [
   '$dynamicRef',
   'contains',
@@ -126,7 +126,7 @@ const restKeywords = [
   'unevaluatedProperties',
 ] as const;
 
-/** Returns the keywords of an atom that the other parts of a shape do not cover. */
+/** Returns the keywords of a schema object that have no property of their own in `Shape`. */
 export function restOf(atom: Atom, isEvaluatedHere: boolean): JsonObject {
   const rest: [string, Json][] = [];
   for (const keyword of restKeywords) {

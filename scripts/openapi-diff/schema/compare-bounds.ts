@@ -2,7 +2,7 @@ import { quote, sentence } from '../sentence.ts';
 import { type Kind, type Limit, type Shape, type Size, sizes } from './shape.ts';
 import { report, type Step, type Walk } from './walk.ts';
 
-/** Compares lengths, numbers, counts, patterns and formats. Compares only types that both shapes have. */
+/** Compares lengths, numbers, counts, patterns and formats. Compares only the types that both schemas allow. */
 export function compareBounds(walk: Walk, step: Step): void {
   const { base, head } = step;
   const shared = base.kinds.intersection(head.kinds);

@@ -30,8 +30,8 @@ export function compareRest(walk: Walk, step: Step): void {
 }
 
 /**
- * Copies the shape with the given rest and without its children. All other parts stay equal, because other rules report
- * them.
+ * Copies the normalized schema with the given `rest` and without its children. All other parts stay equal, because
+ * other rules report them.
  */
 function withRestOf(shape: Shape, { rest }: Shape): Shape {
   return {

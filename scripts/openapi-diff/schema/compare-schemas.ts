@@ -50,7 +50,7 @@ function enter(walk: Walk, around: Step, site: Site, base: Fragment, head: Fragm
   const key = `${keyOf(comparison.base, base)}\n${keyOf(comparison.head, head)}`;
   if (comparison.equal.has(key)) return;
   const count = times.get(key) ?? 0;
-  // The pair contains itself, and its comparison is already running.
+  // The pair of schemas contains itself, and its comparison is already running.
   if (entered.has(key) || count >= mostTimes) {
     around.parts.add(key);
     return;

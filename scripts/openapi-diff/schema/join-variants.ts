@@ -38,7 +38,8 @@ const groups: readonly (readonly Kind[])[] = [
 ];
 
 /**
- * Splits a shape into one shape for each type. Shapes with a list of values or with keywords in `rest` are not split.
+ * Splits a normalized schema into one schema for each type. Schemas with a list of values or with keywords in `rest`
+ * are not split.
  */
 function split(shape: Shape): Shape[] {
   if (shape.values !== undefined || shape.rest.length > 0) return [shape];
@@ -48,7 +49,7 @@ function split(shape: Shape): Shape[] {
 
 const numericFormats = new Set(['int32', 'int64', 'float', 'double']);
 
-/** Reduces a shape to the keywords of these types. */
+/** Reduces a normalized schema to these types and their keywords. */
 function restrict(shape: Shape, kinds: ReadonlySet<Kind>): Shape {
   const isNumeric = kinds.has('integer') || kinds.has('fraction');
   const [isText, isList, isObject] = [kinds.has('string'), kinds.has('array'), kinds.has('object')];
@@ -72,7 +73,7 @@ function restrict(shape: Shape, kinds: ReadonlySet<Kind>): Shape {
   };
 }
 
-/** Joins two shapes that both list their values, or that have no common type. */
+/** Joins two normalized schemas that both list their values, or that have no common type. */
 function join(a: Shape, b: Shape): Shape {
   const isListed = a.values !== undefined || b.values !== undefined;
   const values = new Map([...(a.values ?? [null]), ...(b.values ?? [null])].map(one => [canonicalText(one), one]));

@@ -15,7 +15,7 @@ import {
   sizes,
 } from './shape.ts';
 
-/** Merges atoms without alternatives into one shape. A value of that shape satisfies all of the atoms. */
+/** Merges schema objects (atoms) into one normalized schema (shape). It allows the values that all atoms allow. */
 export function mergeAtoms(
   document: OpenApiDocument,
   direction: Direction,

@@ -12,7 +12,7 @@ export interface SchemaReader {
   shapes: Map<string, Shape>;
 }
 
-/** Returns the shape of the values that satisfy all parts of a fragment. */
+/** Returns the normalized schema of the values that satisfy all parts of a fragment. */
 export function readShape(reader: SchemaReader, fragment: Fragment): Shape {
   const key = keyOf(reader, fragment);
   const known = reader.shapes.get(key);

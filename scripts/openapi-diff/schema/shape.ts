@@ -58,7 +58,7 @@ export interface Shape {
   /** The alternatives. If there are alternatives, each of them is complete and the parts above are empty. */
   variants: Shape[];
   discriminator: Located | undefined;
-  /** The keywords that have no part of their own in a shape. They are compared literally. */
+  /** The keywords that have no property of their own in this type. They are compared literally. */
   rest: JsonObject[];
   fallback: Json | undefined;
   isDeprecated: boolean;

@@ -33,7 +33,7 @@ export interface Walk {
   times: Map<string, number>;
   entered: Set<string>;
   found: number;
-  /** Compares a pair of schemas inside the schemas of a step. */
+  /** Compares a pair of schemas that is part of the pair in `within`. */
   enter(within: Step, site: Site, base: Fragment, head: Fragment): void;
   enterShapes(within: Step, site: Site, base: Shape, head: Shape): void;
 }

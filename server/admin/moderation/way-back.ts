@@ -61,8 +61,8 @@ function placeInQueue(visit: Visit): Record<string, string> {
 }
 
 /**
- * Tells whether a person is blocked, with the path to block or unblock them. Undefined for people outside the account,
- * such as the deleted user.
+ * Tells whether a person is blocked, with the path to block or unblock them. `person` is undefined for people outside
+ * the account, such as the deleted user.
  */
 export function presentPerson(visit: Visit, person: PersonView | undefined, way: Record<string, string>) {
   if (!person) return { isBlocked: false };

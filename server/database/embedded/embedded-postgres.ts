@@ -15,11 +15,11 @@ import {
 } from './postmaster.ts';
 
 export interface EmbeddedPostgresOptions {
-  /** The directory of the cluster `postgres` and the log `postgres.log`. It is created if it does not exist. */
+  /** The data directory, with the cluster `postgres` and the log `postgres.log`. Created if it does not exist. */
   dataDir: string;
   /**
-   * Whether PostgreSQL waits for the disk. False is faster, for tests, but a power failure may lose data. Default:
-   * true.
+   * Whether PostgreSQL writes every commit to the disk at once. False is faster for tests, but a power failure may lose
+   * data. Default: true.
    */
   durable?: boolean;
   /** PostgreSQL's settings by name. If PostgreSQL is already running, it keeps its own settings. */
