@@ -212,7 +212,7 @@ describe('a failed webhook delivery', () => {
 
   const delaysS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 64_800, 86_400];
 
-  test('a failing delivery is attempted ten times in about three days with the same webhook-id, and is then a dead letter', async () => {
+  test('a failing delivery is attempted ten times in about three days with the same webhook-id, and then gets the state dead', async () => {
     const { receiver, id } = await deliverTo(500);
     await startWorkerForTest(server);
     for (const [index, delayS] of delaysS.entries()) {

@@ -108,7 +108,7 @@ describe('an address that a user enters', () => {
       'has a domain that is too long in ASCII',
     ],
     ['ada\ud800@example.com', 'has half a character'],
-  ])('the address %j is refused: it %s', address => {
+  ])('the entered address %j is refused because it %s', address => {
     expect(() => checkEmail(address)).toThrow('is not an e-mail address');
   });
 

@@ -278,7 +278,7 @@ describe('the submission window and frozen boards', () => {
     expect((await create(valid)).status).toBe(201);
   });
 
-  test("the submission window opens and closes at the exact millisecond, even for a token of the account's owner", async () => {
+  test("the submission window of a board opens and closes at the exact millisecond, even for a token of the account's owner", async () => {
     await set('submissions_open_at', '2026-03-14T10:00:00.000Z');
     await set('submissions_close_at', '2026-03-14T11:00:00.000Z');
     const owner = await issueToken(server, world, 'moderate');

@@ -102,7 +102,7 @@ test('a merged idea disappears from the list, and the response for the single id
   expect(await listed()).toContain(source);
 });
 
-test('a merged idea rejects votes', async () => {
+test('a vote on a merged idea gets 404 and changes nothing', async () => {
   const source = await idea('up');
   const target = await idea();
   await merge(source, target);
@@ -346,7 +346,7 @@ test('when two ideas are merged into each other at the same time, one merge succ
   expect(server.logLines.filter(line => line.includes('deadlock'))).toEqual([]);
 });
 
-test('merges in opposite directions lock the ideas in the same order and do not deadlock', async () => {
+test('two merges of the same two ideas in opposite directions lock the ideas in the same order and do not deadlock', async () => {
   const first = await idea();
   const second = await idea();
   const waiting = async () =>

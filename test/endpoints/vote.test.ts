@@ -181,7 +181,7 @@ describe('votes on ideas in different states', () => {
     expect(await votes()).toEqual([{ value: 1 }]);
   });
 
-  test('the voting window opens and closes at the exact millisecond', async () => {
+  test('the voting window of a board opens and closes at the exact millisecond', async () => {
     await server.sql('update boards set voting_open_at = $2, voting_close_at = $3 where id = $1', [
       world.boardId,
       '2026-03-14T10:00:00.000Z',

@@ -44,11 +44,11 @@ describe('a chat message', () => {
     ['idea.merged', 'Ada merged Dark mode into Themes · Web app'],
     ['idea.unmerged', 'Ada took Dark mode out of Themes again · Web app'],
     ['comment.created', 'Ada commented on Dark mode · Web app'],
-  ] as const)('the chat message of the event %s names the actor, the action and the board', (type, text) => {
+  ] as const)('the chat message of the event type %s names the actor, the action and the board', (type, text) => {
     expect(textOf(messageOf(type))).toBe(text);
   });
 
-  test('the chat message of an event without an actor names the operator', () => {
+  test('the chat message of an event without an actor names the operator of the server', () => {
     expect(textOf(messageOf('idea.status_changed', { actor: null }))).toMatch(/^The operator moved /);
   });
 
@@ -79,7 +79,7 @@ describe('a chat message', () => {
 });
 
 describe('Slack', () => {
-  test('Slack gets a rich text block with the title as a link, and a plain text for the notification', () => {
+  test('Slack gets a rich text block with the title as a link, and a mrkdwn text for the notification', () => {
     expect(renderers.slack(messageOf('idea.status_changed'))).toEqual({
       text: 'Ada moved Dark mode to Planned · Web app',
       blocks: [

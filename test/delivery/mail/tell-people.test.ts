@@ -235,7 +235,7 @@ describe('notifications on a board with pre-moderation', () => {
     expect(await server.sql('select from webhook_deliveries where event_id = $1', [event?.id])).toEqual([]);
   });
 
-  test('an author who approves their own idea gets no notification', async () => {
+  test('an author who approves their own idea gets no notification of the approval', async () => {
     await server.sql(`update memberships set role = 'moderator' where user_id = $1`, [author]);
     await administer(server, admin => approveIdea(asUser(admin, author), world.accountId, ideaId));
 

@@ -52,7 +52,7 @@ test('an account with an invalid field is refused, and no account or user is cre
   await refuse({ owner: { email: 'new@example.com' } }, 'invalid', 'There is no user new@example.com yet');
 });
 
-test('the longest slug and name that the checks allow can be stored', async () => {
+test('an account with the longest allowed slug and name can be stored', async () => {
   const slug = `a${'-'.repeat(61)}z`;
   const name = '🎈'.repeat(100);
   await administer(db, admin => createAccount(admin, { name, slug, owner }));

@@ -42,7 +42,7 @@ test('the last owner of an account cannot be removed or demoted, but one of two 
   await expectRefusal(db, admin => removeMember(admin, other), 'conflict', 'The last owner');
 });
 
-test('when two owners remove each other at the same time, one of them stays a member', async () => {
+test('when the two owners of an account are removed at the same time, one of them stays', async () => {
   const { accountId, ownerId } = world;
   const otherId = await createMember(db, accountId, 'owner');
   const results = await administerAtOnce(

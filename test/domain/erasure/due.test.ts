@@ -38,7 +38,7 @@ const asked = new Date('2026-03-01T12:00:00.000Z');
 const later = (days: number, milliseconds = 0) => new Date(asked.getTime() + days * 86_400_000 + milliseconds);
 
 describe('the grace period before an erasure', () => {
-  test('the grace period of an account ends after 30 days, to the millisecond', async () => {
+  test('the grace period before the erasure of an account is 30 days, exact to the millisecond', async () => {
     const { accountId } = await createWorld(db);
     await administer(db, admin => scheduleAccountDeletion(admin, accountId), asked);
     expect((await runCleanUp(db, { now: later(30, -1) })).accounts).toEqual([]);
@@ -47,7 +47,7 @@ describe('the grace period before an erasure', () => {
     expect(await isThere('accounts', accountId)).toBe(false);
   });
 
-  test('the grace period of a user ends after 48 hours, to the millisecond', async () => {
+  test('the grace period before the erasure of a user is 48 hours, exact to the millisecond', async () => {
     const userId = await createUser(db);
     await administer(db, admin => requestUserDeletion(admin, userId), asked);
     expect((await runCleanUp(db, { now: later(2, -1) })).users).toEqual([]);
@@ -156,7 +156,7 @@ describe('the start of an erasure', () => {
     const staying = await createUser(db, 'Stays');
     await requestDeletion(db, staying);
     let outcome: Promise<unknown> | undefined;
-    // The clean-up starts before the cancellation commits.
+    // The second operation, the clean-up, starts before the cancellation commits.
     await administerAtOnce(
       db,
       admin => cancelUserDeletion(admin, staying),

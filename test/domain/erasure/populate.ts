@@ -81,7 +81,7 @@ export async function populate(server: TestServer): Promise<Populated> {
   await voteInPerson(server, world, personId, otherIdeaId);
 
   expect(await runJobs(server)).toEqual([]);
-  // The next deliveries fail and stay pending.
+  // From here on deliveries fail and stay pending.
   receiver.respondWith((response, { body }) => response.writeHead(500).end(body));
   await by(ownToken, `POST /api/v1/ideas/${ideaId}/status`, { status: 'in_progress' });
   await by(personToken, `POST /api/v1/ideas/${otherIdeaId}/vote`, { value: 'up' });
