@@ -8,7 +8,7 @@ import type { PreparedRequest } from './request.ts';
 /** The maximum length of the response text that an UnexpectedAnswerError shows. */
 const shownLength = 500;
 
-/** Returns the result of a successful response. For other responses, throws the error that they contain. */
+/** Returns the result of a successful response. For any other response, throws the matching error. */
 export function readAnswer<T>(request: PreparedRequest, answer: Answer, attempts: number): CallResult<T> {
   const { status, headers } = answer;
   const body = parseJson(answer.text);

@@ -6,7 +6,7 @@ import { Status, statusExamples } from './status.ts';
 import { Tag, tagExample } from './tag.ts';
 import { Timestamp } from './text.ts';
 
-/** The board in all examples. */
+/** The board that all examples use. */
 export const boardExample = {
   id: 1,
   slug: 'web-app',

@@ -14,7 +14,7 @@ import {
 } from './routes.ts';
 import { Timestamp, text } from './text.ts';
 
-/** The two comments on the idea in all examples. */
+/** The two comments that all examples use. */
 export const commentExamples = {
   first: {
     id: 1000,

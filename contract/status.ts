@@ -24,8 +24,8 @@ export const StatusKey = word(50).meta({ examples: ['planned'] });
 const isOpen = { is_hidden: false, allow_votes: true, allow_comments: true };
 
 /**
- * The statuses of the example board. In the decided statuses an idea takes no more votes, and in the archived status it
- * is hidden.
+ * The statuses of the example board. An idea with a decided status takes no more votes, and an idea with the archived
+ * status is hidden.
  */
 export const statusExamples = [
   { key: 'open', category: 'inbox', label: 'Open', ...isOpen },

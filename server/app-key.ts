@@ -38,8 +38,8 @@ export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
 }
 
 /**
- * Returns a function that returns the application key for the log. The log starts before the key is loaded or created.
- * Until then the function returns a random key.
+ * Builds the function that gives the log its application key. The log starts before the key is loaded or created. Until
+ * then the function returns a random key.
  */
 export function appKeyWhenKept(config: Pick<Config, 'APP_KEY' | 'DATA_DIR'>): () => Buffer {
   let known: Buffer | undefined = config.APP_KEY;

@@ -16,7 +16,7 @@ import {
 
 export interface ExtensionTaskDependencies extends ContextDependencies {
   extensions: readonly Extension[];
-  /** Aborted when the worker stops. */
+  /** The signal that is aborted when the worker stops. */
   stopping: AbortSignal;
 }
 

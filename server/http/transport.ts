@@ -17,8 +17,8 @@ type TransportConfig = Pick<Config, 'REQUEST_TIMEOUT_MS' | 'MAX_CONNECTIONS'>;
 const checksPerTimeout = 30;
 
 /**
- * Returns options of an HTTP server that limit the time in which a request must arrive. Node applies this timeout to
- * idle connections too.
+ * Returns options for an HTTP server. With them, Node refuses a request that takes longer than the timeout to arrive.
+ * Node applies the timeout to idle connections too.
  */
 export function boundedServer({ REQUEST_TIMEOUT_MS }: Pick<TransportConfig, 'REQUEST_TIMEOUT_MS'>): ServerOptions {
   return {

@@ -12,7 +12,9 @@ export interface Worker {
 
 export interface WorkerOptions extends Omit<ServerDependencies, 'passwords'> {
   url: string;
-  /** Sends the outgoing requests. By default it has an address guard from the settings. */
+  /**
+   * Sends the requests to webhooks and chats. By default the worker builds it with an address guard from the settings.
+   */
   requests?: OutgoingRequests;
   /** Other intervals and timeouts, for tests. */
   timing?: Partial<WorkerTiming>;
@@ -61,7 +63,7 @@ export async function startWorker({ requests, timing: given, ...server }: Worker
     while (!stopping.signal.aborted) {
       try {
         runner ??= await start();
-        // The worker was possibly stopped while the runner was starting.
+        // The worker may have been stopped while the runner was starting.
         if (stopping.signal.aborted) await runner.stop();
         await runner.ended;
       } catch (error) {

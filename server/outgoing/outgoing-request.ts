@@ -44,7 +44,8 @@ export interface OutgoingAnswer {
 }
 
 /**
- * A request got no answer. The person who entered the URL reads the message, so it reveals nothing about this server.
+ * The error of a request that got no answer. The person who entered the URL reads the message, so it reveals nothing
+ * about this server.
  */
 export class OutgoingRequestError extends Error {
   override readonly name = 'OutgoingRequestError';
