@@ -63,7 +63,7 @@ function surfaceOf(entry: string): string[] {
 function readModule(path: string): Module {
   const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
   const module: Module = { declarations: new Map(), names: new Map(), exported: new Set() };
-  // Only the first line and the closing brace of a statement are not indented.
+  // Each statement begins with an unindented line. Its other lines are indented, except for the closing brace.
   for (const statement of text.split(/\n(?=[a-z])/)) {
     const [, keyword, list, source] = /^(import|export) (?:type )?\{([^}]*)\}(?: from '(.*)')?;/.exec(statement) ?? [];
     if (list === undefined) addDeclaration(module, statement);

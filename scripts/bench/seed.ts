@@ -36,7 +36,8 @@ export async function seed(url: string, size: SeedSize): Promise<Seed> {
     await client.query(makeVotes, [size.ideas, size.votes]);
     await client.query(insertIdeas, [size.ideas]);
     await client.query(rest);
-    // These statements need their own queries. Several statements in one query run as a transaction, and these cannot.
+    // Each of these statements is sent alone. Several statements in one query would run as a transaction, and these
+    // statements cannot run in a transaction.
     await client.query('vacuum analyze');
     await client.query('checkpoint');
     const published = await client.query<{ ids: number[] }>(

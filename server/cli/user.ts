@@ -99,7 +99,7 @@ function formatUser(user: UserView): string {
   return formatFacts({ ...user, accounts: formatAccounts(user) }, { notification_email: 'notifications to' });
 }
 
-/** Formats the accounts of a user: `acme (owner), other (member, blocked: Spam)`. */
+/** Formats the accounts of a user, such as `acme (owner), other (member, blocked: Spam)`. */
 function formatAccounts(user: UserView): string {
   return user.accounts
     .map(({ slug, role, is_blocked, block_reason }) => {

@@ -76,8 +76,8 @@ export const listIdeas = `
 export const castVote = 'select up_count, down_count from floor_vote($1, $2, $3, $4, $5)';
 
 /**
- * Casts a vote without the product's rules: it has no error keys and no merged votes. It is a function for the
- * isolation level read committed. There only a new statement sees the commits that happened while the vote waited for
+ * Casts a vote without the product's rules: it has no error keys and no merged votes. It is a function because of the
+ * isolation level read committed. There, only a new statement sees the commits that happened while the vote waited for
  * the lock.
  */
 export const defineVote = `

@@ -52,7 +52,7 @@ export function openZone(name: string): Zone {
     second: 'numeric',
   });
 
-  /** Returns the instant whose UTC time is the local time of the given instant. */
+  /** Returns the local time of an instant, encoded as the instant with the same time in UTC. */
   function localMsAt(timeMs: number): number {
     const parts = Object.fromEntries(clock.formatToParts(timeMs).map(({ type, value }) => [type, Number(value)]));
     const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0 } = parts;
@@ -98,7 +98,7 @@ const [firstYear, lastYear] = [1970, 9998];
 /** The min and max attributes of a date field. */
 export const localBounds = { min: `${firstYear}-01-01T00:00`, max: `${lastYear}-12-31T23:59` };
 
-/** Returns the instant of a local time as if it were UTC. Returns undefined for an invalid text. */
+/** Parses a local time as if it were in UTC. Returns undefined for an invalid text. */
 function parseLocal(text: string): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/.test(text)) return undefined;
   const time = new Date(`${text}Z`);

@@ -33,7 +33,7 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
     const { request, user } = visit;
     const asked = await requireAsked(visit);
     if (visit.field('decision') === 'refuse') {
-      // Every user may deny the request, because the client waits for an answer.
+      // Every user may deny the OAuth request, because the OAuth client waits for an answer.
       const accountId = findAccount(request)?.id ?? null;
       await visit.administer(admin => consents.refuse(admin, asked, { accountId, userId: user.id }));
     } else {

@@ -122,7 +122,7 @@ async function setRole(visit: Visit) {
   const role = roleOf(visit.field('role'));
   if (!role) throw new AdministrationError('invalid', 'Choose a role');
   await visit.administer(admin => setMemberRole(admin, { accountId: account.id, userId }, role));
-  // People who gave up their own role of admin cannot open the list of members.
+  // A person who has just given up the role of admin can no longer open the list of members.
   const isOwn = userId === visit.user.id && !isAdmin({ ...account, role });
   return visit.path(isOwn ? '/admin' : `/admin/members/${userId}`, { notice: 'role' });
 }

@@ -68,8 +68,8 @@ const noTarget: Problem = { status: 422, message: 'Choose the idea to merge into
 const unknownTarget: Problem = { status: 404, message: 'This board has no such idea' };
 
 /**
- * Explains a missing target. If the source idea is missing, the page that shows this message responds with not_found
- * itself.
+ * Returns the message for a refused merge. A missing idea must be the target, because for a missing source the page
+ * itself responds with not_found.
  */
 function problemOfTarget(error: unknown): Problem {
   return error instanceof DomainError && error.key === 'not_found' ? unknownTarget : problemOfAction(error);

@@ -25,17 +25,17 @@ export const notices = {
 
 export type Notice = keyof typeof notices;
 
-/** Returns the parameters for links in the queue. */
+/** Returns the address parameters that lead a form back to the queue. */
 export function wayToQueue(visit: Visit): Record<string, string> {
   return { from: 'queue', ...placeInQueue(visit) };
 }
 
-/** Returns the parameters for links on the page of an idea. */
+/** Returns the address parameters that lead a form back to the page of an idea. */
 export function wayToIdea(id: number): Record<string, string> {
   return { from: String(id) };
 }
 
-/** Returns the parameters of this address that remember the moderator's previous page. */
+/** Returns the parameters of the current address that remember the moderator's previous page. */
 export function wayOf(visit: Visit): Record<string, string> {
   if (visit.parameter('from') === 'queue') return wayToQueue(visit);
   const id = visit.number('from');

@@ -86,7 +86,7 @@ async function unfollow(visit: OwnVisit) {
   return visit.path(followingPath, { ...placeOf(visit), notice: 'unfollowed' });
 }
 
-/** Returns the parameter for the current page of the list. */
+/** Returns the query parameter for the current page of the list. */
 function placeOf(visit: OwnVisit): Record<string, string> {
   const before = visit.number('before');
   return before === undefined ? {} : { before: String(before) };
@@ -113,7 +113,7 @@ function hrefOf(visit: OwnVisit, notification: NotificationView): string | undef
     const own = visit.user.accounts.find(one => one.slug === account);
     return isAdmin(own) ? pathIn(visit.request, own, '/admin/webhooks') : undefined;
   }
-  // Nobody can see a rejected idea, so it gets no link.
+  // Nobody can see a rejected idea, so the notification has no link.
   if (id === null || board === null || kind === 'idea.rejected') return undefined;
   return ideaLink(visit, { id, account, board: publicBoard ?? board, isPublic: publicBoard !== null });
 }

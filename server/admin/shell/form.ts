@@ -35,7 +35,7 @@ export function idFieldOf(sent: unknown, name: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The reason for refusing a form. The page shows it above the form. */
+/** The reason for refusing a form. The page shows the reason above the form. */
 export interface Problem {
   status: number;
   message: string;
@@ -53,13 +53,13 @@ export class FormProblem extends Error implements Problem {
   }
 }
 
-/** Returns the problem of a FormProblem. Rethrows every other error. */
+/** Returns the message to show for a FormProblem. Rethrows every other error. */
 export function ownProblemOf(error: unknown): Problem {
   if (error instanceof FormProblem) return error;
   throw error;
 }
 
-/** Returns the problem for an invalid input or a conflict. Rethrows every other error. */
+/** Returns the message to show for an invalid input or a conflict. Rethrows every other error. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof AdministrationError) {
     // The message may quote a text from a user, such as the name of a board.

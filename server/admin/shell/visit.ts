@@ -27,14 +27,20 @@ import { shownName } from './show.ts';
 /** The answer to a request: a page, or the path to redirect to. */
 export type Answer = string | { page: Html; status: number };
 
-/** A page with its forms. If a page belongs to no account and the user has none, the visit's account is undefined. */
+/**
+ * A page with its forms. The account is undefined only on pages that belong to no account, for a user without an
+ * account.
+ */
 export interface Route<Account extends AccountOfUser | undefined = AccountOfUser> {
   path: string;
   show?: (visit: Visit<Account>, problem?: Problem) => Answer | Promise<Answer>;
   /** Asks for confirmation before `run`. */
   ask?: (visit: Visit<Account>) => Question | Promise<Question>;
   run?: (visit: Visit<Account>) => Promise<Answer>;
-  /** Shows a refused form again, for routes without `show`. Without both functions, the problem gets an error page. */
+  /**
+   * Shows a refused form again, for routes without `show`. If a route has neither function, the problem gets an error
+   * page.
+   */
   again?: (visit: Visit<Account>, problem: Problem) => Answer | Promise<Answer>;
   /** Returns the problem for an error of `run`. Rethrows errors that the form does not show. */
   problemOf?: (error: unknown) => Problem;
@@ -115,7 +121,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     return sessionOf(this.request).user;
   }
 
-  /** Whether the request sends a form. */
+  /** Whether the request submits a form. */
   get isSent(): boolean {
     return this.request.method === 'POST';
   }

@@ -27,7 +27,7 @@ const scriptPath = '/docs/js/scalar.js';
 
 const configuration = {
   url: '/api/v1/openapi.json',
-  // The reference sends its requests to the server that serves it, so the server's address may be anything.
+  // The reference sends its requests to the server that serves it. So it works at every address of the server.
   servers: [{ url: '/', description: 'This server' }],
   // The page loads nothing from other hosts. Fonts, the proxy and the assistant are switched off.
   withDefaultFonts: false,
