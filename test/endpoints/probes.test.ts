@@ -185,7 +185,7 @@ describe('GET /ready', () => {
     expectReady(await ready(lost));
     proxy.silence();
     const check = (answer: Answer) => expectNotReady(answer, ['database', 'migrations', 'cron'], lost);
-    // The query of the rate limit and the checks run at the same time. One after the other they would take three seconds.
+    // /ready waits for the rate limit and then for the checks. Both waits together must end within the time limit.
     await expectInTime(2_500, () => ready(lost), check);
     proxy.resume();
   });

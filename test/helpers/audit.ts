@@ -9,7 +9,7 @@ export interface AuditLine {
   [field: string]: unknown;
 }
 
-/** Parses the lines of an audit log. Checks each entry against the catalogue of audit events. */
+/** Parses the lines of an audit log. Checks each entry against the catalogue of audit entries. */
 export function readAudit(lines: readonly string[]): AuditLine[] {
   return lines.map(line => {
     expect(line).toMatch(/^\{.*\}\n$/);
