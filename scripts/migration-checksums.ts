@@ -1,7 +1,7 @@
 /**
  * Maintains migrations/SHA256SUMS, the checksums of landed migrations. Without arguments it adds the checksums of new
- * migrations. With --check it fails if a checksum is missing. Both fail if a landed migration has changed. --directory
- * DIR selects the migrations of an extension.
+ * migrations. With --check it fails if a checksum is missing. In both cases it fails if a landed migration has changed.
+ * --directory DIR selects the migrations of an extension.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';

@@ -44,7 +44,7 @@ function readArguments(): { directory: string; name: string } {
   return { directory: values.directory === undefined ? coreStream.directory : resolve(values.directory), name };
 }
 
-/** Runs work while no other process creates a migration. Two processes would choose the same number. */
+/** Runs work while no other process creates a migration. Otherwise two processes could choose the same number. */
 async function alone<T>(directory: string, work: () => Promise<T>): Promise<T> {
   const claim = join(directory, '.new-migration');
   await mkdir(claim).catch(error => {

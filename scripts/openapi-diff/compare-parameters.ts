@@ -28,7 +28,7 @@ export function compareParameters(
     if (other === undefined) {
       const pair = { base: parameter.listed, head: operations.head };
       if (isReceived) tell(there, 'webhook-parameter-removed', `The ${where} is no longer sent.`, pair);
-      // Without one of its parameters, a path is another path. That difference is already reported.
+      // A path without one of its parameters is a different path, which is already reported.
       else if (parameter.in !== 'path') tell(there, 'parameter-removed', `The ${where} is gone.`, pair);
     } else {
       compareParameter(there, parameter, other);

@@ -17,8 +17,7 @@ export function compareResponses(place: Place, operations: Pair): void {
   for (const [status, response] of had) {
     const there = placeOf(place, status);
     const other = has.get(status) ?? has.get(coverOf(has, status) ?? '');
-    // A webhook's receiver may answer with every status of a range. Each status that is no longer accepted therefore
-    // matters.
+    // A webhook's receiver may answer with every status of a range. Single statuses therefore cannot replace the range.
     const parts = isReceived ? [] : [...has].filter(([one]) => !had.has(one) && coverOf(had, one) === status);
     if (other) {
       compareResponse(there, { base: response, head: other });

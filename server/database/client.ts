@@ -7,7 +7,7 @@ interface ClientInternals {
   connection: { stream: { destroy(): void } };
 }
 
-/** The time limit for closing a connection. PostgreSQL may no longer answer on it. */
+/** The time limit for closing a connection, because PostgreSQL may no longer answer. */
 const closeLimitMs = 1_000;
 
 /**

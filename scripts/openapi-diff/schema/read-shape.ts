@@ -5,7 +5,7 @@ import { joinVariants } from './join-variants.ts';
 import { annotationsOf, mergeAtoms } from './merge-atoms.ts';
 import type { Direction, Fragment, Shape } from './shape.ts';
 
-/** Reads the schemas of one document in one direction. */
+/** A document, the direction of its data, and the schemas that were already read. */
 export interface SchemaReader {
   document: OpenApiDocument;
   direction: Direction;
