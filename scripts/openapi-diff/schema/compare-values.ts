@@ -62,7 +62,7 @@ function compareLists(walk: Walk, step: Step): void {
   const { direction } = walk.comparison;
   const subject = sentence(site.subject);
   if (base.values === undefined && head.values === undefined) return;
-  // If the new schema allows none of the old types, that change is already reported.
+  // If the new schema allows no old type, that change is already reported.
   if (base.kinds.isDisjointFrom(head.kinds)) return;
   if (base.values === undefined) {
     const message = `${subject} is one of ${textOfValues(head.values ?? [])} instead of any value.`;
