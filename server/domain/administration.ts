@@ -3,9 +3,7 @@ import type { QueryBuilding, Transaction } from '../database/database.ts';
 import type { AdministrationEntryName, AuditActor, AuditEntries } from '../observability/audit-entries.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
 
-/**
- * The context of an administrative operation: the database, the current time, and the person who runs the operation.
- */
+/** The context of an administrative operation, with the person who runs the operation. */
 export interface Administration extends QueryBuilding {
   readonly em: EntityManager;
   readonly now: Date;
@@ -22,17 +20,12 @@ export interface AuditTrail {
 /** The fields of an audit entry without the actor, because the context adds the actor. */
 type WithoutActor<Fields> = Omit<Fields, keyof (AuditActor & { by: 'user' })>;
 
-/**
- * Returns the id of the user who runs the operation. Returns null for the operator of the server and for the server
- * itself.
- */
+/** Returns the acting user's id, or null for the operator of the server and for the server itself. */
 export function actingUserOf({ by: actor }: Administration): number | null {
   return actor.by === 'user' ? actor.by_user_id : null;
 }
 
-/**
- * Builds the context of administrative operations in a transaction. Audit entries go to the audit log of the process.
- */
+/** Builds the context of operations in a transaction. Audit entries go to the audit log of the process. */
 export function administrationIn(
   transaction: Transaction,
   { audit, actor, now }: { audit: AuditLog; actor: AuditActor; now: Date },
@@ -54,7 +47,6 @@ export function administrationIn(
 }
 
 type AdministrationErrorReason =
-  /** A value in the input is invalid. */
   | 'invalid'
   /** The object does not exist, or it belongs to another account. */
   | 'not_found'
@@ -63,10 +55,7 @@ type AdministrationErrorReason =
   /** The person's role or the account's plan does not allow the operation. */
   | 'forbidden';
 
-/**
- * Rejects an administrative operation and rolls back its transaction. The message is one line for the person who
- * started the operation.
- */
+/** Rejects an operation and rolls back its transaction. The message is one line for the person who acts. */
 export class AdministrationError extends Error {
   override readonly name = 'AdministrationError';
   readonly reason: AdministrationErrorReason;

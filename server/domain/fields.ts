@@ -28,7 +28,6 @@ export function checkKey(value: string, field = 'key'): string {
   );
 }
 
-/** Checks that a color is # and six hexadecimal digits. Returns it in lower case. */
 export function checkColor(value: string): string {
   const color = value.toLowerCase();
   if (/^#[0-9a-f]{6}$/.test(color)) return color;
@@ -62,12 +61,10 @@ function isAddress(typed: string): boolean {
   return hasForm && typed.isWellFormed() && domainInAscii(splitAddress(email).domain) !== undefined;
 }
 
-/** Formats the code point of a character, such as `U+200B`. */
 function codePointOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** Checks a name: it must be one line with at most the given number of characters. */
 export function checkName(value: string, max: number, field = 'name'): string {
   const name = checkText(value, 1, max, field);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a name must not contain them.
@@ -75,7 +72,7 @@ export function checkName(value: string, max: number, field = 'name'): string {
   return name;
 }
 
-/** Trims a text and checks its length. The length is in code points, as in PostgreSQL. */
+/** The length is in code points, as in PostgreSQL. */
 export function checkText(value: string, min: number, max: number, field: string): string {
   const text = value.trim();
   // PostgreSQL cannot store a NUL character. A lone surrogate is not a valid character.
@@ -86,7 +83,6 @@ export function checkText(value: string, min: number, max: number, field: string
   return text;
 }
 
-/** Checks that all event types are known, and removes duplicates. */
 export function checkEventTypes<Type extends EventType>(values: readonly string[], known: readonly Type[]): Type[] {
   const unknown = values.find(value => !known.includes(value as Type));
   if (unknown === undefined) return [...new Set(values as readonly Type[])];
@@ -95,7 +91,6 @@ export function checkEventTypes<Type extends EventType>(values: readonly string[
 
 const maxQuotedLength = 80;
 
-/** Quotes a value for an error message, on one line and with at most 80 characters. */
 export function quote(value: string): string {
   return JSON.stringify(value.length > maxQuotedLength ? `${value.slice(0, maxQuotedLength)}…` : value);
 }

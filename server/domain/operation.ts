@@ -1,10 +1,9 @@
 import type { Queryable } from '../database/database.ts';
 import type { AuditTrail } from './administration.ts';
 
-/** The reader of a board: either a user, signed in or through a token, or a visitor of a public board. */
 type Reader = Actor | PublicReader;
 
-/** A visitor of a public board. Visitors cannot read pending ideas or ideas in hidden statuses. */
+/** Visitors cannot read pending ideas or ideas in hidden statuses. */
 interface PublicReader {
   readonly accountId: number;
   readonly boardId: number;
@@ -28,23 +27,17 @@ export interface Actor {
   readonly isModerator: boolean;
 }
 
-/** The context of an operation that only reads data. */
 export interface ReadOperation extends Queryable {
   readonly actor: Reader;
 }
 
-/** The context of an operation that may change data. */
 export interface Operation extends ReadOperation {
   readonly actor: Actor;
   readonly now: Date;
 }
 
-/** The context of an operation that runs in a transaction. */
 export interface WriteOperation extends Operation {
-  /**
-   * Records audit entries for changes by a signed-in person. Undefined for changes by a token, which only webhooks
-   * report.
-   */
+  /** Undefined for changes by a token, which only webhooks report. */
   readonly audit?: AuditTrail;
 }
 

@@ -1,6 +1,5 @@
 import { DomainError } from './domain-error.ts';
 
-/** The start of a page in a list. The start is either an offset, or the row in a cursor. */
 export interface Place {
   perPage: number;
   page: number | null;
@@ -22,9 +21,7 @@ export interface Page<Row> {
   nextCursor: string | null;
 }
 
-/**
- * Cuts the fetched rows to one page. The caller must fetch one row more than the page size, so that hasMore is correct.
- */
+/** The caller must fetch one row more than the page size, so that hasMore is correct. */
 export function cutPage<Row>(fetched: Row[], place: Place, cursorOf: (row: Row) => Cursor): Page<Row> {
   const hasMore = fetched.length > place.perPage;
   const rows = hasMore ? fetched.slice(0, place.perPage) : fetched;
@@ -32,7 +29,6 @@ export function cutPage<Row>(fetched: Row[], place: Place, cursorOf: (row: Row) 
   return { rows, place, hasMore, nextCursor: hasMore && last ? encodeCursor(cursorOf(last)) : null };
 }
 
-/** Converts a page to the JSON format that all lists of the API have. */
 export function presentPage<Row, Entry>({ rows, place, hasMore, nextCursor }: Page<Row>, present: (row: Row) => Entry) {
   return {
     data: rows.map(present),
@@ -48,15 +44,12 @@ export interface FirstRows<Row> {
   hasMore: boolean;
 }
 
-/** Cuts the fetched rows to a limit. The caller must fetch one row more than the limit, so that hasMore is correct. */
+/** The caller must fetch one row more than the limit, so that hasMore is correct. */
 export function cutRows<Row>(fetched: Row[], limit: number): FirstRows<Row> {
   return { rows: fetched.slice(0, limit), hasMore: fetched.length > limit };
 }
 
-/**
- * Returns the start of the page that a request asks for with page, per_page or cursor. Rejects a cursor of a list with
- * another order.
- */
+/** Reads page, per_page or cursor of a request. Rejects a cursor of a list with another order. */
 export function placeOf(
   query: { page?: number | undefined; per_page?: number | undefined; cursor?: string | undefined },
   sort: string,
@@ -93,17 +86,14 @@ function parseCursor(text: string): Cursor | undefined {
   const [sort, key, id] = parts;
   if (typeof sort !== 'string' || !Number.isSafeInteger(id)) return undefined;
   if (timeSorts.has(sort)) {
-    // JavaScript accepts a date such as February 31 and converts it to March, but PostgreSQL rejects such a date. So
-    // the cursor gets the converted date.
+    // JavaScript reads February 31 as a day in March, but PostgreSQL rejects it. The cursor gets the converted date.
     const time = typeof key === 'string' && timestampText.test(key) ? new Date(key) : undefined;
     return time && !Number.isNaN(time.getTime()) ? { sort, key: time.toISOString(), id } : undefined;
   }
   return Number.isInteger(key) && Math.abs(key) <= maxInteger ? { sort, key, id } : undefined;
 }
 
-/** The sort orders with a time as their sort key. */
 const timeSorts = new Set(['newest', 'waiting', 'rejected']);
-/** The format of times from PostgreSQL. */
 const timestampText = /^(19[7-9]|[2-9]\d\d)\d-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?[+-]\d\d$/;
 const maxInteger = 2 ** 31 - 1;
 

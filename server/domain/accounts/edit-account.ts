@@ -13,7 +13,6 @@ interface NewAccount {
   owner: { email: string; name?: string };
 }
 
-/** Creates an account and its first owner. */
 export async function createAccount(admin: Administration, input: NewAccount): Promise<Account> {
   const slug = checkSlug(input.slug);
   const account = admin.em.create(Account, {

@@ -26,31 +26,21 @@ const selectAccountLocked = query('lock_account', (db, $: Arguments<{ accountId:
   db.selectFrom('accounts').select('id').where('id', '=', $.accountId).forNoKeyUpdate(),
 );
 
-/**
- * Locks an account, so that only one transaction at a time can change, for example, its owners or the number of its
- * webhooks.
- */
+/** Locks an account, so that changes of its owners or of the number of its webhooks wait for each other. */
 export async function lockAccount(admin: Administration, accountId: number): Promise<void> {
   await admin.query(selectAccountLocked, { accountId });
 }
 
-/** Locks an account. Rejects an account that is being erased. */
 export async function requireLockedAccount(admin: Administration, accountId: number): Promise<Account> {
   await lockAccount(admin, accountId);
   const options = { refresh: true, failHandler: accountIsGone };
   return requireUsable(await admin.em.findOneOrFail(Account, accountId, options));
 }
 
-/**
- * An account with the addresses of its owners, the oldest owner first. If erasure_began_at is set, the erasure cannot
- * be stopped.
- */
+/** The oldest owner is first. If erasure_began_at is set, the erasure cannot be stopped. */
 export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 
-/**
- * Selects accounts with their owners. The argument accountId is the id of one account, or the column a.id to select all
- * accounts.
- */
+/** The argument accountId is the id of one account, or the column a.id to select all accounts. */
 function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
   const owners = db
     .selectFrom('memberships as m')
@@ -77,7 +67,6 @@ function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
     .orderBy('a.slug');
 }
 
-/** Lists all accounts for the operator of the server. */
 export function listAccounts({ db }: Administration): Promise<AccountView[]> {
   return accountViews(db, sql.ref<number>('a.id')).execute();
 }
@@ -86,10 +75,7 @@ export function readAccount({ db }: Administration, accountId: number): Promise<
   return accountViews(db, sql.val(accountId)).where('a.id', '=', accountId).executeTakeFirstOrThrow(accountIsGone);
 }
 
-/**
- * Reads the problems that the admins of an account must see. A webhook that fails still gets events, but a disabled
- * webhook gets none.
- */
+/** Reads the problems that admins must see. A failing webhook still gets events, a disabled webhook gets none. */
 export function readAccountOverview({ db }: Administration, accountId: number) {
   const webhooks = db
     .selectFrom('webhook_endpoints as w')

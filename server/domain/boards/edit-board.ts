@@ -30,7 +30,6 @@ export const defaultStatuses: { key: string; category: StatusCategory; label: st
  */
 export const maxDescriptionLength = 5000;
 
-/** Creates a board with the six default statuses. */
 export async function createBoard(
   admin: Administration,
   { accountId, ...input }: BoardFields & { accountId: number },

@@ -2,7 +2,6 @@ import { Board } from '../../entities/board.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
 
-/** The ids of a board and of its account. */
 export interface BoardOfAccount {
   id: number;
   accountId: number;
@@ -19,10 +18,7 @@ export class BoardChangedError extends AdministrationError {
   }
 }
 
-/**
- * Locks a board for a change. Throws if the board's settings have changed since the person saw them. seenAt is in RFC
- * 3339 format.
- */
+/** Locks a board. Throws if its settings have changed since the person saw them at seenAt (in RFC 3339 format). */
 export async function requireBoardAsSeen(admin: Administration, accountId: number, slug: string, seenAt: string) {
   const locked = await admin.db
     .selectFrom('boards')

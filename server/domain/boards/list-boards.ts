@@ -16,7 +16,6 @@ function boardsOf({ db }: Administration, accountId: number, count: typeof count
     .orderBy('b.slug');
 }
 
-/** Selects the pending ideas of a board b, so that the caller can count them. */
 function pendingOn(b: ExpressionBuilder<Tables & { b: Tables['boards'] }, 'b'>, accountId: number) {
   return b
     .selectFrom('statuses as s')
@@ -38,7 +37,6 @@ export function readBoardListing(admin: Administration, board: BoardOfAccount): 
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The board is gone'));
 }
 
-/** A board as an option in a selection list. */
 export type NamedBoard = Pick<BoardListing, 'id' | 'slug' | 'name'>;
 
 export function listBoardNames({ db }: Administration, accountId: number): Promise<NamedBoard[]> {
@@ -58,7 +56,7 @@ interface Choice {
   offset?: number;
 }
 
-/** Lists boards of an account by slug. Counts the pending ideas of each board up to countLimit. */
+/** Counts the pending ideas of each board up to countLimit. */
 export function listBoardOverviews(
   admin: Administration,
   accountId: number,
@@ -74,13 +72,10 @@ export function listBoardOverviews(
 
 export type ModeratedBoard = Awaited<ReturnType<typeof listModeratedBoards>>[number];
 
-/**
- * The maximum count of pending ideas that pages show. An exact count of a long queue would cost more than the rest of
- * the page.
- */
+/** The maximum count of pending ideas on pages. An exact count would cost more than the rest of the page. */
 export const maxPendingCount = 100;
 
-/** Lists the boards of an account for moderators. Counts the pending ideas of each board up to maxPendingCount. */
+/** Counts the pending ideas of each board up to maxPendingCount. */
 export function listModeratedBoards({ db }: QueryBuilding, accountId: number) {
   return db
     .selectFrom('boards as b')

@@ -32,7 +32,6 @@ const selectBoard = query('select_board', (db, $: Arguments<{ accountId: number;
     .where(b => b.and({ 'b.account_id': $.accountId, 'b.id': $.boardId })),
 );
 
-/** Reads the reader's board with its status registry and its tags. */
 export async function readBoard(op: ReadOperation): Promise<BoardView> {
   const { accountId, boardId } = op.actor;
   const [board] = await op.query(selectBoard, { accountId, boardId });
@@ -59,10 +58,7 @@ export function checkNotFrozen(board: { is_frozen: boolean }) {
   if (board.is_frozen) throw new DomainError('board_frozen');
 }
 
-/**
- * Rejects a submission to a frozen board or outside the submission window. The window includes its opening time but not
- * its closing time.
- */
+/** The submission window includes its opening time but not its closing time. */
 export function checkSubmissions(
   board: Pick<BoardView, 'is_frozen' | 'submissions_open_at' | 'submissions_close_at'>,
   now: Date,

@@ -17,7 +17,6 @@ export const chatEventTypes = [
   'comment.created',
 ] as const satisfies EventType[];
 
-/** The ids of a chat channel and of its account. */
 export interface NamedChannel {
   accountId: number;
   id: number;
@@ -34,13 +33,9 @@ interface NewChannel {
   eventTypes?: readonly string[];
 }
 
-/**
- * The maximum number of channels in an account. Each channel has its own job for each event, so more channels would
- * fill the job queue.
- */
+/** The maximum number of channels in an account. Each channel has its own job for each event. */
 const maxChannels = 100;
 
-/** Creates a chat channel for future events of a board. */
 export async function createChannel(
   admin: Administration,
   secretBox: SecretBox,
@@ -78,7 +73,7 @@ export async function enableChannel(admin: Administration, named: NamedChannel):
   if (wasDisabled) admin.audit.record('chat_channel.enabled', describe(channel));
 }
 
-/** Disables a channel, so that it gets no more posts. If the channel was already disabled, its old reason stays. */
+/** Disables a channel. If the channel was already disabled, its old reason stays. */
 export async function disableChannel(admin: Administration, named: NamedChannel): Promise<void> {
   const channel = await requireChannel(admin, named);
   if (channel.disabledAt !== null) return;
@@ -105,8 +100,7 @@ export interface OpenedChannel {
 export type PostTest = (channel: OpenedChannel) => Promise<string | undefined>;
 
 /**
- * Prepares a test message to a channel. The channel may be disabled. Call the returned function after the transaction
- * has committed, because a transaction must not wait for a chat service.
+ * Prepares a test message. Call the returned function after the commit: a transaction must not wait for a chat service.
  */
 export async function testChannel(admin: Administration, secretBox: SecretBox, named: NamedChannel) {
   const channel = await requireChannel(admin, named);

@@ -5,10 +5,7 @@ import { type AddressGuard, problemOfUrl } from '../../outgoing/address-guard.ts
 export const chatUrlPurpose = 'chat channel url';
 
 interface UrlForm {
-  /**
-   * The allowed hosts and parent domains of a hosted chat service. Undefined for Mattermost, because people run their
-   * own Mattermost servers, also without TLS.
-   */
+  /** The allowed hosts and parent domains. Undefined for Mattermost, which people host themselves, also without TLS. */
   hosts?: string[];
   path: RegExp;
   /** An example URL for the error message. */
@@ -62,7 +59,6 @@ export function problemOfChatUrl(kind: ChatKind, text: string, guard?: AddressGu
     : `must be the URL of an incoming webhook, such as ${example}`;
 }
 
-/** Replaces the secret part of a URL. */
 export function maskChatUrl(url: string): string {
   return `${new URL(url).origin}/…`;
 }

@@ -14,7 +14,6 @@ export interface ChannelListing extends Omit<StoredListing, 'encrypted_url'> {
   url: string | null;
 }
 
-/** Selects the channels c of an account. */
 function channelsOf({ db }: Administration, accountId: number) {
   return db
     .selectFrom('chat_channels as c')
@@ -24,7 +23,6 @@ function channelsOf({ db }: Administration, accountId: number) {
     .where('c.account_id', '=', accountId);
 }
 
-/** Lists the channels of an account or of one of its boards. */
 export async function listChannels(
   admin: Administration,
   secretBox: SecretBox,
@@ -39,7 +37,7 @@ export async function listChannels(
   return rows.map(row => mask(row, secretBox));
 }
 
-/** Lists a page of an account's channels, newest first. The page starts at the newest channel, or after a given one. */
+/** Lists channels, newest first. The page starts at the newest channel, or after a given one. */
 export async function listChannelPage(
   admin: Administration,
   secretBox: SecretBox,

@@ -103,10 +103,7 @@ export async function commentOnIdea(op: WriteOperation, ideaId: number, body: st
 
 export type CommentView = RowOf<typeof selectComments>;
 
-/**
- * The sort order of the list, which is part of each cursor. The list is sorted by id, because later comments have
- * larger ids.
- */
+/** The sort order of the list, for its cursors. The list is sorted by id, because later comments have larger ids. */
 export const commentSort = 'oldest';
 
 const selectComments = query(
@@ -123,7 +120,7 @@ const selectComments = query(
       .limit($.limit),
 );
 
-/** Lists the comments of an idea, oldest first. Throws not_found if the reader may not see the idea. */
+/** Lists comments, oldest first. Throws not_found if the reader may not see the idea. */
 export async function listComments(op: ReadOperation, ideaId: number, place: Place): Promise<Page<CommentView>> {
   if (!(await readIdea(op, ideaId))) throw new DomainError('not_found');
   const rows = await op.query(selectComments, {
@@ -136,7 +133,6 @@ export async function listComments(op: ReadOperation, ideaId: number, place: Pla
   return cutPage(rows, place, comment => ({ sort: commentSort, key: 0, id: comment.id }));
 }
 
-/** Converts a comment to its form in API responses and for extensions. */
 export function presentComment({ id, idea_id, body, author_id, author_name, created_at }: CommentView) {
   return { id, idea_id, body, author: { id: author_id, name: author_name }, created_at: presentTime(created_at) };
 }

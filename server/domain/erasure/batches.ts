@@ -26,23 +26,16 @@ export interface BatchedChange<Values> {
 /** The arguments of every batched change. An erasure processes one account after the other. */
 export interface Batch {
   accountId: number;
-  /**
-   * The largest number of rows in one batch. Each batch is its own transaction, so its locks are held only for
-   * milliseconds.
-   */
+  /** The largest number of rows in one batch. Each batch is a short transaction, so its locks last milliseconds. */
   batchSize: number;
 }
 
-/** The condition that selects the rows of a table for a batched change. */
 type Condition<Table extends keyof Tables, Values> = (
   row: ExpressionBuilder<Tables, Table>,
   $: Arguments<Values>,
 ) => Expression<SqlBool>;
 
-/**
- * Defines the removal of an account's rows that meet a condition. Without a condition, the removal covers all rows of
- * the account.
- */
+/** Defines the removal of an account's rows that meet a condition, or of all its rows. */
 export function batchedRemoval<Table extends keyof Tables, Values extends Batch>(
   name: string,
   table: Table,
@@ -62,7 +55,7 @@ export function batchedChange<Values extends Batch>(
   table: keyof Tables,
   build: (db: Kysely<Tables>, $: Arguments<Values>) => Compilable<unknown>,
 ): BatchedChange<Values> {
-  // Not a prepared statement, because the best query plan depends on the number of rows that meet the condition.
+  // Not a prepared statement, because the best query plan depends on the number of rows to change.
   return { table, statement: query(name, build, { isPrepared: false }) };
 }
 
@@ -75,8 +68,7 @@ export function batchedChange<Values extends Batch>(
  */
 export function isInBatch(table: keyof Tables, $: Arguments<Batch>, condition?: Expression<SqlBool>) {
   const primaryKey = primaryKeyOf(table);
-  // A table without account_id needs a condition that leads to the account, for example through the tokens of the
-  // account.
+  // A table without account_id needs a condition that leads to the account, such as the account's tokens.
   const ofAccount = primaryKey.includes('account_id') ? [sql`account_id = ${$.accountId}`] : [];
   const columns = sql.join(primaryKey.filter(column => column !== 'account_id').map(column => sql.ref(column)));
   const batch = sql`

@@ -106,7 +106,6 @@ export async function changeUserRows(
   addCount(counts, 'idempotency_keys', await redactAnswers(database, userId, placeholder, batchSize));
 }
 
-/** Finds an account that still contains rows of the user. */
 export async function findAccountLeft(database: Queryable, userId: number): Promise<number | undefined> {
   const [left] = await database.query(selectAccountLeft, { userId });
   return left?.account_id;

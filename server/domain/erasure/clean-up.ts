@@ -98,10 +98,7 @@ export async function cleanUp(
   });
 }
 
-/**
- * Returns two times. The deletion of an account is due if it was requested at accountsDueBefore or earlier. For the
- * deletion of a user, the time is usersDueBefore.
- */
+/** The deletion of an account is due if it was requested at accountsDueBefore or earlier. Likewise for users. */
 function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Graces, now: Date) {
   return {
     accountsDueBefore: new Date(now.getTime() - ACCOUNT_DELETION_GRACE_DAYS * 24 * hourMs),
@@ -111,14 +108,11 @@ function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Gr
 
 const hourMs = 3_600_000;
 
-/**
- * Lists the accounts and users that are due for erasure. The field held_by has the reasons that prevent the erasure of
- * a user.
- */
+/** Lists due accounts and users. The field held_by has the reasons that prevent the erasure of a user. */
 export async function listDue(database: Queryable, graces: Graces, now: Date) {
   const { accountsDueBefore, usersDueBefore } = dueTimes(graces, now);
   const accounts = await database.query(selectDueAccounts, { dueBefore: accountsDueBefore });
-  // A clean-up erases accounts first, so these accounts do not prevent the erasure of their owners.
+  // A clean-up erases accounts first, so due accounts do not prevent the erasure of their owners.
   const accountIds = accounts.map(({ id }) => id);
   const users = [];
   for (const user of await database.query(selectDueUsers, { dueBefore: usersDueBefore })) {

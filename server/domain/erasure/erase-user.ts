@@ -23,8 +23,7 @@ import { findHolds } from './request-deletion.ts';
 type OfUser = Arguments<{ userId: number }>;
 
 /**
- * This runs before lockUser. A change of a member's role takes the same locks in the same order, so the two cannot
- * deadlock.
+ * Runs before lockUser, because a change of a member's role takes the locks in the same order. This prevents deadlocks.
  */
 const lockMemberships = query('lock_memberships_for_erasure', (db, $: OfUser) =>
   db.selectFrom('memberships').select('account_id').where('user_id', '=', $.userId).orderBy('account_id').forUpdate(),
@@ -128,8 +127,7 @@ function beginUserErasure(
     const counts: RowCounts = {};
     if (user?.erasure_began_at != null) return { isResumed: true, counts };
     if (!user?.is_due) return undefined;
-    // This check comes after the lock of the user. A transaction that makes the user an owner has then either
-    // committed, or will find that the erasure has begun.
+    // Checks after the lock of the user: a transaction that makes the user an owner has either committed or will fail.
     const heldBy = await findHolds({ query }, userId);
     if (heldBy.length > 0) return { heldBy };
 

@@ -57,7 +57,6 @@ const removeJobs = sql(
   { isPrepared: false },
 );
 
-/** Removes the jobs of an account: jobs for webhooks, chats, events, notifications, invitations and notices. */
 export async function removeAccountJobs(database: Queryable, batch: Batch, counts: RowCounts): Promise<void> {
   let after = 0;
   for (;;) {
@@ -77,15 +76,11 @@ const clearErrors = sql(
   { isPrepared: false },
 );
 
-/** Clears the error messages of jobs if they contain one of the words, such as a person's name. */
 export async function forgetErrorsNaming(database: Queryable, words: readonly string[]): Promise<void> {
   await database.query(clearErrors, { words });
 }
 
-/**
- * Covers mails with links and notices. The payload of mail_address_link contains an address. A running job ends by
- * itself, because the user is gone.
- */
+/** The payload of mail_address_link contains an address. A running job ends by itself, because the user is gone. */
 const removeLinks = sql(
   'remove_jobs_of_user',
   { arguments: { userId: bigint() }, row: { count: integer() } },

@@ -111,7 +111,7 @@ export async function moveIdeas(database: Database, redaction: Redaction, now: D
   }
 }
 
-/** Finds the events on one connection and redacts them on another. The first connection may hold locks on the ideas. */
+/** Uses two connections, because the connection that finds the events may hold locks on the ideas. */
 async function redactEventsOf(finder: Queryable, database: Database, ideaIds: readonly number[], redaction: Redaction) {
   const { accountId, batchSize } = redaction;
   const userId = String(redaction.userId);

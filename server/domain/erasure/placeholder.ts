@@ -1,7 +1,6 @@
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 
-/** The name that is shown in place of the name of an erased user. */
 export const placeholderName = 'Deleted user';
 
 /**
@@ -19,10 +18,7 @@ const selectPlaceholder = query('select_placeholder', db =>
   db.selectFrom('users').select(['id', 'name']).where('is_placeholder', '=', true),
 );
 
-/**
- * Returns the placeholder user, the author of the content of erased users (User-deletion placeholders). The first call
- * creates this user.
- */
+/** Returns the placeholder user, the author of the content of erased users. The first call creates this user. */
 export async function requirePlaceholder(database: Queryable, now: Date): Promise<ShownPerson> {
   const [existing] = await database.query(selectPlaceholder, {});
   if (existing) return existing;
@@ -32,16 +28,12 @@ export async function requirePlaceholder(database: Queryable, now: Date): Promis
   return made;
 }
 
-/** The id and name of a user, as API responses and events contain them. */
 export interface ShownPerson {
   id: number;
   name: string;
 }
 
-/**
- * Replaces a user by another person in a JSON text. The user may be the author of an idea or a comment, or the actor of
- * an event. Returns undefined if the text does not show the user.
- */
+/** Replaces a user in a JSON text, as an author or an actor. Returns undefined if the text does not show the user. */
 export function redactPerson(json: string, userId: number, replacement: ShownPerson): string | undefined {
   let isShown = false;
   const redacted = JSON.parse(json, (_key, value: unknown) => {

@@ -5,7 +5,6 @@ import { countAll } from '../bounded-count.ts';
 import type { RowCounts } from './batches.ts';
 import { type Graces, listDue } from './clean-up.ts';
 
-/** The accounts and users that a clean-up would erase now, with the number of their rows in each table. */
 export type CleanUpPreview = Awaited<ReturnType<typeof previewCleanUp>>;
 
 export async function previewCleanUp(database: QueryBuilding, graces: Graces, now: Date) {
@@ -19,10 +18,7 @@ export async function previewCleanUp(database: QueryBuilding, graces: Graces, no
   return { accounts, users };
 }
 
-/**
- * Counts the rows of an account. The numbers of votes and comments are sums of the ideas' counters, because counting
- * all their rows would take long.
- */
+/** Counts votes and comments as sums of the ideas' counters, because counting all their rows would take long. */
 function countOfAccount(db: Kysely<Tables>, accountId: number): Promise<RowCounts> {
   const count = (table: 'boards' | 'memberships' | 'api_tokens' | 'webhook_endpoints' | 'events') =>
     countAll(db.selectFrom(table).where('account_id', '=', accountId));

@@ -75,10 +75,7 @@ export async function redactAnswers(
   }
 }
 
-/**
- * Locks the stored response. Without the lock, a parallel erasure of another user could write back the text that shows
- * this user.
- */
+/** Without the lock, a parallel erasure of another user could write back the text that shows this user. */
 function redactAnswer(database: Database, key: AnswerKey, userId: number, placeholder: ShownPerson): Promise<boolean> {
   return database.transaction(async ({ query }) => {
     const [answer] = await query(lockAnswer, key);

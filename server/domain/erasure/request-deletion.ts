@@ -48,7 +48,7 @@ export async function requestUserDeletion(admin: Administration, userId: number)
   return findHolds(admin, userId);
 }
 
-/** Cancels the deletion of a user, unless the erasure has begun. The user or the operator of the server may do this. */
+/** Cancels the deletion of a user, unless the erasure has begun. */
 export async function cancelUserDeletion(admin: Administration, userId: number): Promise<void> {
   const user = await lockUser(admin, userId);
   if (!user.deletionRequestedAt) return;
@@ -73,9 +73,7 @@ export async function scheduleAccountDeletion(admin: Administration, accountId: 
   admin.audit.record('account.deletion_scheduled', { account_id: accountId });
 }
 
-/**
- * Cancels the deletion of an account, unless the erasure has begun. An owner or the operator of the server may do this.
- */
+/** Cancels the deletion of an account, unless the erasure has begun. */
 export async function cancelAccountDeletion(admin: Administration, accountId: number): Promise<void> {
   const account = await requireLockedAccount(admin, accountId);
   if (!account.deletionScheduledAt) return;
@@ -97,10 +95,7 @@ const selectDeletion = query('select_scheduled_deletion', (db, $: Arguments<{ ac
     .$narrowType<{ email: NotNull; scheduled_at: NotNull }>(),
 );
 
-/**
- * Reads the content of the deletion notice for an owner. Returns undefined if the deletion was cancelled, or if the
- * user is no longer an owner.
- */
+/** Returns undefined if the deletion was cancelled, or if the user is no longer an owner. */
 export async function readScheduledDeletion(db: Queryable, accountId: number, ownerId: number) {
   const [deletion] = await db.query(selectDeletion, { accountId, ownerId });
   return deletion;

@@ -10,10 +10,7 @@ interface InternalEvents {
 
 type RecordedType = EventType | keyof InternalEvents;
 
-/**
- * The details of an event that the caller gives. The database adds the board, the idea, the target of a merge, and the
- * actor.
- */
+/** The database adds the board, the idea, the target of a merge, and the actor to these details. */
 type EventDetails<T extends RecordedType> = T extends EventType
   ? Partial<Omit<EventBody<T>['data'], 'board' | 'idea' | 'actor' | 'target'>> & { targetId?: number }
   : T extends keyof InternalEvents

@@ -8,10 +8,9 @@ import { presentIdea } from '../ideas/present-idea.ts';
 import type { IdeaView } from '../ideas/read-idea.ts';
 import { presentTime } from '../time.ts';
 
-/** The columns of an event that presentEvent reads. */
 export type RecordedEvent = Pick<Selectable<Tables['events']>, 'type' | 'occurred_at' | 'data' | 'body'>;
 
-/** Selects the columns of an event e that presentEvent reads. The body is selected only if the event has no data. */
+/** The body is selected only if the event has no data. */
 export function recordedEventOf(e: ExpressionBuilder<Tables & { e: Tables['events'] }, 'e'>) {
   const body = e.case().when('e.data', 'is', null).then(e.ref('e.body')).end().as('body');
   return ['e.type', 'e.occurred_at', 'e.data', body] as const;
@@ -20,7 +19,7 @@ export function recordedEventOf(e: ExpressionBuilder<Tables & { e: Tables['event
 /** The data of an event e. For an event from the previous version, the data is only inside the body. */
 const dataOfEvent = "coalesce(e.data, (e.body -> 'data')::jsonb)";
 
-/** Selects a text from the data of an event e. For example, `textInEvent('idea', 'title')` is the title of the idea. */
+/** Selects a text from an event's data: `textInEvent('idea', 'title')` is the title of the idea. */
 export function textInEvent(...path: string[]) {
   return sql<string | null>`${sql.raw(dataOfEvent)} #>> ${sql.lit(`{${path.join(',')}}`)}`;
 }
@@ -34,7 +33,6 @@ export const targetIdInEvent = sql<number | null>`(${textInEvent('target', 'id')
  */
 type IdeaInEvent = Omit<IdeaView, 'my_vote' | 'author_id' | 'author_name'> & Pick<Idea, 'author'>;
 
-/** The parts of the stored data that presentEvent converts. All other parts already have the format of the contract. */
 interface EventData {
   idea?: IdeaInEvent;
   target?: IdeaInEvent;

@@ -14,7 +14,6 @@ export interface IdeaFilter {
   isPending: boolean;
 }
 
-/** Lists either the published or the pending ideas of the reader's board. */
 export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Place): Promise<Page<IdeaView>> {
   const { accountId, boardId, voterId } = op.actor;
   const { status, sort, isPending, statusKey, q } = filter;
@@ -48,7 +47,6 @@ function cursorOf(sort: IdeaFilter['sort'], idea: IdeaView): Cursor {
   return { sort, key: sort === 'newest' ? idea.created_at : idea.score, id: idea.id };
 }
 
-/** The variants of the list that need a different SQL text. */
 interface ListForm {
   sort: IdeaFilter['sort'];
   isPending: boolean;
@@ -56,10 +54,7 @@ interface ListForm {
   isPublic: boolean;
   isSearch: boolean;
   hasCursor: boolean;
-  /**
-   * The maximum number of rows to read for each status. A page needs no more rows of one status. Null for a page with
-   * an offset.
-   */
+  /** The maximum number of rows to read for each status: a page needs no more. Null for a page with an offset. */
   rowsOfStatus: number | null;
 }
 

@@ -6,7 +6,6 @@ import { DomainError } from '../domain-error.ts';
 import type { Actor, WriteOperation } from '../operation.ts';
 import { isVisible } from './read-idea.ts';
 
-/** An idea whose row is locked until the end of the transaction. */
 type LockedIdea = RowOf<typeof selectIdeasLocked>;
 
 /**
@@ -28,7 +27,7 @@ const selectIdeasLocked = query(
       .forShare('b'),
 );
 
-/** Locks ideas of the actor's board and returns them in the given order. Throws not_found or board_frozen. */
+/** Returns the ideas in the given order. Throws not_found or board_frozen. */
 export async function lockIdeas(op: WriteOperation, ids: readonly number[]): Promise<LockedIdea[]> {
   const { accountId, boardId, isModerator } = op.actor;
   const rows = await op.query(selectIdeasLocked, { accountId, boardId, ideaIds: ids, isModerator });
@@ -47,7 +46,6 @@ export async function lockIdea(op: WriteOperation, id: number): Promise<LockedId
   return idea;
 }
 
-/** Rejects an idea that is not published or that is merged into another idea. */
 export function checkPublished(
   idea: Pick<LockedIdea, 'moderation_state' | 'merged_into_id'>,
   meanings?: ErrorMeanings,
@@ -56,23 +54,17 @@ export function checkPublished(
   if (idea.merged_into_id !== null) throw new DomainError('idea_already_merged', undefined, meanings);
 }
 
-/** The key for operations that lock an idea. Database.inTurn runs operations with the same key one after the other. */
+/** Requests that lock the same idea run one after the other (see Database.inTurn). */
 export function turnOnIdea(ideaId: number): string {
   return `idea:${ideaId}`;
 }
 
-/**
- * The keys for a merge or unmerge (see turnOnIdea). One key is for the whole account, because an unmerge does not know
- * in advance which ideas it locks.
- */
+/** The keys of a merge. One key is for the whole account, because an unmerge does not know which ideas it will lock. */
 export function turnsOfMerge(...ideaIds: number[]): (actor: Pick<Actor, 'accountId'>) => string[] {
   return ({ accountId }) => [...ideaIds.map(turnOnIdea), `merging:${accountId}`];
 }
 
-/**
- * Returns a Queryable that runs each statement in its own turn (see Database.inTurn). Statements with the same keys
- * wait for each other.
- */
+/** Returns a Queryable that runs each statement in its own turn (see Database.inTurn). */
 export function inTurnAlone(database: Pick<Database, 'query' | 'inTurn'>, keys: readonly string[]): Queryable {
   return { query: (statement, values) => database.inTurn(keys, () => database.query(statement, values)) };
 }

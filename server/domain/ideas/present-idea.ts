@@ -6,7 +6,6 @@ import type { IdeaView } from './read-idea.ts';
 
 const voteOfNumber = { '-1': 'down', 0: 'none', 1: 'up' } as const satisfies Record<string, VoteValue>;
 
-/** Converts an idea to its format in the API. */
 export function presentIdea(idea: IdeaView): Idea {
   return {
     id: idea.id,
@@ -30,7 +29,6 @@ export function presentIdea(idea: IdeaView): Idea {
   };
 }
 
-/** Returns the URL of an idea's page. The setting IDEA_URL is the template of the URL. */
 export function ideaUrl(config: Pick<Config, 'BASE_URL' | 'IDEA_URL'>, boardSlug: string, ideaId: number): string {
   const values: Record<string, string> = {
     base_url: config.BASE_URL.replace(/\/+$/, ''),

@@ -7,10 +7,7 @@ import { isPublicReader, type ReadOperation, type WriteOperation } from '../oper
 
 type Visible = { moderation_state: Exclude<ModerationState, 'rejected'> };
 
-/**
- * Selects ideas i of an account with the status s, the author u, the tags, and the vote v of one voter. The caller must
- * add a condition that excludes rejected ideas.
- */
+/** Selects ideas with the vote of one voter. The caller must add a condition that excludes rejected ideas. */
 export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, voterId: Expression<number | null>) {
   return db
     .selectFrom('ideas as i')
@@ -57,9 +54,7 @@ export function isVisible(
   ]);
 }
 
-/**
- * The condition that a vote counts. A vote that was copied before a merge counts only after the merge (see copy_votes).
- */
+/** A copied vote counts only after the merge that needs the copy (see copy_votes). */
 export function countsAsVote(vote: string, accountId: Expression<number>): Expression<boolean> {
   const [carriedFrom, ideaId] = [sql.ref(`${vote}.carried_from_id`), sql.ref(`${vote}.idea_id`)];
   return sql<boolean>`(${carriedFrom} is null or exists (
@@ -68,7 +63,6 @@ export function countsAsVote(vote: string, accountId: Expression<number>): Expre
   ))`;
 }
 
-/** An idea with its status, its tags, its author, and the vote of the reader. */
 export type IdeaView = RowOf<typeof selectIdea>;
 
 interface OneIdea {
@@ -87,7 +81,7 @@ const selectIdea = query('select_idea', (db, $: Arguments<OneIdea>) =>
     .where(s => s.or([s('s.is_hidden', '=', false), s.not($.isPublic)])),
 );
 
-/** Reads an idea of the reader's board. Returns undefined if the reader may not see it. */
+/** Returns undefined if the reader may not see the idea. */
 export async function readIdea(op: ReadOperation, ideaId: number): Promise<IdeaView | undefined> {
   const { accountId, boardId, voterId, isModerator } = op.actor;
   const isPublic = isPublicReader(op.actor);
@@ -101,7 +95,7 @@ const selectIdeas = query(
     ideaViews(db, $.accountId, $.voterId).where(i => i('i.id', '=', i.fn.any($.ideaIds))),
 );
 
-/** Reads ideas in the given order. The operation must have locked or created these ideas, so that all of them exist. */
+/** Reads ideas in the given order. The operation has locked or created them, so all of them exist. */
 export async function requireIdeas(op: WriteOperation, ideaIds: readonly number[]): Promise<IdeaView[]> {
   const { accountId, voterId } = op.actor;
   const rows = await op.query(selectIdeas, { accountId, voterId, ideaIds });

@@ -13,12 +13,11 @@ const lockUser = query('lock_accepting_user', (db, $: Arguments<{ userId: number
   db.selectFrom('users').select('id').where('id', '=', $.userId).forKeyShare(),
 );
 
-/** Accepts an invitation to a user's address, which makes the user a member. An invitation works only once. */
+/** Makes the user with the invited address a member. An invitation works only once. */
 export async function acceptInvitation(admin: Administration, linkHash: Buffer, userId: number): Promise<void> {
   await join(admin, await takeInvitation(admin, linkHash, userId), userId);
 }
 
-/** A person who signs up through an invitation. The credential is the hash of a password that was already checked. */
 export interface NewUser {
   name: string;
   credential: string;

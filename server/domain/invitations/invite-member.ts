@@ -10,7 +10,6 @@ import { findUser } from '../users/find-user.ts';
 import { readPeople } from '../users/read-people.ts';
 import { findInvitation } from './open-invitations.ts';
 
-/** The number of days until an invitation expires. */
 export const invitationDays = 7;
 
 export interface NewInvitation {

@@ -12,7 +12,6 @@ interface OneInvitation {
   invitationId: number;
 }
 
-/** Returns the URL of the page that shows an invitation. */
 export function invitationUrl({ BASE_URL }: { BASE_URL: string }, token: string): string {
   return `${BASE_URL}/admin/invitations/${token}`;
 }
@@ -50,10 +49,7 @@ export async function makeInvitationLink(
   return mailed && { ...mailed, token, tokenHash };
 }
 
-/**
- * Records the outcome only if the invitation still has the same link, because a second invitation has a new link and
- * its own mail.
- */
+/** An invitation that was sent again has a new link and its own mail, so the old outcome must not replace its state. */
 const updateDelivery = query(
   'update_invitation_delivery',
   (db, $: Arguments<OneInvitation & { tokenHash: Buffer; outcome: 'mailed' | 'refused' }>) =>
@@ -65,7 +61,6 @@ const updateDelivery = query(
       .returning('id'),
 );
 
-/** Records whether the mail with the invitation link was sent or refused. */
 export async function noteDelivery(
   admin: Administration,
   link: OneInvitation & { tokenHash: Buffer },

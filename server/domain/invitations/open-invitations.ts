@@ -35,9 +35,7 @@ export function isOpenInvitation(
   ]);
 }
 
-/**
- * An open invitation without its link. The inviter's name is null if the operator of the server sent the invitation.
- */
+/** The inviter's name is null if the operator of the server sent the invitation. */
 export type InvitationView = InferResult<ReturnType<typeof openInvitations>>[number];
 
 function openInvitations({ db, now }: Administration, accountId: number) {
@@ -50,7 +48,6 @@ function openInvitations({ db, now }: Administration, accountId: number) {
     .select(['i.id', 'i.email', 'i.role', 'u.name as inviter', 'i.delivery', 'i.created_at', 'i.expires_at']);
 }
 
-/** Lists the open invitations of an account, the newest first. */
 export function listInvitations(
   admin: Administration,
   accountId: number,
@@ -61,7 +58,6 @@ export function listInvitations(
   return listed.orderBy('i.id', 'desc').limit(limit).execute();
 }
 
-/** Finds the open invitation to an address in an account. */
 export function findInvitation(
   admin: Administration,
   accountId: number,
@@ -80,9 +76,7 @@ export function requireInvitation(
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The account has no such invitation'));
 }
 
-/**
- * Revokes an invitation, so that its link stops working. The actor needs the same role as for sending this invitation.
- */
+/** Revokes an invitation. The actor needs the same role as for sending this invitation. */
 export async function revokeInvitation(admin: Administration, accountId: number, invitationId: number): Promise<void> {
   const authority = await lockMembers(admin, accountId);
   const { email, role } = await requireInvitation(admin, accountId, invitationId);
@@ -91,10 +85,7 @@ export async function revokeInvitation(admin: Administration, accountId: number,
   admin.audit.record('invitation.revoked', { account_id: accountId, invitation_id: invitationId, email, role });
 }
 
-/**
- * An invitation as the page behind its link shows it. user_id is the user who has the invited address, or null if no
- * user has the address.
- */
+/** user_id is the user who has the invited address, or null if no user has the address. */
 export type FollowedInvitation = RowOf<typeof selectInvitation>;
 
 /** Has no filter on the account, because only the link is known. */

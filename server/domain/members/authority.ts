@@ -12,7 +12,6 @@ export interface UserInAccount {
   userId: number;
 }
 
-/** The condition that a user is blocked in an account. */
 export function isBlocked(accountId: Expression<number>, userId: Expression<number>) {
   const eb = expressionBuilder<Tables>();
   return eb.exists(
@@ -30,7 +29,6 @@ export function activeMemberships(db: Kysely<Tables>, accountId: Expression<numb
 
 /** The rights of the actor to give, change and take away roles in an account. */
 interface Authority {
-  /** Throws forbidden if the actor may not manage one of these roles. */
   require(...roles: Role[]): void;
 }
 
@@ -38,7 +36,7 @@ const selectActiveRole = query('select_active_role', (db, $: Arguments<UserInAcc
   activeMemberships(db, $.accountId).select('m.role').where('m.user_id', '=', $.userId),
 );
 
-/** Reads the role of a member. Returns undefined for a blocked member and for a user who is not a member. */
+/** Returns undefined for a blocked member and for a user who is not a member. */
 export async function readActiveRole(db: Queryable, user: UserInAccount): Promise<Role | undefined> {
   const [member] = await db.query(selectActiveRole, user);
   return member?.role;
@@ -65,15 +63,12 @@ export async function lockMembers(admin: Administration, accountId: number): Pro
   };
 }
 
-/**
- * Whether a member may manage other members by role. Owners manage all roles, and admins manage all roles except owner.
- * Moderators and members manage none.
- */
+/** Owners manage all roles, and admins manage all roles except owner. Moderators and members manage none. */
 export function mayManage(own: Role, role: Role): boolean {
   return own === 'owner' || (own === 'admin' && role !== 'owner');
 }
 
-/** The same rule as mayManage, as a condition for queries that select both roles. */
+/** The same rule as mayManage, in SQL. */
 export function mayManageIn(own: Expression<Role>, role: Expression<Role>) {
   const eb = expressionBuilder<Tables>();
   const pairs = roles.flatMap(one =>

@@ -19,7 +19,7 @@ const deleteInvitation = query('delete_invitation_of_member', (db, $: Arguments<
     .whereRef('i.canonical_email', '=', 'u.canonical_email'),
 );
 
-/** Makes a user a member without a check of the actor's role. The caller must hold the lock of the account. */
+/** Does not check the actor's role. The caller must hold the lock of the account. */
 export async function insertMember(
   admin: Administration,
   { accountId, userId }: UserInAccount,
@@ -32,7 +32,7 @@ export async function insertMember(
   admin.audit.record('member.added', { ...describe({ accountId, userId }), role });
 }
 
-/** Gives a member another role. The last owner cannot get a lower role, because an account always needs an owner. */
+/** Gives a member another role. The last owner cannot get a lower role. */
 export async function setMemberRole(admin: Administration, member: UserInAccount, role: Role): Promise<void> {
   const authority = await lockMembers(admin, member.accountId);
   const membership = await requireMembership(admin, member);
@@ -66,7 +66,7 @@ export async function removeMember(
   await revokeTokensOf(admin, member, keepsTokens ? ['oauth'] : ['oauth', 'api']);
 }
 
-/** A user who is being erased cannot become a member. An owner's membership would prevent the erasure. */
+/** If a user became an owner during the erasure, the membership would prevent the erasure. */
 export const userInErasure = {
   memberships_user_stays: 'The user is being erased',
   memberships_user_id_fkey: 'The user was erased',
@@ -82,10 +82,7 @@ async function requireMembership(admin: Administration, { accountId, userId }: U
   return membership;
 }
 
-/**
- * Throws if the member is the last owner. If two owners are removed at the same time, the second removal waits for the
- * lock and then throws.
- */
+/** If two owners are removed at the same time, the second removal waits for the lock and then throws here. */
 async function checkNotLastOwner(admin: Administration, membership: Membership, what: string) {
   if (membership.role !== 'owner' || (await hasOtherOwner(admin, membership))) return;
   throw new AdministrationError(

@@ -22,7 +22,6 @@ function membersOf(db: Kysely<Tables>, accountId: number) {
     .$narrowType<{ email: string }>();
 }
 
-/** The members to list. Without any field, the filter selects all members. */
 export interface MemberFilter {
   /** The first characters of the name or of the address. Upper and lower case do not matter. */
   beginning?: string | undefined;

@@ -5,10 +5,7 @@ import { cutPage, type Page, type Place } from '../pagination.ts';
 /** A merged idea. Its score comes from its own votes, and an unmerge restores this score. */
 export type MergedIdea = RowOf<typeof selectMergedIdeas>;
 
-/**
- * The sort order of the list, which is part of each cursor. The list is sorted by id, because later merges have larger
- * ids.
- */
+/** The sort order of the list, for its cursors. The list is sorted by id, because later merges have larger ids. */
 export const mergedSort = 'merged';
 
 const selectMergedIdeas = query(
@@ -25,7 +22,6 @@ const selectMergedIdeas = query(
       .limit($.limit),
 );
 
-/** Lists the ideas that are merged into an idea, the latest merge first. */
 export async function listMergedIdeas(op: ReadOperation, ideaId: number, place: Place): Promise<Page<MergedIdea>> {
   const { accountId, boardId } = op.actor;
   const rows = await op.query(selectMergedIdeas, {

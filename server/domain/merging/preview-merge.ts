@@ -12,10 +12,7 @@ interface MergePreview {
   combined: CombinedTally;
 }
 
-/**
- * The tally of the target after the merge. voted_on_both is the number of voters who voted on both ideas. Only their
- * vote on the target counts.
- */
+/** voted_on_both is the number of voters who voted on both ideas. Only their vote on the target counts. */
 type CombinedTally = RowOf<typeof selectCombinedTally>;
 
 /**
@@ -62,7 +59,7 @@ function countOf(condition: Expression<SqlBool>) {
   return sql<number>`(count(*) filter (where ${condition}))::int`;
 }
 
-/** Computes the tally that a merge would have. Throws the same errors as mergeIdea, and changes nothing. */
+/** Computes the tally after a merge, without changes. Throws the same errors as mergeIdea. */
 export async function previewMerge(op: ReadOperation, sourceId: number, targetId: number): Promise<MergePreview> {
   if (sourceId === targetId) throw new DomainError('merge_into_self');
   const idea = await readIdea(op, sourceId);

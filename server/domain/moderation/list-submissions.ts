@@ -46,16 +46,13 @@ export function listPendingIdeas(
     .execute();
 }
 
-/** The sort order of the moderation queue, which is part of each cursor. */
 export const pendingSort = 'waiting';
 
-/** Reads a page of the moderation queue. */
 export async function pagePendingIdeas(admin: Administration, accountId: number, boardId: number | null, place: Place) {
   const rows = await listPendingIdeas(admin, accountId, boardId, place.perPage + 1, place.cursor);
   return cutPage(rows, place, idea => ({ sort: pendingSort, key: idea.created_at, id: idea.id }));
 }
 
-/** The sort order of the list of rejected ideas, which is part of each cursor. */
 export const rejectedSort = 'rejected';
 
 /**
@@ -88,10 +85,6 @@ export async function pageRejectedIdeas({ db }: QueryBuilding, accountId: number
   return cutPage(rows, place, idea => ({ sort: rejectedSort, key: idea.rejected_at, id: idea.id }));
 }
 
-/**
- * Reads a rejected idea for the moderators of its account. Returns undefined if the account has no rejected idea with
- * this id.
- */
 export function readRejectedIdea({ db }: QueryBuilding, accountId: number, ideaId: number) {
   return db
     .selectFrom('ideas as i')

@@ -3,7 +3,7 @@ import { type Administration, AdministrationError, actingUserOf } from '../admin
 import { recordEvent } from '../events/record-event.ts';
 import { checkText } from '../fields.ts';
 
-/** Approves a pending idea, which publishes it. Returns false if the idea is already published. */
+/** Publishes a pending idea. Returns false if the idea is already published. */
 export async function approveIdea(admin: Administration, accountId: number, ideaId: number): Promise<boolean> {
   if (!(await leaveQueue(admin, accountId, ideaId, 'published'))) return false;
   await recordEvent(eventSourceOf(admin, accountId), 'idea.created', ideaId);
@@ -29,7 +29,7 @@ const decisions: Record<Exclude<ModerationState, 'pending'>, string> = {
   rejected: 'was rejected: only a pending one can be approved',
 };
 
-/** Locks a pending idea and sets its new state. Throws on a frozen board, like every other write (see lockIdeas). */
+/** Throws on a frozen board, like every other write (see lockIdeas). */
 async function leaveQueue(
   { db, now }: Administration,
   accountId: number,

@@ -2,13 +2,12 @@ import { sql } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
-/** The ids of a user and of an idea that the user may follow. */
 interface Following {
   ideaId: number;
   userId: number;
 }
 
-/** Makes a member follow a published idea. Returns false if the member already follows the idea. */
+/** Returns false if the member already follows the idea. */
 export async function followIdea(admin: Administration, accountId: number, { ideaId, userId }: Following) {
   const row = await admin.db
     .with('idea', cte =>
@@ -49,7 +48,7 @@ export async function followIdea(admin: Administration, accountId: number, { ide
   return true;
 }
 
-/** Makes a user stop following an idea. Returns false if the user did not follow the idea. */
+/** Returns false if the user did not follow the idea. */
 export async function unfollowIdea(admin: Administration, { ideaId, userId }: Following): Promise<boolean> {
   // Has no filter on the account, because an unsubscribe link contains only the user and the idea.
   const ended = await admin.db
@@ -71,7 +70,6 @@ export async function isFollowing({ db }: QueryBuilding, accountId: number, { id
   return follower !== undefined;
 }
 
-/** Throws not_found unless the idea belongs to the account. */
 export async function requireIdeaOf({ db }: Administration, accountId: number, ideaId: number): Promise<void> {
   await db
     .selectFrom('ideas')
@@ -80,7 +78,7 @@ export async function requireIdeaOf({ db }: Administration, accountId: number, i
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The account has no idea ${ideaId}`));
 }
 
-/** Lists the followers of an idea, the oldest follower first. A follower without a notification_email gets no mail. */
+/** The oldest follower is first. A follower without a notification_email gets no mail. */
 export async function listFollowers(admin: Administration, accountId: number, ideaId: number, limit: number) {
   await requireIdeaOf(admin, accountId, ideaId);
   return admin.db

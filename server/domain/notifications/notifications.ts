@@ -66,7 +66,6 @@ function notificationsOf({ db }: QueryBuilding, userId: number) {
     .$narrowType<{ kind: NotificationKind }>();
 }
 
-/** Lists the notifications of a user in all accounts or in one account, newest first. */
 export function listNotifications(
   queryable: QueryBuilding,
   userId: number,
@@ -81,10 +80,7 @@ export function listNotifications(
     .execute();
 }
 
-/**
- * Marks notifications of a user in all accounts as read. The caller gives their ids, the id of the last one, or 'all'.
- * Returns the number of notifications that were unread.
- */
+/** Marks the given notifications, all up to an id, or all as read. Returns the number that were unread. */
 export async function markRead(
   admin: Administration,
   userId: number,
@@ -106,7 +102,7 @@ export async function markRead(
   return count;
 }
 
-/** Stops all mail notifications to a user. The user still gets notifications in the app. */
+/** The user still gets notifications in the app. */
 export async function endMail(admin: Administration, userId: number): Promise<void> {
   const { numUpdatedRows } = await admin.db
     .updateTable('users')
@@ -117,7 +113,6 @@ export async function endMail(admin: Administration, userId: number): Promise<vo
   if (numUpdatedRows > 0n) admin.audit.record('user.updated', { user_id: userId, changed: ['notification_email'] });
 }
 
-/** One notification in the payload of a mail_people job. All notifications of a job belong to one account. */
 export interface NotificationToMail {
   account_id: number;
   id: number;

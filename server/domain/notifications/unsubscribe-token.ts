@@ -1,7 +1,6 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../config.ts';
 
-/** The mail that an unsubscribe link stops: mail about one idea, or all mail notifications to the user. */
 export interface Subscription {
   userId: number;
   ideaId: number | 'all';
@@ -13,7 +12,6 @@ export interface Subscription {
  */
 export interface UnsubscribeTokens {
   make(subscription: Subscription): string;
-  /** Returns the content of a valid token. Returns undefined for any other text. */
   read(token: string): Subscription | undefined;
 }
 
@@ -38,9 +36,7 @@ export function buildUnsubscribeTokens(appKey: Uint8Array): UnsubscribeTokens {
   };
 }
 
-/**
- * Returns the URL of the unsubscribe page. Mail clients also use this URL for the one-click unsubscribe of RFC 8058.
- */
+/** The URL is a page for people and also the one-click unsubscribe of mail clients (RFC 8058). */
 export function unsubscribeUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, token: string): string {
   return `${BASE_URL}/unsubscribe?token=${token}`;
 }

@@ -7,9 +7,7 @@ import { type Administration, AdministrationError } from '../administration.ts';
 import { createToken, revokeToken } from '../tokens/change-tokens.ts';
 import { hashOfId, type OauthPayload } from './records.ts';
 
-/** The consent of a user: an OAuth client may use some boards in the user's name. */
 export interface Consent {
-  /** The id of the authorization request that awaits consent. */
   interactionId: string;
   clientName: string;
   accountId: number;
@@ -21,10 +19,7 @@ export interface Consent {
   result: OauthPayload;
 }
 
-/**
- * The client must redeem its authorization code within this time after the consent. If the client does not redeem the
- * code, the API token of the grant expires.
- */
+/** If the client redeems no authorization code within this time, the API token of the grant expires. */
 const redemptionMs = 5 * 60_000;
 
 /**
@@ -59,7 +54,6 @@ export async function giveConsent(
   return token;
 }
 
-/** Refuses the authorization request. The client receives the refusal. */
 export async function refuseConsent(
   admin: Administration,
   refusal: Pick<Consent, 'interactionId' | 'userId' | 'result'> & { clientId: string; accountId: number | null },
@@ -70,10 +64,7 @@ export async function refuseConsent(
   admin.audit.record('oauth.consent_denied', { user_id: userId, client_id: clientId, ...account });
 }
 
-/**
- * Answers an authorization request. A request that has been answered already does not match, so a form that is sent
- * twice creates only one grant.
- */
+/** An answered request does not match, so a form that is sent twice creates only one grant. */
 const setResult = query(
   'answer_oauth_interaction',
   (db, $: Arguments<{ idHash: Buffer; result: OauthPayload; now: Date; userId: number }>) =>
@@ -110,10 +101,7 @@ const deleteIssued = query('delete_oauth_grant_records', (db, $: Arguments<{ gra
   db.deleteFrom('oauth_records').where('grant_id', '=', $.grantId),
 );
 
-/**
- * Ends an OAuth grant, deletes its authorization codes and OAuth tokens, and revokes its API token. Returns undefined
- * for an unknown grant.
- */
+/** Ends a grant with its codes and OAuth tokens, and revokes its API token. Returns undefined for an unknown grant. */
 export async function endGrant(
   admin: Administration,
   grantId: string,

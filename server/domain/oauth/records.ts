@@ -3,10 +3,7 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { OauthRecord } from '../../entities/oauth-record.ts';
 
-/**
- * The JSON document that the OAuth provider stores. In this document, accountId is the id of a user, and grantId is the
- * id of a grant.
- */
+/** The OAuth provider's JSON. In this document, accountId is the id of a user, and grantId is the id of a grant. */
 export type OauthPayload = OauthRecord['payload'];
 
 export interface FoundRecord {
@@ -15,10 +12,7 @@ export interface FoundRecord {
   consumedAt: string | null;
 }
 
-/**
- * Returns the hash that finds a record by its id. The id of a code or token is its secret text, so the database stores
- * only the hash.
- */
+/** The id of a code or token is its secret text, so the database stores only the hash. */
 export function hashOfId(id: string): Buffer {
   return hash('sha256', id, 'buffer');
 }
@@ -30,7 +24,6 @@ interface NewRecord {
   expiresAt: Date;
 }
 
-/** The grant of a record, with the user, the API token and the account of the grant. */
 interface GrantOfRecord {
   grantId: string | null;
   userId: number | null;
@@ -60,7 +53,7 @@ const insertRecord = query('store_oauth_record', (db, $: Arguments<NewRecord & R
     ),
 );
 
-/** Stores a record that belongs to no grant: a client, or an authorization request that awaits consent. */
+/** A record without a grant is a client, or an authorization request that awaits consent. */
 export async function storeRecord(db: Queryable, { id, ...record }: NewRecord & { id: string }): Promise<void> {
   const noGrant = { grantId: null, userId: null, tokenId: null, accountId: null, parentHash: null };
   await db.query(insertRecord, { ...record, ...noGrant, idHash: hashOfId(id) });
@@ -95,7 +88,6 @@ const extendToken = query(
       .where(t => t.and({ account_id: $.accountId, id: $.tokenId })),
 );
 
-/** An authorization code or an OAuth token that the provider issues under a grant. */
 export interface RecordUnderGrant extends NewRecord {
   id: string;
   grantId: string;
@@ -202,10 +194,9 @@ const selectRepetition = query('judge_oauth_repetition', (db, $: Arguments<{ idH
     .groupBy(['r.id_hash', 'r.consumed_at']),
 );
 
-/** The state of a refresh token that was redeemed before. */
 export type Repetition = RowOf<typeof selectRepetition>;
 
-/** Reads the state of a redeemed refresh token. Returns undefined if the token has expired and was deleted. */
+/** Returns undefined if the refresh token has expired and was deleted. */
 export async function judgeRepetition(db: Queryable, id: string, redeemedAfter: Date): Promise<Repetition | undefined> {
   const [repetition] = await db.query(selectRepetition, { idHash: hashOfId(id), redeemedAfter });
   return repetition;
@@ -218,7 +209,7 @@ const deleteRecord = query('delete_oauth_record', (db, $: Arguments<RecordKey>) 
     .returning('model'),
 );
 
-/** Deletes a record. Returns whether the record existed. Only one of two parallel requests gets true. */
+/** Returns whether the record existed. Only one of two parallel requests gets true. */
 export async function removeRecord(db: Queryable, model: string, id: string): Promise<boolean> {
   return (await db.query(deleteRecord, { model, idHash: hashOfId(id) })).length > 0;
 }

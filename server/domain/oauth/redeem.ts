@@ -1,10 +1,7 @@
 import type { Queryable } from '../../database/database.ts';
 import { consumeRecord, judgeRepetition, type RecordUnderGrant, storeUnderGrant } from './records.ts';
 
-/**
- * The changes of one token request: the redeemed authorization code or refresh token, and the tokens that are issued in
- * return.
- */
+/** The redeemed authorization code or refresh token, and the tokens that are issued in return. */
 export interface Redemption {
   redeemed: { model: string; id: string }[];
   issued: RecordUnderGrant[];
@@ -21,7 +18,6 @@ type RedemptionRefusal =
   /** The server has already issued maxSiblings refresh tokens for this refresh token. */
   | 'too_often';
 
-/** A rejected token request. The request redeems no code or refresh token, and issues no token. */
 export class RedemptionError extends Error {
   override readonly name = 'RedemptionError';
   readonly reason: RedemptionRefusal;

@@ -1,9 +1,6 @@
 import { AdministrationError } from '../administration.ts';
 
-/**
- * The minimum and maximum length of a password in characters, as NIST SP 800-63B counts them. The maximum limits the
- * cost of hashing.
- */
+/** The minimum and maximum length in characters (NIST SP 800-63B). The maximum limits the cost of hashing. */
 export const minPasswordLength = 12;
 export const maxPasswordLength = 256;
 

@@ -6,7 +6,6 @@ import { canonicalAddress } from '../users/canonical-address.ts';
 import { hashOfSecret, makeSecret } from './secret-text.ts';
 import { maySignIn } from './session.ts';
 
-/** The number of minutes that a password link works. */
 export const passwordLinkMinutes = 30;
 
 /**
@@ -81,10 +80,7 @@ const insertLink = query('insert_password_link', (db, $: Arguments<NewLink>) =>
     .$narrowType<{ email: string }>(),
 );
 
-/**
- * Creates a password link for a user who may sign in. Returns the token of the link together with the user. Only this
- * user may get the token.
- */
+/** Returns the token of the link together with the user. Only this user may get the token. */
 export async function insertPasswordLink(
   db: Queryable,
   userId: number,
@@ -107,7 +103,6 @@ export async function createPasswordLink(
   return link;
 }
 
-/** Returns the URL of the page where the user sets a password. */
 export function passwordLinkUrl({ BASE_URL }: { BASE_URL: string }, token: string): string {
   return `${BASE_URL}/admin/password?token=${token}`;
 }
@@ -123,10 +118,7 @@ const selectLink = query('select_password_link', (db, $: Arguments<{ tokenHash: 
     .$narrowType<{ email: string }>(),
 );
 
-/**
- * Returns the user whose password a link can set. Returns undefined if the link does not work. The call does not use up
- * the link.
- */
+/** Returns the user of a working link. The call does not use up the link. */
 export async function readPasswordLink(
   db: Queryable,
   token: string,
@@ -141,7 +133,7 @@ const deleteLinks = query('delete_password_links', (db, $: Arguments<{ userId: n
   db.deleteFrom('password_links').where('user_id', '=', $.userId),
 );
 
-/** Deletes all password links of a user, after the user's password was set or the user's address has changed. */
+/** Call this after the user's password was set or the user's address has changed. */
 export async function endPasswordLinks(db: Queryable, userId: number): Promise<void> {
   await db.query(deleteLinks, { userId });
 }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import argon2 from 'argon2';
 
-/** The cost settings of one argon2id computation. */
 export interface PasswordCosts {
   memoryKib: number;
   passes: number;
@@ -13,15 +12,9 @@ export interface PasswordCosts {
  */
 const costs: PasswordCosts = { memoryKib: 7_168, passes: 5 };
 
-/**
- * The maximum number of parallel computations. A flood of requests then leaves memory and threads for file access and
- * DNS lookups.
- */
+/** The maximum number of parallel computations leaves memory and threads for file access and DNS lookups. */
 const maxRunning = 2;
-/**
- * The maximum number of waiting computations. A longer queue would take several seconds, and most clients would have
- * disconnected by then.
- */
+/** The maximum number of waiting computations. A longer queue would outlast the patience of most clients. */
 const maxWaiting = 100;
 
 interface Verification {
@@ -30,18 +23,15 @@ interface Verification {
   isOutdated: boolean;
 }
 
-/** Hashes passwords and compares them with their hashes. */
 export interface Passwords {
   /** Returns the hash as a PHC string of argon2id, which contains the salt and the cost settings. */
   hash(password: string): Promise<string>;
   /**
-   * Compares a password with the credential, which is its stored hash. Without a credential, the call takes the same
-   * time and reports a wrong password.
+   * Compares a password with its stored hash. Without a credential, takes the same time and reports a wrong password.
    */
   verify(credential: string | undefined, password: string): Promise<Verification>;
 }
 
-/** The error if too many passwords are already waiting to be compared. */
 export class PasswordsBusyError extends Error {
   override readonly name = 'PasswordsBusyError';
 }

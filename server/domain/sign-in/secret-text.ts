@@ -13,10 +13,7 @@ export function makeSecret(): Secret {
   return { text, hash: hashOf(text) };
 }
 
-/**
- * Returns the hash that finds a secret in the database. Returns undefined if the text does not have the format of a
- * secret.
- */
+/** Returns undefined if the text does not have the format of a secret. */
 export function hashOfSecret(text: string): Buffer | undefined {
   return secretForm.test(text) ? hashOf(text) : undefined;
 }

@@ -29,16 +29,13 @@ export function maySignIn(u: OfUser) {
   ]);
 }
 
-/** A user whose password was compared with the stored hash. set_at is the time when that password was set. */
+/** set_at is the time when the compared password was set. */
 export interface ProvenUser {
   id: number;
   set_at: string | null;
 }
 
-/**
- * Selects a user u who may sign in, together with the password m. Selects nothing if the password has changed since it
- * was compared.
- */
+/** Selects nothing if the password has changed since it was compared. */
 export function provenUsers(db: Kysely<Tables>, $: Arguments<ProvenUser>) {
   return db
     .selectFrom('users as u')
@@ -105,7 +102,6 @@ const deleteOne = query('delete_session', (db, $: Arguments<{ tokenHash: Buffer 
   db.deleteFrom('sessions').where('token_hash', '=', $.tokenHash).returning('user_id'),
 );
 
-/** Ends one session. Returns whether the session existed. */
 export async function endSession(db: Queryable, tokenHash: Buffer): Promise<boolean> {
   return (await db.query(deleteOne, { tokenHash })).length > 0;
 }
@@ -114,7 +110,6 @@ const deleteAll = query('delete_sessions_of_user', (db, $: Arguments<{ userId: n
   db.deleteFrom('sessions').where('user_id', '=', $.userId).returning('user_id'),
 );
 
-/** Ends all sessions of a user. Returns the number of ended sessions. */
 export async function endAllSessions(db: Queryable, userId: number): Promise<number> {
   return (await db.query(deleteAll, { userId })).length;
 }
@@ -179,13 +174,9 @@ function newestNotificationsOf(u: OfUser) {
     .limit(newestNotifications);
 }
 
-/**
- * A signed-in user. unread_count is the number of unread notifications among the newest ones. The accounts are sorted
- * by name.
- */
+/** unread_count is the number of unread notifications among the newest ones. The accounts are sorted by name. */
 export type SignedInUser = Omit<RowOf<typeof selectSession>, 'is_noted'>;
 
-/** An account that a signed-in user may open on the administration pages. */
 export type AccountOfUser = SignedInUser['accounts'][number];
 
 const noteSession = query('note_session_use', (db, $: Arguments<{ tokenHash: Buffer; now: Date }>) =>

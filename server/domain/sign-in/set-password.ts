@@ -5,10 +5,7 @@ import { type Administration, AdministrationError } from '../administration.ts';
 import { endPasswordLinks } from './password-links.ts';
 import { endAllSessions, maySignIn, type ProvenUser, provenUsers, type SessionTerms, startSession } from './session.ts';
 
-/**
- * Deletes a password link. Of several parallel requests, only the first deletes the row, so the link does not work for
- * the others.
- */
+/** Of several parallel requests, only the first deletes the link, so the link does not work for the others. */
 const takeLink = query('take_password_link', (db, $: Arguments<{ linkHash: Buffer; now: Date }>) =>
   db
     .deleteFrom('password_links as l')

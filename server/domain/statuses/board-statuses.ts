@@ -16,7 +16,6 @@ export interface StatusFields {
   position?: number;
 }
 
-/** Adds a status to the status registry of a board. */
 export async function addStatus(admin: Administration, board: BoardOfAccount, input: StatusFields): Promise<Status> {
   const { position, ...fields } = input;
   await lockBoard(admin, board);
@@ -34,7 +33,7 @@ export async function addStatus(admin: Administration, board: BoardOfAccount, in
   return status;
 }
 
-/** Changes a status, which affects all ideas in this status. If the key changes, API clients must use the new key. */
+/** Changes a status. If the key changes, API clients must use the new key. */
 export async function updateStatus(admin: Administration, status: Status, changes: Partial<StatusFields>) {
   const { key, label, category, position, ...flags } = changes;
   await lockRegistry(admin, status);
@@ -58,7 +57,7 @@ export async function updateStatus(admin: Administration, status: Status, change
   if (changed.length > 0) admin.audit.record('status.updated', { ...describe(status), changed });
 }
 
-/** Removes a status. Throws if an idea has the status, even if the idea is rejected or merged. */
+/** Throws if an idea has the status, even if the idea is rejected or merged. */
 export async function removeStatus(admin: Administration, status: Status): Promise<void> {
   await lockRegistry(admin, status);
   await checkNotLastInbox(admin, status, 'removed');
@@ -80,19 +79,13 @@ export function requireStatus(admin: Administration, { id: boardId, accountId }:
   return admin.em.findOneOrFail(Status, { accountId, boardId, key }, { failHandler: () => notFound(key) });
 }
 
-/**
- * Locks the status registry of the board, and then reads the status again. The lock waits for other changes of the
- * registry.
- */
+/** Waits for other changes of the registry, and then reads the status again. */
 async function lockRegistry(admin: Administration, status: Status) {
   await lockBoard(admin, { id: status.boardId, accountId: status.accountId });
   if (!(await admin.em.refresh(status))) throw notFound(status.key);
 }
 
-/**
- * Throws if the status is the last inbox status of its board. A board always needs one, because a new idea starts in
- * the first inbox status.
- */
+/** Throws if a board would lose its last inbox status, because a new idea starts in the first inbox status. */
 async function checkNotLastInbox(admin: Administration, status: Status, change: string) {
   if (status.category !== 'inbox') return;
   const { accountId, boardId } = status;
@@ -103,7 +96,6 @@ async function checkNotLastInbox(admin: Administration, status: Status, change: 
   );
 }
 
-/** Moves a status to a position in the status registry and renumbers all statuses of the board. */
 async function placeStatus(admin: Administration, status: Status, position: number) {
   const { accountId, boardId } = status;
   const others = await admin.em.find(
@@ -137,7 +129,6 @@ function inUse(status: Status, ideas: string) {
   return `${ideas} ${ideas === '1 idea' ? 'has' : 'have'} the status ${status.key}: move them to another first`;
 }
 
-/** Selects the statuses s of a board, numbered from 1. */
 function statusListings({ db }: Administration, board: BoardOfAccount) {
   return db
     .selectFrom('statuses as s')
@@ -153,7 +144,6 @@ function statusListings({ db }: Administration, board: BoardOfAccount) {
 
 export type StatusListing = Awaited<ReturnType<typeof listStatuses>>[number];
 
-/** Lists the statuses of a board in the order of the registry. */
 export function listStatuses(admin: Administration, board: BoardOfAccount) {
   return statusListings(admin, board).orderBy('s.position').orderBy('s.id').execute();
 }
@@ -181,9 +171,7 @@ function statusesInUse(admin: Administration, board: BoardOfAccount) {
 
 export type StatusInUse = Awaited<ReturnType<typeof listStatusesInUse>>[number];
 
-/**
- * Lists a page of a board's statuses in the order of the registry. Counts the ideas of each status up to countLimit.
- */
+/** Counts the ideas of each status up to countLimit. */
 export function listStatusesInUse(
   admin: Administration,
   board: BoardOfAccount,

@@ -27,7 +27,6 @@ interface Move {
   now: Date;
 }
 
-/** Changes the status of an idea and records the event in one round trip to the database. */
 const moveIdea = query('update_idea_status', (db, $: Arguments<Move>) =>
   db
     .with('moved', cte =>

@@ -11,7 +11,6 @@ interface TagFields {
   color: string;
 }
 
-/** Adds a tag to a board. */
 export async function addTag(admin: Administration, board: BoardOfAccount, input: TagFields): Promise<Tag> {
   const name = checkName(input.name, 40);
   const color = checkColor(input.color);
@@ -30,14 +29,13 @@ export async function updateTag(admin: Administration, tag: Tag, changes: Partia
   if (changed.length > 0) admin.audit.record('tag.updated', { ...describe(tag), changed });
 }
 
-/** Removes a tag from its board and from all ideas that have it. */
 export async function removeTag(admin: Administration, tag: Tag): Promise<void> {
   const removed = describe(tag);
   await admin.em.remove(tag).flush();
   admin.audit.record('tag.removed', removed);
 }
 
-/** Finds a tag of a board by name. Upper and lower case do not matter. */
+/** Upper and lower case do not matter. */
 export async function requireTag(admin: Administration, { id: boardId, accountId }: BoardOfAccount, name: string) {
   const hasName = { [raw('lower(name)')]: raw('lower(?)', [name.trim()]) };
   const tag = await admin.em.findOne(Tag, { accountId, boardId, ...hasName });
@@ -45,7 +43,6 @@ export async function requireTag(admin: Administration, { id: boardId, accountId
   return tag;
 }
 
-/** Finds a tag of a board by its id and locks it for a change. */
 export async function requireTagOfId(admin: Administration, board: BoardOfAccount, id: number): Promise<Tag> {
   await admin.db
     .selectFrom('tags')
@@ -56,7 +53,6 @@ export async function requireTagOfId(admin: Administration, board: BoardOfAccoun
   return admin.em.findOneOrFail(Tag, { id, accountId: board.accountId });
 }
 
-/** Selects the tags t of a board by name, with the number of ideas that have each tag. */
 function tagsOf({ db }: Administration, board: BoardOfAccount, count: typeof countAll) {
   return db
     .selectFrom('tags as t')
@@ -84,7 +80,7 @@ function nameTaken(name: string) {
   return { tags_board_id_name_key: `Another tag of the board has the name ${quote(name)}` };
 }
 
-/** Lists a page of a board's tags by name. Counts the ideas of each tag up to countLimit. */
+/** Counts the ideas of each tag up to countLimit. */
 export function listTagsInUse(
   admin: Administration,
   board: BoardOfAccount,

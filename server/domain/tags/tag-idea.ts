@@ -11,10 +11,7 @@ interface TagOnIdea {
   now: Date;
 }
 
-/**
- * Adds a tag to an idea. The lock waits for a concurrent removal of the tag, and the statement then finds no tag.
- * Without the lock, the insert would fail.
- */
+/** The lock waits for a concurrent removal of the tag, and the statement then finds no tag. Otherwise it would fail. */
 const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { boardId: number }>) =>
   db
     .with('tag', cte =>

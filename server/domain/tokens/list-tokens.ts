@@ -4,14 +4,12 @@ import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { cutRows, type FirstRows } from '../pagination.ts';
 
-/** A token without its secret. */
 export type TokenListing = Awaited<ReturnType<typeof listTokens>>[number];
 
 function tokensOf({ db }: Administration, accountId: number) {
   return db.selectFrom('api_tokens as t').selectAll().where('t.account_id', '=', accountId);
 }
 
-/** Adds the boards and the issuer to each of the given tokens. */
 function listingOf({ db, now }: Administration, accountId: number, tokens: ReturnType<typeof tokensOf>) {
   return db
     .selectFrom(tokens.as('t'))
@@ -47,15 +45,12 @@ function listingOf({ db, now }: Administration, accountId: number, tokens: Retur
     ]);
 }
 
-/** Lists all tokens of an account, including revoked tokens and the tokens of OAuth grants. */
+/** Includes revoked tokens and the tokens of OAuth grants. */
 export function listTokens(admin: Administration, accountId: number) {
   return listingOf(admin, accountId, tokensOf(admin, accountId)).orderBy('t.id').execute();
 }
 
-/**
- * Lists a page of an account's tokens. Active tokens come before all others. Within both groups, the newest token comes
- * first.
- */
+/** Active tokens come before all others. Within both groups, the newest token comes first. */
 export async function listTokenPage(
   admin: Administration,
   accountId: number,

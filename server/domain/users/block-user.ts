@@ -46,8 +46,7 @@ export async function unblockUser(admin: Administration, { accountId, userId }: 
 }
 
 /**
- * Whether a moderator's role is high enough to block a user. The user's role is null if the user is not a member. Only
- * an owner may block an owner, because a block shuts a user out of the account like a removal.
+ * Only an owner may block an owner, because a block shuts a user out of the account. The role of a non-member is null.
  */
 export function mayBlock(moderator: Role | undefined, role: Role | null): boolean {
   if (moderator === 'owner') return true;
@@ -55,7 +54,6 @@ export function mayBlock(moderator: Role | undefined, role: Role | null): boolea
   return moderator === 'moderator' && role !== 'owner' && role !== 'admin';
 }
 
-/** Rejects the operation if the actor's role is not high enough to block the user. Returns the role of the user. */
 async function checkMayBlock(admin: Administration, { accountId, userId }: UserInAccount): Promise<Role | null> {
   const moderatorId = actingUserOf(admin);
   if (moderatorId === userId) throw new AdministrationError('forbidden', 'Nobody can block or unblock themselves');
@@ -67,10 +65,9 @@ async function checkMayBlock(admin: Administration, { accountId, userId }: UserI
   throw new AdministrationError('forbidden', `Your role in the account is not enough to block ${person}`);
 }
 
-/** A block with the name and role of the blocked user. The role is null if the user is not a member. */
+/** The role is null if the user is not a member. */
 export type BlockView = Awaited<ReturnType<typeof listBlocks>>['rows'][number];
 
-/** Lists the users who are blocked in an account, the newest block first. */
 export async function listBlocks({ db }: QueryBuilding, accountId: number, place: Place) {
   const { cursor, perPage } = place;
   const rows = await db

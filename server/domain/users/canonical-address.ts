@@ -24,7 +24,7 @@ export function canonicalAddress(text: string): string {
   return `${local}${(domainInAscii(domain) ?? domain).replace(/\.+$/, '')}`;
 }
 
-/** Returns an address for mail servers: the local part as the user typed it, and the domain in its canonical form. */
+/** Returns an address for mail servers: the local part as typed, and the domain in its canonical form. */
 export function mailboxOf(address: string): string {
   return splitAddress(address).local + splitAddress(canonicalAddress(address)).domain;
 }

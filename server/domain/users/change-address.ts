@@ -10,10 +10,6 @@ import { lockUser } from './find-user.ts';
 /** The sign-in address or the notification address of a user. */
 export type AddressField = 'email' | 'notification_email';
 
-/**
- * A requested change of an address. The change takes effect when the user opens the link that was mailed to the new
- * address, and confirms the change.
- */
 export interface AddressChange {
   userId: number;
   field: AddressField;
@@ -31,7 +27,6 @@ export interface AddressChange {
  */
 export interface AddressTokens {
   make(change: AddressChange, expiresAt: Date): string;
-  /** Returns the change in a valid token. Returns undefined if the token is invalid or has expired. */
   read(token: string, now: Date): AddressChange | undefined;
 }
 
@@ -67,12 +62,12 @@ export function buildAddressTokens(appKey: Uint8Array): AddressTokens {
   };
 }
 
-/** Returns the URL of the page that confirms an address. Only a signed-in user can open the page. */
+/** Only a signed-in user can open the page. */
 export function addressUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, token: string): string {
   return `${BASE_URL}/admin/profile/confirm?token=${token}`;
 }
 
-/** The number of hours that a link works. It is a whole day, because people open some mailboxes only once a day. */
+/** The number of hours that a link works. People open some mailboxes only once a day. */
 export const addressLinkHours = 24;
 
 /** The maximum number of attempts to send the mail. It is small, because a mail that arrives much later is useless. */
@@ -113,10 +108,7 @@ export async function confirmAddress(admin: Administration, change: AddressChang
   await updateUser(admin, user, field === 'email' ? { email: address } : { notificationEmail: address });
 }
 
-/**
- * Whether a link is still valid: nobody has used it, and the user's data did not change after the request (see
- * basisOf).
- */
+/** Whether nobody has used the link, and the user's data did not change after the request (see basisOf). */
 export async function isAddressWanted(
   db: Pick<Administration, 'query'>,
   { userId, field, basis }: AddressChange,

@@ -18,7 +18,6 @@ export async function createUser(admin: Administration, input: { email: string; 
   return user;
 }
 
-/** Finds a user by address, or creates one with the given name. */
 export async function findOrCreateUser(admin: Administration, input: { email: string; name?: string }): Promise<User> {
   const { name } = input;
   const email = checkEmail(input.email);
@@ -54,8 +53,7 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   await explainViolations(emailTaken(user.email ?? ''), async () => {
     await admin.em.flush();
     if (address === undefined) return;
-    // This update must run after the address has changed, because a trigger for the previous version may clear the
-    // canonical form.
+    // Runs after the change of the address, because a trigger for the previous version may clear the canonical form.
     await admin.em.nativeUpdate(User, { id: user.id }, { canonicalEmail: canonicalAddress(address) });
   });
   const changed = changedFields();

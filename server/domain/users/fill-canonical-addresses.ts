@@ -83,7 +83,6 @@ const fillings = [
   },
 ];
 
-/** The ids of some rows and their canonical forms, in the same order. */
 interface Forms {
   ids: readonly number[];
   forms: readonly string[];
@@ -109,7 +108,7 @@ export async function fillCanonicalAddresses(database: Pick<Database, 'transacti
   }
 }
 
-/** Fills in one batch. Returns the last id of the batch, or undefined if no rows are left. */
+/** Returns the last id of the batch, or undefined if no rows are left. */
 async function fillBatch(
   database: Pick<Database, 'transaction'>,
   { select, update }: (typeof fillings)[number],

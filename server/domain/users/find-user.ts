@@ -5,14 +5,12 @@ import { type Administration, AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
 import { canonicalAddress } from './canonical-address.ts';
 
-/** Finds a user by the canonical form of an address. */
 export async function findUser(admin: Administration, email: string): Promise<User | undefined> {
   return (await admin.em.findOne(User, { canonicalEmail: canonicalAddress(email) })) ?? undefined;
 }
 
 /**
- * Finds a user by address or id. If two users have the same canonical address, the address finds the older user. The
- * younger user is found only by id.
+ * If two users have the same canonical address, the address finds the older user. The id also finds the younger one.
  */
 export async function requireUser(admin: Administration, addressOrId: string): Promise<User> {
   const user = /^[0-9]{1,15}$/.test(addressOrId)
@@ -30,10 +28,7 @@ const selectUserLocked = query('lock_user_to_change', (db, $: Arguments<{ userId
     .forNoKeyUpdate(),
 );
 
-/**
- * Locks a user before a change of the user's data. If the erasure of the user is just beginning, the lock waits for it.
- * Then the function throws.
- */
+/** Locks a user before a change. Throws if the user is being erased. */
 export async function lockUser(admin: Administration, userId: number): Promise<User> {
   const [row] = await admin.query(selectUserLocked, { userId });
   if (!row) throw new AdministrationError('conflict', 'The user is being erased');
@@ -49,7 +44,7 @@ const selectSignInAddress = query('select_sign_in_address', (db, $: Arguments<{ 
     .$narrowType<{ email: string }>(),
 );
 
-/** Returns the sign-in address of a user. Returns undefined if the user is being erased. */
+/** Returns undefined if the user is being erased. */
 export async function readSignInAddress(db: Queryable, userId: number): Promise<string | undefined> {
   const [user] = await db.query(selectSignInAddress, { userId });
   return user?.email;

@@ -3,10 +3,7 @@ import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
-/**
- * A user with their accounts, including the accounts that block the user. If erasure_began_at is set, the erasure
- * cannot be stopped.
- */
+/** Includes the accounts that block the user. If erasure_began_at is set, the erasure cannot be stopped. */
 export type UserView = InferResult<ReturnType<typeof userViews>>[number];
 
 function userViews(db: Kysely<Tables>) {
@@ -26,7 +23,6 @@ function userViews(db: Kysely<Tables>) {
     .$narrowType<{ email: string }>();
 }
 
-/** Selects a user's accounts. The query searches all accounts, because only the user is known. */
 function accountsOf(u: ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>) {
   return jsonArrayFrom(
     u
@@ -49,7 +45,6 @@ function accountsOf(u: ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>) 
   );
 }
 
-/** Lists users by address: either all users, or the members of one account together with the users blocked in it. */
 export function listUsers({ db }: Administration, accountId: number | null, limit: number): Promise<UserView[]> {
   return userViews(db)
     .$if(accountId !== null, users =>

@@ -2,16 +2,10 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { AdministrationError } from '../administration.ts';
 
-/**
- * A person who is known in an account: a member, a blocked user or an author. The role is null if the person is not a
- * member.
- */
+/** The role is null if the person is not a member. */
 export type PersonView = RowOf<typeof selectPeople>;
 
-/**
- * Selects the people who are known in an account: members, blocked users and authors. The account must not learn about
- * other users.
- */
+/** Selects members, blocked users and authors, because the account must not learn about other users. */
 const selectPeople = query('select_people', (db, $: Arguments<{ accountId: number; userIds: readonly number[] }>) =>
   db
     .selectFrom('users as u')
@@ -32,7 +26,7 @@ const selectPeople = query('select_people', (db, $: Arguments<{ accountId: numbe
     }),
 );
 
-/** Reads people by their ids. Leaves out users who are not known in the account, and the placeholder user. */
+/** Leaves out users who are not known in the account, and the placeholder user. */
 export async function readPeople(
   db: Queryable,
   accountId: number,

@@ -12,7 +12,6 @@ const killPending = query('kill_pending_deliveries', (db, $: Arguments<AccountEn
     .where(d => d.and({ 'd.account_id': $.accountId, 'd.endpoint_id': $.endpointId, 'd.state': 'pending' })),
 );
 
-/** Cancels the pending deliveries of an endpoint. They become dead deliveries. */
 export async function killPendingDeliveries(db: Queryable, { accountId, endpointId }: AccountEndpoint): Promise<void> {
   await db.query(killPending, { accountId, endpointId });
 }
@@ -25,7 +24,7 @@ const disable = query('disable_webhook_endpoint', (db, $: Arguments<AccountEndpo
     .returning('w.id'),
 );
 
-/** Disables an endpoint and cancels its pending deliveries. Returns false if the endpoint was already disabled. */
+/** Returns false if the endpoint was already disabled. */
 export async function stopEndpoint(db: Queryable, endpoint: AccountEndpoint, reason: string): Promise<boolean> {
   const { accountId, endpointId } = endpoint;
   const [disabled] = await db.query(disable, { accountId, endpointId, reason });
@@ -51,10 +50,7 @@ const notifyAdmins = query('notify_admins_of_disabled_webhook', (db, $: Argument
     .returning('id'),
 );
 
-/**
- * Disables an endpoint, cancels its pending deliveries, and notifies the owners and admins of the account. Returns
- * false if the endpoint was already disabled. Call this function in a transaction.
- */
+/** Also notifies the owners and admins of the account. Call this function in a transaction. */
 export async function disableEndpoint(db: Queryable, endpoint: AccountEndpoint, reason: string): Promise<boolean> {
   if (!(await stopEndpoint(db, endpoint, reason))) return false;
   const { accountId, endpointId } = endpoint;

@@ -30,16 +30,10 @@ export interface NewWebhook extends WebhookFields {
   boardId: number | null;
 }
 
-/**
- * The maximum number of webhooks in an account. Each recorded event inserts one delivery for each webhook, so more
- * webhooks would make writes in the account slow.
- */
+/** The maximum number of webhooks in an account, because each event inserts one delivery for each webhook. */
 const maxWebhooks = 100;
 
-/**
- * Creates an endpoint for the events of one board or of a whole account. The plain-text secret is only in the result,
- * because the database stores it encrypted.
- */
+/** The plain-text secret is only in the result, because the database stores the secret encrypted. */
 export async function createWebhook(
   admin: Administration,
   secretBox: SecretBox,
@@ -95,9 +89,7 @@ export async function enableWebhook(admin: Administration, endpoint: WebhookEndp
 
 const maxReasonLength = 300;
 
-/**
- * Disables an endpoint and cancels its pending deliveries. If the endpoint was already disabled, its old reason stays.
- */
+/** If the endpoint was already disabled, its old reason stays. */
 export async function disableWebhook(admin: Administration, endpoint: WebhookEndpoint, reason: string): Promise<void> {
   const { accountId, id: endpointId } = endpoint;
   const checked = checkText(reason, 1, maxReasonLength, 'reason');
@@ -105,7 +97,6 @@ export async function disableWebhook(admin: Administration, endpoint: WebhookEnd
   admin.audit.record('webhook.disabled', { ...describe(endpoint), reason: 'administrator' });
 }
 
-/** Deletes an endpoint and its delivery log. */
 export async function deleteWebhook(admin: Administration, endpoint: WebhookEndpoint): Promise<void> {
   const deleted = describe(endpoint);
   await admin.em.remove(endpoint).flush();
@@ -144,8 +135,7 @@ export async function rotateWebhookSecret(
 const maxUrlLength = 2_000;
 
 /**
- * Rejects an invalid URL or a URL with a blocked IP address. If the URL has a host name, the server checks its address
- * whenever it connects.
+ * Rejects an invalid URL or a blocked IP address. The address of a host name is checked whenever the server connects.
  */
 function checkUrl(value: string, guard?: AddressGuard): string {
   const url = value.trim();

@@ -6,7 +6,6 @@ import { recordedEventOf, writeEvent } from '../events/recorded-event.ts';
 import { cutRows } from '../pagination.ts';
 import { requireWebhook } from './edit-webhook.ts';
 
-/** A delivery with all its attempts, the oldest attempt first. */
 export type DeliveryListing = Awaited<ReturnType<typeof listDeliveries>>[number];
 
 interface DeliveryFilter {
@@ -15,7 +14,6 @@ interface DeliveryFilter {
   limit: number;
 }
 
-/** Lists the deliveries of an endpoint, newest first. */
 export async function listDeliveries(
   admin: Administration,
   accountId: number,
@@ -41,7 +39,6 @@ export async function listDeliveries(
     .execute();
 }
 
-/** Selects the deliveries d of an endpoint with their events e. */
 function deliveriesOf({ db }: Administration, accountId: number, endpointId: number) {
   return db
     .selectFrom('webhook_deliveries as d')
@@ -51,9 +48,7 @@ function deliveriesOf({ db }: Administration, accountId: number, endpointId: num
     .where(d => d.and({ 'd.account_id': accountId, 'd.endpoint_id': endpointId }));
 }
 
-/** A delivery with the body exactly as the server sends it. */
 export type DeliveryDetails = Awaited<ReturnType<typeof readDelivery>>['delivery'];
-/** An attempt with either the HTTP status of the response, or the error if there was no response. */
 export type AttemptDetails = Awaited<ReturnType<typeof readDelivery>>['attempts']['rows'][number];
 
 /**
@@ -83,12 +78,11 @@ export async function readDelivery(
   return { delivery: { ...delivery, body: writeEvent(delivery) }, attempts: cutRows(attempts, limit) };
 }
 
-/** A delivery without its body and without the responses of the receiver. */
 export type DeliverySummary = InferResult<ReturnType<typeof summariesOf>>[number];
 
 interface DeliveryPage {
   rows: DeliverySummary[];
-  /** The start of the next page, which lists only deliveries before this id. Undefined on the last page. */
+  /** The next page lists only deliveries before this id. Undefined on the last page. */
   next: number | undefined;
 }
 

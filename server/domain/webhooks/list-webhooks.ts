@@ -4,16 +4,10 @@ import { cutRows, type FirstRows } from '../pagination.ts';
 
 export type WebhookListing = Awaited<ReturnType<typeof listWebhooks>>[number];
 
-/**
- * The maximum count of pending deliveries that pages show. An endpoint that has failed for days has very many pending
- * deliveries.
- */
+/** The maximum count on pages. An endpoint that has failed for days has very many pending deliveries. */
 export const mostPendingCounted = 1_000;
 
-/**
- * Selects the endpoints w of an account without their secrets. Counts the pending deliveries of each endpoint up to
- * mostCounted, or all of them if mostCounted is null.
- */
+/** Counts the pending deliveries of each endpoint up to mostCounted, or all of them if mostCounted is null. */
 function webhooksOf({ db, now }: Administration, accountId: number, mostCounted: number | null) {
   return db
     .selectFrom('webhook_endpoints as w')
@@ -60,8 +54,7 @@ export function listWebhooks(admin: Administration, accountId: number) {
 }
 
 /**
- * Lists a page of endpoints, newest first. The page starts at the newest endpoint, or after a given one. Counts up to
- * mostPendingCounted pending deliveries of each endpoint.
+ * Lists endpoints without their secrets, newest first. The page starts at the newest endpoint, or after a given one.
  */
 export async function listWebhookPage(
   admin: Administration,
@@ -76,7 +69,7 @@ export async function listWebhookPage(
   return cutRows(rows, limit);
 }
 
-/** Reads one endpoint. Counts its pending deliveries up to mostCounted, or all of them if mostCounted is null. */
+/** Counts pending deliveries up to mostCounted, or all of them if mostCounted is null. */
 export async function readWebhook(
   admin: Administration,
   accountId: number,

@@ -12,10 +12,7 @@ const pendingNow = {
   finished_at: null,
 } as const;
 
-/**
- * Sends a delivery again. The delivery may be in any state. It keeps its webhook-id and gets the full number of
- * attempts again.
- */
+/** Sends a delivery again, in any state. It keeps its webhook-id and gets the full number of attempts. */
 export async function redeliver(admin: Administration, accountId: number, endpointId: number, deliveryId: number) {
   await checkEnabled(admin, accountId, endpointId);
   await admin.db
@@ -29,10 +26,7 @@ export async function redeliver(admin: Administration, accountId: number, endpoi
   await sendAgain(admin, accountId, endpointId, 1);
 }
 
-/**
- * Redelivers an endpoint's dead deliveries that were created at or after a time, the oldest first. atMost limits their
- * number. Returns the number of redelivered deliveries.
- */
+/** Redelivers at most atMost dead deliveries created at or after a time, the oldest first. Returns their number. */
 export async function redeliverDeadSince(
   admin: Administration,
   accountId: number,
@@ -44,8 +38,7 @@ export async function redeliverDeadSince(
   const { numUpdatedRows } = await admin.db
     .updateTable('webhook_deliveries as d')
     .set(pendingNow)
-    // PostgreSQL checks the state again after it has locked the row. So two parallel calls do not redeliver the same
-    // delivery twice.
+    // PostgreSQL checks the state again after the lock, so two parallel calls do not redeliver the same delivery.
     .where(d => d.and({ 'd.account_id': accountId, 'd.state': 'dead' }))
     .where('d.id', 'in', from =>
       from
@@ -67,10 +60,7 @@ async function sendAgain(admin: Administration, accountId: number, endpointId: n
   admin.audit.record('webhook.redelivered', { account_id: accountId, webhook_id: endpointId, deliveries });
 }
 
-/**
- * Sends a test event to an endpoint, even if the endpoint does not subscribe to test events. Returns the id of the
- * delivery.
- */
+/** Returns the delivery's id. The endpoint gets the test event even if it does not subscribe to test events. */
 export async function sendTestEvent(admin: Administration, accountId: number, endpointId: number): Promise<number> {
   await checkEnabled(admin, accountId, endpointId);
   const body: TestEventBody = {

@@ -3,16 +3,12 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 
-/** An endpoint of an account. */
 export interface AccountEndpoint {
   accountId: number;
   endpointId: number;
 }
 
-/**
- * A lane: one of an endpoint's queues of deliveries. The server sends the deliveries of a lane in order. All deliveries
- * for one idea are in the same lane.
- */
+/** One of an endpoint's queues. Its deliveries are sent in order. All deliveries for one idea are in the same lane. */
 export interface Lane extends AccountEndpoint {
   lane: number;
 }
@@ -48,17 +44,13 @@ export interface LaneRow {
   position: number;
 }
 
-/** Converts the arrays of lanes to a table l. */
 export function lanesOf({ accountIds, endpointIds, lanes }: Arguments<LaneColumns>) {
   return sql<LaneRow>`unnest(${accountIds}::bigint[], ${endpointIds}::bigint[], ${lanes}::smallint[]) with ordinality`.as<'l'>(
     sql`l(account_id, endpoint_id, lane, position)`,
   );
 }
 
-/**
- * Adds a job for a lane l. If a key mode is given, the job has the key of the lane, and at most one such job exists for
- * each lane.
- */
+/** If a key mode is given, the job has the lane's key, and at most one such job exists for each lane. */
 function addLaneJob(delayMs: Expression<number>, keyMode?: 'replace' | 'preserve_run_at') {
   const key = sql`, job_key => format('webhook:%s:%s', l.endpoint_id, l.lane), job_key_mode => ${keyMode}`;
   return sql`graphile_worker.add_job(
@@ -72,7 +64,7 @@ const addLaneJobs = query('add_lane_jobs', (db, $: Arguments<LaneColumns & { del
   db.selectFrom(lanesOf($)).select(addLaneJob($.delayMs)),
 );
 
-/** Adds a job that wakes each lane after a delay. Does not replace other jobs that wake the same lane. */
+/** Does not replace other jobs that wake the same lane. */
 export async function wakeLanes(queue: Queryable, lanes: readonly Lane[], delayMs = 0): Promise<void> {
   if (lanes.length > 0) await queue.query(addLaneJobs, { ...columnsOf(lanes), delayMs });
 }
@@ -81,7 +73,7 @@ const addKeyedLaneJobs = query('add_keyed_lane_jobs', (db, $: Arguments<LaneColu
   db.selectFrom(lanesOf($)).select(addLaneJob($.delayMs, 'preserve_run_at')),
 );
 
-/** Wakes a lane after a delay. If the lane already has a job that is planned earlier, that job keeps its time. */
+/** If the lane already has a job that is planned earlier, that job keeps its time. */
 export async function wakeLaneLater(queue: Queryable, lane: Lane, delayMs: number): Promise<void> {
   await queue.query(addKeyedLaneJobs, { ...columnsOf([lane]), delayMs });
 }
@@ -108,7 +100,6 @@ const addJobsOfEndpoint = query('add_lane_jobs_of_endpoint', (db, $: Arguments<A
     .select(addLaneJob(noDelay, 'replace')),
 );
 
-/** Wakes each lane of an endpoint if the lane has a due delivery. */
 export async function wakeEndpoint(queue: Queryable, { accountId, endpointId }: AccountEndpoint): Promise<void> {
   await queue.query(addJobsOfEndpoint, { accountId, endpointId });
 }
@@ -123,7 +114,7 @@ const addOverdueJobs = query(
   { isPrepared: false },
 );
 
-/** Wakes lanes whose job was lost, for example because the job reached its maximum number of retries. */
+/** A lane's job is lost if it reached its maximum number of retries, for example. */
 export async function wakeOverdueLanes(queue: Queryable, overdueMinutes = 10): Promise<void> {
   await queue.query(addOverdueJobs, { overdueMinutes });
 }
