@@ -15,10 +15,7 @@ import { collectAuditEntries } from '../jobs/audit-outbox.ts';
 /** A command failed for a reason that fits into one line. The command line prints that line. */
 export class CliError extends Error {}
 
-/**
- * Runs an operator's work on the installation's database in one transaction. The transaction also stores the audit
- * entries.
- */
+/** Runs an operator's work in one transaction. The transaction also stores the audit entries. */
 export function administer<T>(work: (admin: Administration, config: Config) => Promise<T>): Promise<T> {
   return withInstallation(({ database, config }) =>
     database.transaction(async transaction => {
@@ -60,7 +57,6 @@ export async function withInstallation<T>(work: (installation: Installation) => 
   });
 }
 
-/** Opens the database, runs work and closes the database. */
 export async function openForCommand<T>(
   url: string,
   config: Config,

@@ -7,7 +7,7 @@ import { type Installation, withInstallation } from './administer.ts';
 import { flag, verb } from './command.ts';
 import { formatTable, type OutputOptions, oneLine, print } from './output.ts';
 
-/** The JSON output. It identifies people only by ids, because operators may keep the output in logs. */
+/** The JSON output identifies people only by ids, because operators may keep it in logs. */
 interface CleanUpReport {
   is_another_running: boolean;
   accounts: ErasedView[];
@@ -61,8 +61,7 @@ async function runOn(
       say(`Skipped user ${id}, who is ${heldBy.join(' and ')}`);
     },
     failed(what, id, error) {
-      // An error may contain personal data, for example an extension's error. It is redacted, because operators may
-      // keep the output.
+      // The message may contain personal data, for example an extension's error, and operators may keep the output.
       const reason = oneLine(redactor.text(error instanceof Error ? error.message : String(error)));
       report.failed.push({ what, id, reason });
       say(`Could not erase ${what} ${id}; the next run will continue: ${reason}`);

@@ -172,7 +172,6 @@ export function noun(name: string, description: string, verbs: Record<string, Ve
   };
 }
 
-/** Accepts `true`, `yes`, `false` and `no`. */
 export function parseBoolean(text: string): boolean {
   if (text === 'true' || text === 'yes') return true;
   if (text === 'false' || text === 'no') return false;
@@ -187,7 +186,6 @@ export function parsePositive(text: string): number {
 
 const Rfc3339 = z.iso.datetime({ offset: true });
 
-/** Parses an RFC 3339 time with its offset from UTC. */
 export function parseTime(text: string): Date {
   if (Rfc3339.safeParse(text).success) {
     const time = new Date(text);

@@ -18,7 +18,6 @@ type CellKey<Row> = { [Key in keyof Row & string]: Row[Key] extends Cell ? Key :
  */
 type Column<Row> = CellKey<Row> | readonly [heading: string, cell: CellKey<Row> | ((row: Row) => Cell)];
 
-/** Formats rows as a table with aligned columns. */
 export function formatTable<Row>(rows: readonly Row[], ...columns: Column<NoInfer<Row>>[]): string {
   if (rows.length === 0) return 'None.';
   const headings = columns.map(column => (typeof column === 'string' ? headingOf(column) : column[0]).toUpperCase());
@@ -60,7 +59,6 @@ export function oneLine(text: string): string {
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ');
 }
 
-/** Shortens a text to the width of a column. */
 export function shorten(text: string, max = 60): string {
   const characters = [...text];
   return characters.length <= max ? text : `${characters.slice(0, max - 1).join('')}…`;

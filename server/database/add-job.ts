@@ -3,7 +3,6 @@ import { integer, json, nullable, sql, text, time } from './sql.ts';
 
 export interface NewJob {
   task: string;
-  /** The job's data, stored as JSON. */
   payload: unknown;
   /** The name of a queue. Jobs of the same queue run one after the other. */
   queueName?: string;

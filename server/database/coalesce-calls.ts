@@ -26,8 +26,7 @@ export function coalesceCalls<Item, Result>(
 }
 
 /**
- * Does the same as coalesceCalls, but calls `run` separately for each account of a batch. An error therefore affects
- * only one account.
+ * Like coalesceCalls, but calls `run` separately for each account of a batch. An error thus affects only one account.
  */
 export function coalesceCallsByAccount<Item extends { accountId: number }, Result>(
   run: (accountId: number, items: Item[]) => Promise<Result[]>,

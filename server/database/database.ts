@@ -9,7 +9,6 @@ import { columnTypes, configOf, type Query } from './query.ts';
 import type { Tables } from './tables.ts';
 import { buildTurns, type InTurn } from './turns.ts';
 
-/** Runs statements on the pool or in a transaction. */
 export interface Queryable {
   query<Values, Row>(query: Query<Values, Row>, values: NoInfer<Values>): Promise<Row[]>;
 }
@@ -19,7 +18,6 @@ export interface QueryBuilding extends Queryable {
   readonly db: Kysely<Tables>;
 }
 
-/** A transaction on one connection. */
 export interface Transaction extends QueryBuilding {
   /**
    * The entity manager, created at the first access. Its changes are written before the next query and before the

@@ -7,7 +7,6 @@ export async function inTime<T>(work: PromiseLike<T>, limitMs: number, what: str
   return Promise.race([work, late]).finally(() => clearTimeout(timer));
 }
 
-/** Returns the result of the work, or `otherwise` if the work fails or exceeds the time limit. */
 export function inTimeOr<T>(work: Promise<T>, limitMs: number, otherwise: T): Promise<T> {
   return inTime(work, limitMs, 'the work').catch(() => otherwise);
 }

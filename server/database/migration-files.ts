@@ -50,12 +50,10 @@ export async function listFiles(streams: readonly MigrationStream[]): Promise<Mi
   return streams.flatMap((stream, index) => (names[index] ?? []).map(name => ({ stream: stream.name, name })));
 }
 
-/** Returns the number in a file name such as 0001_add_a_table.sql. */
 function numberIn(name: string): string | undefined {
   return /^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1];
 }
 
-/** Formats a migration's number for its file name. The first migration has place 1. */
 export function numberAt(place: number): string {
   return String(place).padStart(4, '0');
 }

@@ -39,7 +39,6 @@ const settings = `
  */
 const checkConnection = `set client_connection_check_interval = '1s'`;
 
-/** Runs work on a database connection of its own. */
 export async function withSession<T>(
   url: string,
   work: (client: pg.Client) => Promise<T>,
@@ -57,7 +56,6 @@ export async function withSession<T>(
   }
 }
 
-/** Restores the session's settings, which an earlier migration may have changed. */
 export async function resetSession(client: pg.Client): Promise<void> {
   await client.query(settings);
   await client.query(checkConnection).catch(() => {});
@@ -116,9 +114,7 @@ async function findHolder(client: pg.Client): Promise<string> {
 }
 
 export interface TableLockOptions {
-  /** The maximum time to wait for a table lock. */
   lockTimeoutMs?: number | undefined;
-  /** The maximum number of tries for a migration that cannot lock its tables. */
   tries?: number | undefined;
   /** The pause between tries. Waiting requests can use the tables during the pause. */
   pauseMs?: number | undefined;
@@ -130,7 +126,6 @@ export interface TableLockOptions {
  */
 const defaults = { lockTimeoutMs: 500, tries: 25, pauseMs: 3_000 };
 
-/** PostgreSQL's codes for a lock timeout and a deadlock. */
 const lockNotAvailable = '55P03';
 const deadlock = '40P01';
 /** PostgreSQL's code for a statement that cannot run in a transaction, such as `create index concurrently`. */

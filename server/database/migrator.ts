@@ -36,7 +36,7 @@ const selectApplied = sql(
 );
 
 export interface CheckOptions {
-  /** The migrations of a newer version that this version can work with, as stream/name. */
+  /** The migrations of a newer version that this version can work with, in the format `<stream>/<name>`. */
   tolerated?: readonly string[];
 }
 

@@ -17,7 +17,7 @@ import type { Tables } from './tables.ts';
 /** An SQL statement with a fixed text. `database.query` runs it. */
 export interface Query<Arguments, Row> {
   readonly name: string;
-  /** If true, each connection prepares the statement once. If false, PostgreSQL plans each call for its values. */
+  /** Whether each connection prepares the statement once. If false, PostgreSQL plans each call for its values. */
   readonly isPrepared: boolean;
   readonly text: string;
   /** The names of the arguments for the placeholders $1, $2 and so on, in this order. */
@@ -35,7 +35,7 @@ export type RowOf<Q> = Q extends Query<never, infer Row> ? Row : never;
 export type Arguments<Values> = { readonly [Name in keyof Values]: RawBuilder<InQuery<Values[Name]>> };
 type InQuery<T> = T extends Date ? string : T;
 
-/** The row type of a query. A statement that writes and returns no rows has none. */
+/** The row type of a query. It is never for a statement that writes and returns no rows. */
 type RowFrom<Output> = Output extends InsertResult | UpdateResult | DeleteResult ? never : Output;
 
 export interface QueryOptions {

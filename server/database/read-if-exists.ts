@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises';
 
-/** Reads a text file. Returns undefined if the file does not exist. */
 export async function readIfExists(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT') return undefined;

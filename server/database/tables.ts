@@ -31,7 +31,6 @@ const primaryKeys = new Map<string, string[]>(
   }),
 );
 
-/** Returns the columns of a table's primary key. */
 export function primaryKeyOf(table: keyof Tables): readonly string[] {
   const key = primaryKeys.get(table);
   if (!key) throw new Error(`No entity describes ${table}`);

@@ -1,4 +1,3 @@
-/** PostgreSQL's code for a lock timeout. */
 const lockNotAvailable = '55P03';
 
 /**
@@ -98,7 +97,7 @@ function causesOf(error: unknown): Error[] {
   return causes;
 }
 
-/** Describes a database for a message, without its password. */
+/** Describes a database for messages, without its password. */
 export function describeDatabase(url: string): string {
   const { hostname, port, pathname, searchParams } = new URL(url);
   const host = decodeURIComponent(hostname) || searchParams.get('host') || 'localhost';

@@ -5,7 +5,6 @@ import { accountKey, bigint, creationTime, defineTable, timestamp } from './colu
 export const chatKinds = ['slack', 'discord', 'mattermost', 'teams'] as const;
 export type ChatKind = (typeof chatKinds)[number];
 
-/** A chat channel that shows the events of a board. */
 export const ChatChannel = defineTable('ChatChannel', 'chat_channels', {
   ...accountKey,
   boardId: bigint(),

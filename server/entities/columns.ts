@@ -1,6 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
 
-/** Defines the entity of a table by its columns. */
 export function defineTable<
   const Name extends string,
   const Table extends string,
@@ -15,7 +14,7 @@ export function defineTable<
  */
 export const bigint = () => p.bigint('number');
 
-/** A time with millisecond precision, like a JavaScript Date. */
+/** A time in milliseconds, like a JavaScript Date. */
 export const timestamp = () => p.datetime().length(3);
 
 /** A time whose default value is the time when the row is created. */

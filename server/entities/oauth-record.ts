@@ -10,9 +10,7 @@ export const OauthRecord = defineTable('OauthRecord', 'oauth_records', {
   payload: p.json().$type<Record<string, unknown>>().columnType('jsonb'),
   /** The user of the record. Null for a client, and until a user signs in. */
   userId: bigint().nullable(),
-  /** The API token of the OAuth grant. */
   tokenId: bigint().nullable(),
-  /** The account of the API token. */
   accountId: bigint().nullable(),
   grantId: p.text().nullable(),
   uid: p.text().nullable(),

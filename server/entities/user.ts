@@ -28,7 +28,6 @@ export const User = defineTable('User', 'users', {
 });
 export type User = InferEntity<typeof User>;
 
-/** A user's way to sign in, such as a password. */
 export const SignInMethod = defineTable('SignInMethod', 'sign_in_methods', {
   userId: bigint().primary(),
   kind: p.text().$type<'password'>().primary(),
@@ -38,7 +37,6 @@ export const SignInMethod = defineTable('SignInMethod', 'sign_in_methods', {
   updatedAt: creationTime(),
 });
 
-/** The session of a signed-in user in one browser. */
 export const Session = defineTable('Session', 'sessions', {
   /** The SHA-256 of the token in the cookie. */
   tokenHash: p.blob().primary(),

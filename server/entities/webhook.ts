@@ -27,7 +27,6 @@ export type WebhookEndpoint = InferEntity<typeof WebhookEndpoint>;
 
 export type DeliveryState = 'pending' | 'delivered' | 'dead';
 
-/** The delivery of one event to one endpoint. */
 export const WebhookDelivery = defineTable('WebhookDelivery', 'webhook_deliveries', {
   ...accountKey,
   endpointId: bigint(),
@@ -49,7 +48,6 @@ export const WebhookDelivery = defineTable('WebhookDelivery', 'webhook_deliverie
   isRedacted: p.boolean().default(false),
 });
 
-/** One attempt to send a delivery, with the HTTP response or the error. */
 export const WebhookAttempt = defineTable('WebhookAttempt', 'webhook_attempts', {
   ...accountKey,
   deliveryId: bigint(),

@@ -14,7 +14,7 @@ const notices = {
   kept: 'The deletion of the account is canceled.',
 };
 
-/** The number of owners that fit into one or two lines of the page. */
+/** Owners beyond this number would fill more than two lines of the page. */
 const maxOwners = 5;
 
 /**

@@ -7,15 +7,14 @@ import type { Visit, Words } from '../shell/visit.ts';
 const tabs = { settings: 'Settings', deadlines: 'Deadlines', statuses: 'Statuses', tags: 'Tags' };
 
 /**
- * Runs work on the board that the page's address names, in a transaction. Throws not_found for a board of another
- * account.
+ * Runs work in a transaction, on the board whose slug is in the path. Throws not_found for a board of another account.
  */
 export function onBoard<T>(visit: Visit, work: (admin: Administration, board: Board) => Promise<T> | T): Promise<T> {
   const slug = visit.word('slug');
   return visit.administer(async admin => work(admin, await requireBoard(admin, visit.account.id, slug)));
 }
 
-/** Returns the path of a page about a board. The default is the board that the current page's address names. */
+/** Returns the path of a page about a board. The default is the board whose slug is in the current path. */
 export function pathOnBoard(
   visit: Visit,
   page: string,
@@ -31,7 +30,7 @@ interface BoardPage extends Words {
   title?: string;
 }
 
-/** Defines a page about the board that its address names, with a header and tabs. `read` reads the page's data. */
+/** Defines a page about the board whose slug is in the path, with a header and tabs. `read` reads the page's data. */
 export function boardPage(
   visit: Visit,
   { tab, template = tab, title = tabs[tab], ...words }: BoardPage,
@@ -58,7 +57,6 @@ export function boardPage(
   });
 }
 
-/** Returns links to the board's pages outside its settings. */
 export function linksElsewhere(visit: Visit, { slug, isPublic }: { slug: string; isPublic: boolean }) {
   return [
     { label: 'Queue', href: visit.path('/admin/queue', { board: slug }) },

@@ -20,7 +20,6 @@ const notices = {
   unfrozen: 'The board accepts ideas, votes and comments again.',
 };
 
-/** The pages for the boards of an account and all their settings. */
 export const boardRoutes: Route[] = [
   { path: '/admin/boards', show: showList },
   { path: '/admin/boards/new', show: showNew, run: addBoard },
@@ -137,8 +136,7 @@ function showSettings(visit: Visit, problem?: Problem) {
     return {
       form,
       maxDescriptionLength,
-      // After a BoardChangedError the page shows the other person's change. The next save may therefore overwrite that
-      // change.
+      // After a BoardChangedError the page shows the other person's change, so the next save may overwrite that change.
       seenAt: problem && !isStale ? visit.field('seen_at') : board.updatedAt.toISOString(),
       isFrozen,
       publicUrl: isPublic ? `${visit.server.config.BASE_URL}/b/${slug}` : undefined,
@@ -161,7 +159,6 @@ function readForm(visit: Visit) {
   };
 }
 
-/** Lists the stored values that differ from the values in the form. */
 function differences(given: BoardForm, board: Board) {
   const yesOrNo = (value: boolean) => (value ? 'yes' : 'no');
   const shown = [

@@ -17,7 +17,7 @@ export type Bound = (typeof bounds)[number];
 export interface DeadlineForm {
   /** The time zone of the times that the person entered. */
   zone: string;
-  /** The time zone that the form used for the stored times. */
+  /** The time zone in which the form showed the stored times. */
   shownZone: string;
   seenAt: string;
   /** Returns the form's value for a bound: a day and time, or an empty text for no bound. */
@@ -36,7 +36,6 @@ export function readDeadlineForm(body: unknown): DeadlineForm {
   };
 }
 
-/** Returns the form's value for a stored bound. */
 export function storedText(board: Board, { property }: Bound, zone: Zone): string {
   const time = board[property];
   return time ? zone.localTextOf(time) : '';

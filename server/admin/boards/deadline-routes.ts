@@ -24,7 +24,7 @@ export const deadlineRoute: Route = {
   run: async visit => {
     const form = readDeadlineForm(visit.request.body);
     if (visit.field('look') !== '') {
-      // Another time zone was chosen: shows the times in that zone and saves nothing.
+      // The person has chosen another time zone. Shows the stored times in that zone and saves nothing.
       rememberZone(visit, form.zone);
       return showDeadlines(visit);
     }
@@ -51,8 +51,7 @@ function showDeadlines(visit: Visit, problem?: Problem) {
     const zoneName = form?.zone ?? chosenZone(visit);
     return {
       ...presentDeadlines(board, { zoneName, form, now: visit.server.clock.now() }),
-      // After a BoardChangedError the page shows the other person's change. The next save may therefore overwrite that
-      // change.
+      // After a BoardChangedError the page shows the other person's change, so the next save may overwrite that change.
       seenAt: form && !isStale ? form.seenAt : board.updatedAt.toISOString(),
     };
   });
@@ -62,7 +61,7 @@ function showDeadlines(visit: Visit, problem?: Problem) {
 const zoneCookie = 'idea_board_zone';
 const yearSeconds = 365 * 86_400;
 
-/** Returns the time zone in the page's address. Otherwise returns the last one chosen in this browser, or UTC. */
+/** Returns the time zone in the query, or the last zone chosen in this browser, or UTC. */
 function chosenZone(visit: Visit): string {
   return [visit.parameter('zone'), visit.request.cookies[zoneCookie] ?? ''].find(isTimeZone) ?? 'UTC';
 }

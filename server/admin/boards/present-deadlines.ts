@@ -60,7 +60,6 @@ function stateFlag(openAt: Date | null | undefined, closeAt: Date | null | undef
     : { label: 'Not open yet', chip: 'chip-planned' };
 }
 
-/** Returns the options of the time zone field, grouped by continent. */
 function regionsOf(chosen: string) {
   return [...Map.groupBy(timeZones, zone => zone.split('/', 1)[0] ?? zone)].map(([label, zones]) => ({
     label,

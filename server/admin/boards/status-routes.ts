@@ -28,7 +28,6 @@ const notices = {
 
 const path = '/admin/boards/:slug/statuses';
 
-/** The pages for the statuses of a board and their order. */
 export const statusRoutes: Route[] = [
   {
     path,

@@ -21,7 +21,6 @@ const emptyForm = { name: '', color: '#0f766e' };
 
 const path = '/admin/boards/:slug/tags';
 
-/** The pages for the tags of a board. */
 export const tagRoutes: Route[] = [
   { path, show: showList, run: add },
   { path: `${path}/:id`, show: showTag, run: save },

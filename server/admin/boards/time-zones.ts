@@ -26,7 +26,6 @@ export function isTimeZone(name: string): boolean {
   return timeZones.includes(name);
 }
 
-/** Converts times of one time zone. */
 export interface Zone {
   name: string;
   /** Formats an instant as a local time for a datetime-local field. */
@@ -95,7 +94,6 @@ const dayMs = 86_400_000;
 /** The years that a date field accepts. The last hours of 9999 in UTC are in the year 10000 in some time zones. */
 const [firstYear, lastYear] = [1970, 9998];
 
-/** The min and max attributes of a date field. */
 export const localBounds = { min: `${firstYear}-01-01T00:00`, max: `${lastYear}-12-31T23:59` };
 
 /** Parses a local time as if it were in UTC. Returns undefined for an invalid text. */

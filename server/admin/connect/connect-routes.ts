@@ -83,16 +83,13 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
   }
 }
 
-/**
- * Returns the account in the page's address. Otherwise returns the user's first account with the right to connect a
- * client.
- */
+/** Returns the account in the query, or the user's first account with the right to connect a client. */
 function chooseAccount(request: FastifyRequest): AccountOfUser {
   const isNamed = fieldOf(request.query, 'account') !== '';
   return (isNamed ? undefined : sessionOf(request).user.accounts.find(isAdmin)) ?? requireAdminAccount(request);
 }
 
-/** Names the connection in the list of API tokens. */
+/** Returns the name that the new OAuth token has in the list of API tokens. */
 function nameOf({ clientName, target }: ConsentRequest): string {
   return shownName(oneLine(clientName ?? '') || target.host);
 }

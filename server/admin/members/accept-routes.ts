@@ -96,12 +96,11 @@ function stepOf(visit: Visit<undefined>, invitation: FollowedInvitation) {
   return { signUp: { path: `${here}/sign-up`, name: visit.field('name'), ...passwordLengths } };
 }
 
-/** Returns the path of the page that opens after joining. */
 function pathOf({ account_slug }: Pick<FollowedInvitation, 'account_slug'>): string {
   return `/admin?${new URLSearchParams({ account: account_slug, notice: 'joined' })}`;
 }
 
-/** Another request may have used the invitation link first. */
+/** Another request may have used the invitation link in the meantime. */
 async function refuseExpired<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -26,7 +26,6 @@ const notices = {
   revoked: 'The invitation is revoked. Its link no longer works.',
 };
 
-/** The pages for invitations to an account. */
 export function invitationRoutes(server: ServerDependencies): Route[] {
   const { config } = server;
   const throttle = buildThrottle(server);

@@ -17,7 +17,6 @@ const membersPerPage = 25;
 
 const revokeField = 'revoke_tokens';
 
-/** The pages for the members of an account. */
 export const memberRoutes: Route[] = [
   { path: '/admin/members', show: showList },
   { path: '/admin/members/:id', show: showMember },
@@ -37,7 +36,6 @@ export const memberRoutes: Route[] = [
   },
 ];
 
-/** The page to leave an account. Every member may leave. */
 export const leaveRoute: Route = {
   path: '/admin/members/leave',
   ask: visit => ({
@@ -84,7 +82,7 @@ const blockLabels = { '': 'Blocked or not', yes: 'Blocked', no: 'Not blocked' };
 /** The longest search text. Names have at most this length, and most addresses are shorter. */
 const maxBeginning = 100;
 
-/** Reads the filter and the place in the list from the query. Ignores invalid parameters. */
+/** Reads the filter and the position in the list from the query. Ignores invalid parameters. */
 function readFilter(visit: Visit) {
   const q = visit.parameter('q').trim().slice(0, maxBeginning);
   const role = roleOf(visit.parameter('role'));

@@ -9,7 +9,6 @@ import { notices, wayBack, wayOf } from './way-back.ts';
 
 const blocksPerPage = 25;
 
-/** The pages for the blocked people of an account, and the forms that block and unblock a person. */
 export const blockRoutes: Route[] = [
   { path: '/admin/blocks', show: showBlocks },
   {
@@ -76,7 +75,7 @@ async function showPerson(visit: Visit, problem?: Problem) {
   return visit.page('moderation/block', person.is_blocked ? 'Unblock a person' : 'Block a person', data, { problem });
 }
 
-/** Refuses the page if the operation would refuse its form. */
+/** Refuses to show the form if the user may not block or unblock the person. */
 function checkMay({ account, user }: Visit, person: PersonView, back: { label: string; href: string }) {
   const isSelf = person.id === user.id;
   if (!isSelf && mayBlock(account.role, person.role)) return;

@@ -84,7 +84,6 @@ function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & {
   });
 }
 
-/** Returns the query parameters whose values differ from the defaults. */
 function parametersOf({ board, status_key, q, sort, cursor }: Partial<IdeasQuery>): Record<string, string> {
   const values = { board, status_key, q, sort: sort === 'newest' ? undefined : sort, cursor };
   return Object.fromEntries(
@@ -92,7 +91,6 @@ function parametersOf({ board, status_key, q, sort, cursor }: Partial<IdeasQuery
   );
 }
 
-/** Returns the query parameters of a path as hidden fields for a search form. */
 export function hiddenFieldsOf(path: string) {
   return [...new URLSearchParams(path.split('?')[1])].map(([name, value]) => ({ name, value }));
 }

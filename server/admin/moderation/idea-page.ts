@@ -17,7 +17,6 @@ import { ideaPath, notices, presentPerson, wayToIdea } from './way-back.ts';
 const commentsPerPage = 20;
 const mergedPerPage = 10;
 
-/** Shows an idea with the forms for a moderator. */
 export function showIdea(visit: Visit, problem?: Problem) {
   const ideaId = visit.id();
   return actOnIdea(visit, ideaId, async op => {

@@ -75,7 +75,6 @@ function problemOfTarget(error: unknown): Problem {
   return error instanceof DomainError && error.key === 'not_found' ? unknownTarget : problemOfAction(error);
 }
 
-/** Searches for the target idea of a merge by its title. Ideas with the most votes come first. */
 async function showSearch(visit: Visit, problem?: Problem) {
   const id = visit.id();
   const { q } = readQuery(MergeQuery, visit.request.query);

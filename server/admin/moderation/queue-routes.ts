@@ -28,7 +28,6 @@ const excerptLength = 500;
 const rejectedPerPage = 25;
 const maxReasonLength = 200;
 
-/** The pages for moderators: the queue, ideas, merging, and blocked people. */
 export const moderationRoutes: Route[] = [
   { path: '/admin/queue', show: showQueue },
   { path: '/admin/queue/rejected', show: showRejected },
@@ -56,7 +55,6 @@ export const moderationRoutes: Route[] = [
   ...blockRoutes,
 ];
 
-/** Shows the ideas that await approval, the oldest first. */
 async function showQueue(visit: Visit) {
   const slug = visit.parameter('board');
   const place = visit.place(pendingSort, ideasPerPage);
@@ -112,7 +110,6 @@ function presentPending(visit: Visit, ideas: PendingIdea[], boards: ModeratedBoa
   });
 }
 
-/** Lists the rejected ideas. No other page lists them. */
 async function showRejected(visit: Visit) {
   const place = visit.place(rejectedSort, rejectedPerPage);
   const { rows, nextCursor } = await visit.administer(admin => pageRejectedIdeas(admin, visit.account.id, place));

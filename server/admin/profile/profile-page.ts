@@ -62,7 +62,6 @@ export async function showProfile(
   return visit.page('profile/profile', 'Your profile', data, { notices, problem });
 }
 
-/** Returns the path of the profile with a notice. */
 export function profilePath(visit: OwnVisit, notice: keyof typeof notices): string {
   return visit.path('/admin/profile', { notice });
 }

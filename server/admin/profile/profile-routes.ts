@@ -31,7 +31,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   ];
   serveRoutes(app, server, accountAround, routes, [requireSession]);
 
-  /** Starts a new session in this browser and ends all other sessions. */
+  /** Keeps the user signed in: a change of the password ends all sessions. */
   async function setPassword(visit: OwnVisit) {
     const password = await readNewPassword(visit.request.body, visit.user.email);
     const user = await askForPassword(visit);

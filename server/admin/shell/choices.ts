@@ -4,7 +4,6 @@ import type { NamedBoard } from '../../domain/boards/list-boards.ts';
 import { fieldOf } from './form.ts';
 import { shownName } from './show.ts';
 
-/** Returns the options of a select field. */
 export function optionsOf(labels: Iterable<readonly [value: string, label: string]>, chosen = '') {
   return Array.from(labels, ([value, label]) => ({ value, label, isChosen: value === chosen }));
 }
@@ -32,7 +31,6 @@ const eventLabels: Record<EventType, string> = {
   'comment.created': 'A comment is added',
 };
 
-/** Returns a checkbox for each event type. */
 export function eventChoices(types: readonly EventType[], chosen: readonly string[]) {
   return types.map(type => ({
     field: `event_${type}`,

@@ -29,7 +29,6 @@ export function fieldOf(sent: unknown, name: string): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Returns the id in a form field, or undefined. */
 export function idFieldOf(sent: unknown, name: string): number | undefined {
   const text = fieldOf(sent, name);
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;

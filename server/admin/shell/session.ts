@@ -9,7 +9,6 @@ import { fieldOf } from './form.ts';
 import { Refusal } from './refusal.ts';
 import { shownName } from './show.ts';
 
-/** The session that the browser's cookie identifies, with its user. */
 export interface BrowserSession {
   user: SignedInUser;
   tokenHash: Buffer;
@@ -56,7 +55,6 @@ export function sessionOf({ browserSession }: FastifyRequest): BrowserSession {
   return browserSession;
 }
 
-/** Runs an administrative operation in a transaction, in the name of the signed-in user. */
 export function administer<T>(
   { database, audit, clock }: ServerDependencies,
   request: FastifyRequest,
@@ -68,13 +66,13 @@ export function administer<T>(
 
 type CookieConfig = Pick<Config, 'BASE_URL'>;
 
-/** Returns the hash of the token in the cookie. The session may no longer exist. */
+/** Returns the hash of the token in the cookie. The session of the token may have ended. */
 function sessionHashOf({ cookies }: FastifyRequest, config: CookieConfig): Buffer | undefined {
   const text = cookies[cookieName(config, 'session')];
   return text === undefined ? undefined : hashOfSecret(text);
 }
 
-/** Returns the expiry time of a session that starts now, and the earlier session of this browser, which it replaces. */
+/** Returns the expiry time of a session that starts now, and the earlier session that it replaces in this browser. */
 export function sessionTerms(
   request: FastifyRequest,
   config: CookieConfig & Pick<Config, 'SESSION_MAX_HOURS'>,
@@ -129,9 +127,7 @@ export async function nameAccount(request: FastifyRequest, reply: FastifyReply) 
   return reply.redirect(`${path}?${parameters}`, 303);
 }
 
-/**
- * Returns the account in the page's address, or the user's only account. Returns undefined for a user without accounts.
- */
+/** Returns the account in the query, or the user's only account. Undefined for a user without accounts. */
 export function findAccount(request: FastifyRequest): AccountOfUser | undefined {
   const { accounts } = sessionOf(request).user;
   const slug = fieldOf(request.query, 'account');
@@ -150,24 +146,20 @@ export function accountAround(request: FastifyRequest): AccountOfUser | undefine
   return accounts.find(account => account.slug === slug) ?? accounts[0];
 }
 
-/** Returns the account for a page that every member may open. */
 export function requireAccount(request: FastifyRequest): AccountOfUser {
   const account = findAccount(request);
   if (account) return account;
   throw new Refusal(403, 'Only for members', 'You are not a member of any account.');
 }
 
-/** Returns the account for a page that only moderators, admins and owners may open. */
 export function requireModeratedAccount(request: FastifyRequest): AccountOfUser {
   return requireRole(request, isModerator, 'moderators, admins and owners', 'An owner or admin can change your role.');
 }
 
-/** Returns the account for a page that only admins and owners may open. */
 export function requireAdminAccount(request: FastifyRequest): AccountOfUser {
   return requireRole(request, isAdmin, 'owners and admins', 'They can do this for you or change your role.');
 }
 
-/** Returns the account for a page that only owners may open. */
 export function requireOwnedAccount(request: FastifyRequest): AccountOfUser {
   return requireRole(request, isOwner, 'owners', 'They can do this for you or change your role.');
 }
@@ -204,7 +196,6 @@ export function hasAgentApi(
   return plan === 'community' || !without.includes(plan);
 }
 
-/** Returns the address of a page in the account. */
 export function pathIn(
   request: FastifyRequest,
   account: AccountOfUser | undefined,

@@ -11,7 +11,6 @@ export function shownHost(host: string): string {
   return shortLine(host, 260, '(no host)');
 }
 
-/** Formats an e-mail address, which may contain nearly every character. */
 export function shownAddress(email: string): string {
   return shortLine(email, 254, '(no address)');
 }
@@ -24,7 +23,6 @@ export function showCount(count: number, one: string, several = `${one}s`): stri
   return `${numbers.format(count)} ${count === 1 ? one : several}`;
 }
 
-/** A time as text for people and in ISO format for programs. */
 interface ShownTime {
   text: string;
   iso: string;
@@ -37,7 +35,6 @@ export function showTime(time: Date): ShownTime {
   return { text: `${times.format(time)} UTC`, iso: time.toISOString() };
 }
 
-/** Formats a time from a database column that may be null. */
 export function showStored(time: string | null): ShownTime | undefined {
   return time === null ? undefined : showTime(new Date(time));
 }

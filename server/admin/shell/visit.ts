@@ -116,22 +116,19 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     this.account = account;
   }
 
-  /** Returns the signed-in user. Throws if the visitor is not signed in. */
+  /** Throws if the visitor is not signed in. */
   get user() {
     return sessionOf(this.request).user;
   }
 
-  /** Whether the request submits a form. */
   get isSent(): boolean {
     return this.request.method === 'POST';
   }
 
-  /** Returns a field of the form, or an empty text. */
   field(name: string): string {
     return fieldOf(this.request.body, name);
   }
 
-  /** Returns a parameter of the query, or an empty text. */
   parameter(name: string): string {
     return fieldOf(this.request.query, name);
   }
@@ -160,12 +157,10 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     return placeOf({ cursor: this.parameter(name) || undefined }, sort, perPage);
   }
 
-  /** Returns the path of a page in the same account. */
   path(path: string, parameters?: Record<string, string>): string {
     return pathIn(this.request, this.account, path, parameters);
   }
 
-  /** Runs an administrative operation in a transaction, in the name of the signed-in user. */
   administer<T>(work: (admin: Administration) => Promise<T>): Promise<T> {
     return administer(this.server, this.request, work);
   }

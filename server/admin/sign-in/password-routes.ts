@@ -41,7 +41,7 @@ export function servePasswords(app: FastifyInstance, server: ServerDependencies)
         return redeemPasswordLink(admin, hash, credential);
       })
       .catch(error => {
-        // Another request has used the link first.
+        // Another request has used the password link in the meantime.
         throw error instanceof AdministrationError ? expiredLink() : error;
       });
     clearSessionCookie(visit.reply, config);

@@ -23,7 +23,6 @@ const notices = {
   signed_out_everywhere: 'You are signed out in every browser.',
 };
 
-/** Serves the pages to sign in, to sign out and to set a password. */
 export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit } = server;
   const throttle = buildThrottle(server);

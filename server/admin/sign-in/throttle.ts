@@ -19,7 +19,7 @@ const quarterHour = 15 * 60;
 const hour = 60 * 60;
 const day = 24 * hour;
 
-/** A rate limit bucket: its name, the limited client or address, the limit and the length of its window. */
+/** The name of a rate limit, the limited client or address, the maximum count and the length of its period. */
 type Limit = [bucket: string, identity: string, limit: number, windowSeconds: number];
 
 /**
@@ -103,7 +103,6 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
   };
 }
 
-/** Describes a wait, such as `in 12 minutes`. */
 function describeWait(seconds: number): string {
   const minutes = Math.ceil(seconds / 60);
   if (minutes > 90) return `in ${Math.ceil(minutes / 60)} hours`;

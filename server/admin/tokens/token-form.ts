@@ -28,7 +28,6 @@ export function readTokenForm(body: unknown) {
   };
 }
 
-/** Returns the fields of the token form with their values. */
 export function formOf({ name, expiresOn, levelOf }: GivenToken, boards: NamedBoard[]) {
   return {
     name,
@@ -41,7 +40,6 @@ export function formOf({ name, expiresOn, levelOf }: GivenToken, boards: NamedBo
   };
 }
 
-/** Returns the boards that the form selected, with their access levels. */
 export function grantsOf({ levelOf }: GivenToken, boards: NamedBoard[]): { boardId: number; grant: Grant }[] {
   return boards.flatMap(({ id, name }) => {
     const level = levelOf(id);

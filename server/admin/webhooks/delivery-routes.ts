@@ -98,7 +98,6 @@ async function showLog(visit: Visit, problem?: Problem) {
 
 const allStates = Object.keys(deliveryStates) as DeliveryState[];
 
-/** Formats a time in UTC for a datetime-local field. */
 function minuteOf(time: Date): string {
   return time.toISOString().slice(0, 16);
 }

@@ -30,7 +30,6 @@ export function presentSummary(delivery: DeliverySummary) {
   };
 }
 
-/** Returns the data of a delivery's own page. */
 export function presentDelivery(delivery: DeliveryDetails) {
   const { type, state, body } = delivery;
   return {

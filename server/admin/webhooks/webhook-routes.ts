@@ -125,7 +125,6 @@ type WebhookOperation = (
   endpoint: Awaited<ReturnType<typeof requireWebhook>>,
 ) => Promise<unknown>;
 
-/** Changes the webhook, then redirects to `path`. */
 async function change(visit: Visit, operation: WebhookOperation, path: string) {
   await visit.administer(async admin => operation(admin, await requireWebhook(admin, visit.account.id, visit.id())));
   return path;

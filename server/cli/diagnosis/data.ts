@@ -10,7 +10,6 @@ import { diagnoseAppKey } from './app-key.ts';
 import { diagnoseErasure } from './erasure.ts';
 import { error, type Finding, ok, warning } from './finding.ts';
 
-/** Checks the data of all accounts. */
 export async function diagnoseData(database: QueryBuilding, config: Config): Promise<Finding[]> {
   const { db } = database;
   return [
@@ -119,7 +118,7 @@ async function diagnoseTokens(db: Kysely<Tables>): Promise<Finding[]> {
   return findings.length > 0 ? findings : [ok(`Every token has a board and none expires soon (${rows.length} in use)`)];
 }
 
-/** This many ideas are enough to detect a defect, and quick to count on every installation. */
+/** This many ideas are enough to detect a defect, and quick to check on every installation. */
 const tallySample = 20_000;
 const maxNamed = 10;
 

@@ -5,7 +5,6 @@ import { error, type Finding, ok } from './finding.ts';
 
 const extensions = ['unaccent', 'btree_gin'];
 
-/** Checks that the PostgreSQL version and the database's encoding fit the schema. */
 export async function diagnosePostgres(db: Queryable): Promise<Finding[]> {
   const rows = await db.query(selectServer, {});
   const [{ version, major, encoding } = { version: 'unknown', major: 0, encoding: 'unknown' }] = rows;
@@ -41,7 +40,6 @@ const selectExtensions = sql(
     on version.name = available.name and version.version = available.default_version`,
 );
 
-/** Checks the PostgreSQL extensions that the schema needs. */
 export async function diagnosePostgresExtensions(db: Queryable, isMigrated: boolean): Promise<Finding[]> {
   const rows = await db.query(selectExtensions, { names: extensions });
   return rows.map(({ name, is_installed, is_available, is_creatable }) => {

@@ -45,8 +45,8 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts the PostgreSQL of a data directory. If a killed process left that PostgreSQL running, adopts it instead. This
- * process owns PostgreSQL until stop().
+ * Starts the PostgreSQL of a data directory, or adopts it if a killed process left it running. This process owns
+ * PostgreSQL until stop().
  *
  * @throws {EmbeddedPostgresError} A one-line message. The code is `in_use` if another process owns PostgreSQL.
  */
@@ -74,8 +74,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /**
- * Connects to the running PostgreSQL of a data directory. In this case stop() leaves it running. If none is running,
- * starts it until stop().
+ * Connects to the running PostgreSQL of a data directory, which stop() then leaves running. If none is running, starts
+ * PostgreSQL until stop().
  *
  * @throws {EmbeddedPostgresError} A one-line message.
  */
@@ -201,10 +201,7 @@ async function takeOwnership(client: Client): Promise<boolean> {
 /** The id of the advisory lock. It is arbitrary, because the database `postgres` has no other advisory locks. */
 const ownershipLock = 1;
 
-/**
- * Takes the ownership lock. Waits half a second, because PostgreSQL may not have noticed yet that the former owner was
- * killed.
- */
+/** Waits up to half a second, because PostgreSQL may not have noticed yet that the former owner was killed. */
 async function lockCluster(client: Client): Promise<boolean> {
   await client.query(`set lock_timeout = '500ms'`);
   try {
@@ -254,7 +251,7 @@ async function createApplicationDatabase(client: Client) {
   const { rowCount } = await client.query('select from pg_database where datname = $1', [applicationName]);
   if (rowCount !== 0) return;
   await client.query(`create database ${applicationName}`).catch((error: DatabaseError) => {
-    // Another process has created the database first.
+    // Another process has created the database in the meantime.
     if (error.code !== '42P04' && error.code !== '23505') throw error;
   });
 }

@@ -59,7 +59,8 @@ export async function findCluster(dataDir: string): Promise<Cluster | undefined>
 
 /**
  * Creates a cluster in an existing data directory. If PostgreSQL's system user cannot enter that directory, the cluster
- * is created in the shared directory, with a link in the data directory. The modes of parent directories do not change.
+ * is in the shared directory, and a link in the data directory leads to it. The modes of parent directories do not
+ * change.
  */
 export async function createCluster(
   dataDir: string,

@@ -17,8 +17,8 @@ export interface Postmaster {
   port: number;
   socketDir: string;
   /**
-   * The last line of `postmaster.pid`, which pg_ctl also reads. Repeated connection attempts would fill the log with
-   * refusals.
+   * The last line of `postmaster.pid`, which pg_ctl also reads. Clients connect only if it is `ready`, because
+   * PostgreSQL logs each refused connection.
    */
   status: 'starting' | 'ready' | 'stopping' | undefined;
   /** The process, if this process started it. */
@@ -103,7 +103,7 @@ async function readPostmasterFile(cluster: Cluster): Promise<Postmaster | undefi
 }
 
 /**
- * Whether the process is the cluster's PostgreSQL. After a crash, another process may have the recorded id.
+ * Whether the process is the cluster's PostgreSQL. After a crash, another process may have the id in `postmaster.pid`.
  * PostgreSQL's working directory is its data directory.
  */
 async function isPostmaster(pid: number, cluster: Cluster): Promise<boolean> {
@@ -199,7 +199,7 @@ export async function removeLeftovers(cluster: Cluster) {
   const recorded = await readPostmasterFile(cluster);
   if (recorded === undefined || (await isPostmaster(recorded.pid, cluster))) return;
   await removeSocketDir(recorded.socketDir);
-  // PostgreSQL itself handles a recorded id of a dead process, but not an id that another process now has.
+  // PostgreSQL handles a postmaster.pid with the id of a dead process, but not with an id that another process now has.
   if (isAlive(recorded.pid)) await unlink(join(cluster.directory, 'postmaster.pid'));
 }
 

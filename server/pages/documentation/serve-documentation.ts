@@ -66,7 +66,6 @@ async function buildReference(): Promise<FastifyInstance> {
   return app;
 }
 
-/** Matches a host that is valid in a content security policy. */
 const plainHost = /^[a-z0-9.-]+(:\d+)?$/i;
 
 /**

@@ -103,7 +103,6 @@ function addressOf(slug: string, query: Partial<BoardQuery>): string {
   return search === '' ? boardPath(slug) : `${boardPath(slug)}?${search}`;
 }
 
-/** Returns the query parameters whose values differ from the defaults. */
 function changesOf({ status, status_key, q, sort, cursor }: Partial<BoardQuery>): Record<string, string> {
   const values = { q, status, status_key, sort: sort === 'newest' ? undefined : sort, cursor };
   return Object.fromEntries(

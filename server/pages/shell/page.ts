@@ -18,7 +18,6 @@ import { loadTemplate } from './template.ts';
  *    copy sets `hasCopyButtons`: copy.js adds the buttons, and the policy of that page allows the script.
  */
 
-/** The content of the layout around a page. */
 export interface Frame {
   /** The title of the browser's tab. The page itself has its own heading. */
   title: string;
