@@ -94,7 +94,7 @@ test('a new endpoint gets one delivery at a time until it has answered quickly, 
   await delivered(id);
 });
 
-test('while only an endpoint that hangs holds a slot, all waiting lanes of a healthy endpoint of the account are woken', () => {
+test('when a healthy endpoint releases its slot and only a hanging endpoint holds one, all waiting lanes of the healthy endpoint are woken', () => {
   const slots = buildDeliverySlots(16, 1_000);
   const hanging = { accountId: 1, endpointId: 1, lane: 0 };
   const healthy = Array.from({ length: lanes }, (_, lane) => ({ accountId: 1, endpointId: 2, lane }));
@@ -170,7 +170,7 @@ test('quick endpoints of one account use at most half of the webhook slots, so a
   expect(receiver.received).toHaveLength(before + 3 * lanes);
 });
 
-test('twenty endpoints that hang use only four slots of their account and leave eight slots to its quick endpoint', async () => {
+test('twenty endpoints that hang use only four slots of their account and leave eight slots to a quick endpoint of the account', async () => {
   const quick = await startReceiverForTest();
   const hanging = await startReceiverForTest(hang);
   const { world, ideas } = await createAccount();

@@ -93,24 +93,24 @@ async function runJob(task: string, payload: unknown) {
   expect(await waitingJobs(server)).toEqual([]);
 }
 
-test('a webhook gets an event of an older version with the stored body', async () => {
+test('a webhook gets an event that an older server version stored, with the stored body', async () => {
   await runJob('deliver_webhooks', { endpoint_id: webhook.id, lane: laneOfEvent() });
   expect(receiver.received.map(one => verify(one, webhook.secret))).toEqual([event.body]);
 });
 
-test('a chat channel gets an event of an older version', async () => {
+test('a chat channel gets an event that an older server version stored', async () => {
   await runJob('post_to_chat', { channel_id: channelId, event_id: event.id });
   expect(receiver.received.map(({ body }) => JSON.parse(body).text)).toEqual([
     'The owner merged Export into Themes · A board',
   ]);
 });
 
-test('an extension gets an event of an older version with the stored body', async () => {
+test('an extension gets an event that an older server version stored, with the stored body', async () => {
   await runJob('extension_event:listener', { event_id: event.id });
   expect(heard).toEqual([{ ...event.body, id: `evt_${event.id}` }]);
 });
 
-test('a notification job of an older version notifies users in the app, by mail and in a chat', async () => {
+test('a notification job that an older server version queued notifies users in the app, by mail and in a chat', async () => {
   await runJob('tell_people', { event_id: event.id });
   expect(smtp.received.map(({ to, mail }) => [to, mail.subject])).toEqual([
     ['grace@example.com', '“Export” was merged into “Themes”'],
@@ -121,7 +121,7 @@ test('a notification job of an older version notifies users in the app, by mail 
   ]);
 });
 
-test('a mail job of an older version sends the mails of its notifications', async () => {
+test('a mail job that an older server version queued sends the mails of its notifications', async () => {
   const [notification] = await server.sql<{ id: number }>(
     `insert into notifications (account_id, user_id, event_id, kind) values ($1, $2, $3, 'idea.merged') returning id`,
     [world.accountId, userId, event.id],
@@ -131,7 +131,7 @@ test('a mail job of an older version sends the mails of its notifications', asyn
   expect(smtp.received.map(({ to }) => to)).toEqual(['grace@example.com']);
 });
 
-test('jobs of an older version end without an error if their events or notifications are deleted', async () => {
+test('jobs that an older server version queued end without an error if their events or notifications are deleted', async () => {
   const gone = crypto.randomUUID();
   await runJob('tell_people', { event_id: gone });
   await runJob('extension_event:listener', { event_id: gone });
@@ -139,7 +139,7 @@ test('jobs of an older version end without an error if their events or notificat
   expect([receiver.received, smtp.received, heard]).toEqual([[], [], []]);
 });
 
-test('an event of this version is sent with its data, even if its body is empty', async () => {
+test('an event that the current server version stored is sent with its data, even if its stored body is empty', async () => {
   await store(event.data, {});
   const { accountId } = world;
   await runJob('deliver_webhooks', { account_id: accountId, endpoint_id: webhook.id, lane: laneOfEvent() });

@@ -393,7 +393,7 @@ describe('a failed webhook delivery', () => {
     expect(await failingSince()).toBeNull();
   });
 
-  test('a retry runs from a job with an account id and from a job of an older version without an account id', async () => {
+  test('a retry runs from a job with an account id and from a job of an older server version without an account id', async () => {
     const { id, world, receiver } = await deliverTo(500);
     const worker = await startWorkerForTest(server);
     const isTried = (tries: number) =>
@@ -414,7 +414,7 @@ describe('a failed webhook delivery', () => {
     await eventually(async () => expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'delivered' }]));
   });
 
-  test('a redelivery has the same webhook-id as the first delivery, and the earlier attempts stay in the list', async () => {
+  test('a redelivery has the same webhook-id as the first delivery, and the list of attempts keeps the earlier attempts', async () => {
     const { id, world, receiver, secret } = await deliverTo(410);
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
     await startWorkerForTest(server);
@@ -578,7 +578,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     }
   });
 
-  test('a hanging endpoint gets one concurrent attempt per process, a failing endpoint one in total, and neither delays others', async () => {
+  test('a hanging endpoint gets one attempt at a time per process, a failing one gets one in total, and neither delays other endpoints', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);

@@ -56,7 +56,7 @@ test('APP_KEY overrides the key file, and a value that does not have 32 bytes is
   expect(() => loadConfig({ APP_KEY: 'short' })).toThrow('APP_KEY must be 32 bytes in base64');
 });
 
-test('a server with an external database warns about its key file, and commands do not generate a key file', async () => {
+test('a server with an external database warns about its key file, and CLI commands do not generate a key file', async () => {
   const config = loadConfig({ DATABASE_URL: 'postgres://db.example.com/ideas', DATA_DIR: await directory() });
   await expect(requireAppKey(config)).rejects.toThrow('Set APP_KEY');
   const kept = await loadAppKey(config, logger);

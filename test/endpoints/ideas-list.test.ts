@@ -273,7 +273,7 @@ describe('the search in titles', () => {
     "'export':*B",
     "export example.com/it's",
     "www.example.com/?q='export':*&b='",
-  ])('the search for %j does not fail, because operators in the text have no effect', async q => {
+  ])('the search for %j does not fail, because search operators in the text have no effect', async q => {
     const answer = await board.list({ q });
     expect(answer.status).toBe(200);
     for (const { title } of answer.body.data) expect(title).toMatch(/^Export/);

@@ -79,7 +79,7 @@ test('votes that are copied before a merge have no effect until the merge, and t
   );
 });
 
-test('votes, merges and unmerges that run one after another have the results of a simple model', {
+test('votes, merges and unmerges that run one after another have the same results as in a simple model', {
   timeout: 240_000,
 }, async () => {
   await fc.assert(
@@ -96,7 +96,7 @@ test('votes, merges and unmerges that run one after another have the results of 
   );
 });
 
-test('concurrent votes, merges and unmerges have the results of one of their sequential orders', {
+test('concurrent votes, merges and unmerges have the same results as if they had run one after another in some order', {
   timeout: 240_000,
 }, async () => {
   const batch = fc.array(command, { minLength: 2, maxLength: 5, size: 'max' });

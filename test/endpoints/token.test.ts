@@ -93,7 +93,7 @@ test("the time of a token's last use is stored again only if the stored time is 
   clock.advance(-60_001);
 });
 
-test('a request for the data of the own token is rejected with any query parameter, even with board', async () => {
+test('a request to GET /api/v1/token is rejected if it has any query parameter, even the parameter board', async () => {
   const { token } = await issueToken(server, world, 'read');
   for (const query of ['board=app', 'x=1']) {
     const answer = await request(server, `GET /api/v1/token?${query}`, { token });

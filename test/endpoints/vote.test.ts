@@ -244,7 +244,7 @@ describe('concurrent votes', () => {
     });
   });
 
-  test('the tallies of several ideas are exact after concurrent votes that tokens change and withdraw', async () => {
+  test('the tallies of several ideas are exact after tokens concurrently cast, change and withdraw votes', async () => {
     const ideas = [ideaId, await insertIdea(server, world), await insertIdea(server, world)];
     const tokens = await Promise.all([...Array(10)].map(() => issueToken(server, world, 'write')));
     const values: Value[] = ['up', 'down', 'none', 'down', 'up'];

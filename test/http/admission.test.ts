@@ -93,7 +93,7 @@ describe('a request without a valid token', () => {
     expectUnauthorized(await request(server, 'GET /api/v1/board', { headers }));
   });
 
-  test('all invalid tokens get the same answer, so that it does not reveal why a token is invalid', async () => {
+  test('all invalid tokens get the same answer, so that the answer does not reveal why a token is invalid', async () => {
     const bodies = new Set<string>();
     for (const [, authorization] of invalid) {
       const value = authorization();
@@ -108,18 +108,15 @@ describe('a request without a valid token', () => {
     expect([...bodies]).toHaveLength(1);
   });
 
-  test.each(authenticated)(
-    'the operation %s answers a request without a token with 401 before it reads the body',
-    async id => {
-      const sample = (await samples())[id];
-      const before = await countIdeas();
-      expectUnauthorized(await request(server, sample.line, { raw: null }));
-      if (sample.line.startsWith('POST')) {
-        expectUnauthorized(await request(server, sample.line, { raw: '{', headers: { 'content-type': 'text/plain' } }));
-      }
-      expect(await countIdeas()).toBe(before);
-    },
-  );
+  test.each(authenticated)('a request to %s without a token gets 401 before the server reads the body', async id => {
+    const sample = (await samples())[id];
+    const before = await countIdeas();
+    expectUnauthorized(await request(server, sample.line, { raw: null }));
+    if (sample.line.startsWith('POST')) {
+      expectUnauthorized(await request(server, sample.line, { raw: '{', headers: { 'content-type': 'text/plain' } }));
+    }
+    expect(await countIdeas()).toBe(before);
+  });
 
   test('a token in the query string, in the body or in a cookie does not authenticate a request', async () => {
     for (const name of ['token', 'access_token', 'authorization', 'api_key']) {
@@ -154,13 +151,13 @@ describe('a request without a valid token', () => {
     clock.set(start);
   });
 
-  test('the token of an OAuth grant gets 401 from the REST API, because it is only valid for MCP tools', async () => {
+  test('the token of an OAuth grant gets 401 from the REST API, because OAuth tokens are only valid for MCP tools', async () => {
     const { token, id } = await issueToken(server, world, 'moderate');
     await server.sql(`update api_tokens set kind = 'oauth' where id = $1`, [id]);
     expectUnauthorized(await request(server, 'GET /api/v1/board', { token }));
   });
 
-  test("a request with the id of a token and a wrong secret neither counts against the token's rate limits nor updates its last use", async () => {
+  test("a request with the id of a token and a wrong secret neither counts against the token's rate limits nor updates the token's last use", async () => {
     const { token, id } = await issueToken(server, world, 'write');
     const wrong = `ib_${id}_${otherSecret}`;
     const sample = await samples();
@@ -175,7 +172,7 @@ describe('a request without a valid token', () => {
     expect(answer.headers.get('x-ratelimit-remaining')).toBe(String(server.config.RATE_LIMIT_READ - 1));
   });
 
-  test('an Authorization header may write "Bearer" in upper or lower case and have any number of spaces around the token', async () => {
+  test('an Authorization header may have "Bearer" in upper or lower case and any number of spaces around the token', async () => {
     for (const authorization of [`bearer ${known.token}`, `BEARER   ${known.token}`]) {
       expect((await request(server, 'GET /api/v1/board', { headers: { authorization } })).status).toBe(200);
     }
@@ -208,7 +205,7 @@ describe('the board of a request', () => {
 
   const board = (token: string, query = '') => request(server, `GET /api/v1/board${query}`, { token });
 
-  test('a request by a token with one board may name the board or omit it', async () => {
+  test('a request by a token with one board may name or omit the board', async () => {
     for (const query of ['', `?board=${world.boardSlug}`]) {
       expect(await board(one, query)).toMatchObject({ status: 200, body: { board: { id: world.boardId } } });
     }
@@ -227,7 +224,7 @@ describe('the board of a request', () => {
     }
   });
 
-  test('a request gets 403 for a board that its token does not grant, whether or not the board exists, and in any account', async () => {
+  test('a request for a board that the token does not grant gets 403, even if the board is missing or in another account', async () => {
     for (const slug of [ungranted.slug, stranger.boardSlug, 'no-such-board', '', '%00', 'A'.repeat(5000)]) {
       for (const token of [one, two]) {
         const answer = await board(token, `?board=${slug}`);
@@ -266,7 +263,7 @@ describe('the board of a request', () => {
     expect(await server.sql('select from votes')).toEqual([]);
   });
 
-  test('a token with different grants on two boards is limited on each board to the actions of the grant on that board', async () => {
+  test('a token with different grants on two boards can do on each board only the actions that its grant on that board allows', async () => {
     const there = await samples({ ...world, boardId: second.id, boardSlug: second.slug });
     const here = await samples();
     const vote = (sample: ArrangedRequest, slug: string) => send(withQuery(sample, `board=${slug}`), { token: two });
@@ -420,7 +417,7 @@ describe('the issuer of a token', () => {
   );
 
   test.each(['member', null])(
-    "if the issuer's role becomes %s, the token's moderator actions get 403 from the next request on, and its other actions work",
+    "if the issuer's role becomes %s, the token's moderator actions get 403 from the next request on, and the token's other actions work",
     async role => {
       await setRole('moderator');
       const sample = await samples(own);
@@ -462,7 +459,7 @@ describe('the issuer of a token', () => {
     await server.sql('delete from ideas where id = $1', [created.body.id]);
   });
 
-  test('the moderate grant is not effective if its issuer is a moderator only in another account', async () => {
+  test("the moderate grant of a token is not effective if the token's issuer is a moderator only in another account", async () => {
     await setRole(null);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
       world.accountId,

@@ -334,7 +334,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
     },
   );
 
-  test('a body with an unknown field is refused, with any name of the field', async () => {
+  test('a body with an unknown field is refused, even if the field has an unusual name', async () => {
     const { json: whole } = requestOf(operation, targets);
     const extra = [
       'extra',

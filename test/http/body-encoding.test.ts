@@ -31,7 +31,7 @@ const bodies: [string, string, string, string][] = [
 ];
 
 test.each(bodies)(
-  'a body with a Content-Encoding that is sent to %s gets 415 and changes nothing',
+  'a request to %s whose body has a Content-Encoding gets 415 and changes nothing',
   async (_, path, type, text) => {
     for (const encoding of ['gzip', 'GZIP', 'deflate', 'br', 'zstd', 'identity, gzip', 'x-unknown']) {
       for (const isChunked of [false, true]) {

@@ -32,7 +32,7 @@ const ask = (line: string, ifNoneMatch?: string, by = token) =>
   request(server, line, { token: by, headers: ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch } });
 
 describe.each(reads)('$method $path', operation => {
-  test('a read with the current ETag gets 304 without a body and does not count against the rate limit', async () => {
+  test('a read request with the current ETag gets 304 without a body and does not count against the rate limit', async () => {
     const { line } = requestOf(operation, targets);
     const first = await ask(line);
     const etag = first.headers.get('etag') ?? '';
@@ -81,7 +81,7 @@ describe.each(reads)('$method $path', operation => {
   });
 });
 
-test('a read with "If-None-Match: *" gets 200 with the full body and counts against the rate limit', async () => {
+test('a read request with "If-None-Match: *" gets 200 with the full body and counts against the rate limit', async () => {
   const limited = await startServerForTest({ on: server, clock: testClock(), environment: { RATE_LIMIT_READ: '5' } });
   const search = (ifNoneMatch: string) =>
     request(limited, 'GET /api/v1/ideas?q=idea', { token, headers: { 'if-none-match': ifNoneMatch } });
@@ -132,7 +132,7 @@ test('a tool call ignores If-None-Match and counts against the rate limit', asyn
   expect(await charged()).toBe(2);
 });
 
-test('after a write that changes the answer to a read, the read gets 200 for its old ETag', async () => {
+test('after a write has changed the answer to a read request, the read request with the old ETag gets 200', async () => {
   for (const operation of writes) {
     const fresh = await createTargets(server, world);
     const { line, json } = requestOf(operation, fresh);
@@ -148,7 +148,7 @@ test('after a write that changes the answer to a read, the read gets 200 for its
   }
 });
 
-test('two tokens that get different answers from one read also get different ETags', async () => {
+test('two tokens that get different answers to the same read request also get different ETags', async () => {
   const other = await issueToken(server, world, 'read');
   const line = `GET /api/v1/ideas/${targets.ideaId}`;
   await request(server, `POST /api/v1/ideas/${targets.ideaId}/vote`, { token, json: { value: 'up' } });
@@ -156,7 +156,7 @@ test('two tokens that get different answers from one read also get different ETa
   expect((await ask(line, mine, other.token)).body.my_vote).toBe('none');
 });
 
-test('refusals and the answers to writes and to GET /api/v1/token have no ETag', async () => {
+test('refusals, answers to writes, and answers to GET /api/v1/token have no ETag', async () => {
   for (const line of ['GET /api/v1/ideas/999999999', 'GET /api/v1/ideas?page=0', 'GET /api/v1/token']) {
     const answer = await ask(line, '*');
     expect([line, answer.status === 304, answer.headers.get('etag')]).toEqual([line, false, null]);

@@ -37,7 +37,7 @@ function preflight(to: Pick<TestServer, 'baseUrl'>, path: string, origin: string
 const exposed =
   'ETag, Idempotency-Replayed, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id';
 
-describe('a page of an allowed origin', () => {
+describe('a web page of an allowed origin', () => {
   test('the answer to a preflight request from an allowed origin lists the allowed methods and headers', async () => {
     const answer = await preflight(server, '/api/v1/ideas', ours);
     expect({ status: answer.status, text: answer.text }).toEqual({ status: 204, text: '' });
@@ -62,17 +62,20 @@ describe('a page of an allowed origin', () => {
     ['a path that cannot be decoded', 'GET /api/v1/ideas/%ff', 404],
     ['an unsupported method', 'PUT /api/v1/ideas', 405],
     ['the document', 'GET /api/v1/openapi.json', 200],
-  ])('a page of an allowed origin can read the response for %s and its headers', async (_, line, status) => {
-    const answer = await request(server, line, { token, headers: { origin: ours } });
-    expect(answer.status).toBe(status);
-    expect(corsOf(answer)).toEqual({
-      'access-control-allow-origin': ours,
-      'access-control-expose-headers': exposed,
-      vary: 'Origin',
-    });
-  });
+  ])(
+    'a web page of an allowed origin can read the response for %s, including the response headers',
+    async (_, line, status) => {
+      const answer = await request(server, line, { token, headers: { origin: ours } });
+      expect(answer.status).toBe(status);
+      expect(corsOf(answer)).toEqual({
+        'access-control-allow-origin': ours,
+        'access-control-expose-headers': exposed,
+        vary: 'Origin',
+      });
+    },
+  );
 
-  test('a page of an allowed origin can read the errors for a missing token and for the exceeded rate limit of its address', async () => {
+  test('a web page of an allowed origin can read the errors for a missing token and for an exceeded rate limit of an IP address', async () => {
     expect(corsOf(await request(server, 'GET /api/v1/board', { headers: { origin: ours } }))).toHaveProperty(
       'access-control-allow-origin',
       ours,
@@ -89,7 +92,7 @@ describe('a page of an allowed origin', () => {
     expect(refused.headers.get('access-control-allow-origin')).toBe(ours);
   });
 
-  test('a page of an allowed origin cannot send cookies or read pages for people', async () => {
+  test('a web page of an allowed origin cannot send cookies and can read only the API, not /docs, /unsubscribe or /health', async () => {
     expect(corsOf(await preflight(server, '/api/v1/ideas', ours))).not.toHaveProperty(
       'access-control-allow-credentials',
     );
@@ -100,8 +103,8 @@ describe('a page of an allowed origin', () => {
   });
 });
 
-describe('a page of another origin', () => {
-  test.each(others)('a page of the other origin %s gets no CORS headers', async origin => {
+describe('a web page of an origin that is not allowed', () => {
+  test.each(others)('a web page of the origin %s, which is not allowed, gets no CORS headers', async origin => {
     const asked = await preflight(server, '/api/v1/ideas', origin);
     expect({ status: asked.status, key: asked.key, ...corsOf(asked) }).toEqual({
       status: 405,

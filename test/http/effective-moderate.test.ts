@@ -122,7 +122,7 @@ test('if the issuer of a token loses or regains the moderator role, the change t
   expect(await abilities()).toEqual(everything);
 });
 
-test('if the issuer of a token loses or regains the membership, the change takes effect at the next request', async () => {
+test('if the issuer of a token loses or regains the membership of the account, the change takes effect at the next request', async () => {
   expect(await abilities()).toEqual(everything);
   await server.sql('delete from memberships where account_id = $1 and user_id = $2', [world.accountId, issuerId]);
   expect(await abilities()).toEqual(asMember);
@@ -133,7 +133,7 @@ test('if the issuer of a token loses or regains the membership, the change takes
   expect(await abilities()).toEqual(everything);
 });
 
-test('the moderate grant is not effective if its issuer has a moderating role only in another account', async () => {
+test("the moderate grant of a token is not effective if the token's issuer has a moderating role only in another account", async () => {
   const other = await createAccount(server);
   await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
     other.accountId,
@@ -143,7 +143,7 @@ test('the moderate grant is not effective if its issuer has a moderating role on
   expect(await abilities()).toEqual(asMember);
 });
 
-test('from the next request after the issuer is blocked, the token can read but not write', async () => {
+test('after the issuer of a token is blocked, the token can read but not write from the next request on', async () => {
   expect(await abilities()).toEqual(everything);
   await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, issuerId]);
   expect(await abilities()).toEqual({
@@ -157,13 +157,13 @@ test('from the next request after the issuer is blocked, the token can read but 
   expect(await abilities()).toEqual(everything);
 });
 
-test('a block of the issuer in another account does not affect the token', async () => {
+test("a block of a token's issuer in another account does not affect the token", async () => {
   const other = await createAccount(server);
   await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [other.accountId, issuerId]);
   expect(await abilities()).toEqual(everything);
 });
 
-test('if a change of plan removes or restores the Agent API, the change takes effect at the next request', async () => {
+test("if a change of the account's plan removes or restores the Agent API, the change takes effect at the next request", async () => {
   expect(await abilities()).toEqual(everything);
   const setPlan = (plan: string) => server.sql('update accounts set plan = $2 where id = $1', [world.accountId, plan]);
   await setPlan('starter');
@@ -188,11 +188,11 @@ test('a token works until one millisecond before its expiry and gets 401 from th
   clock.set('2026-05-01T08:00:00Z');
 });
 
-describe('a change of the grant', () => {
+describe("a change of a token's grant", () => {
   const setLevel = (level: string) =>
     server.sql('update api_token_boards set level = $2 where token_id = $1', [tokenId, level]);
 
-  test('if a moderate grant is lowered to write, the token cannot moderate from the next request on', async () => {
+  test("if a token's moderate grant is lowered to write, the token cannot moderate from the next request on", async () => {
     expect(await abilities()).toEqual(everything);
     await setLevel('write');
     expect(await abilities()).toEqual({
@@ -202,7 +202,7 @@ describe('a change of the grant', () => {
     });
   });
 
-  test('if a moderate grant is lowered to read, the token can only read from the next request on', async () => {
+  test("if a token's moderate grant is lowered to read, the token can only read from the next request on", async () => {
     await setLevel('read');
     expect(await abilities()).toEqual({
       ...asMember,
@@ -214,7 +214,7 @@ describe('a change of the grant', () => {
     });
   });
 
-  test('if the grant on a board is removed, all requests to the board get 403 from the next request on', async () => {
+  test("if a token's grant on a board is removed, all requests of the token to the board get 403 from the next request on", async () => {
     await server.sql('delete from api_token_boards where token_id = $1', [tokenId]);
     expect(await abilities()).toEqual(refusedWith('board_not_granted'));
   });
@@ -244,7 +244,7 @@ test('a token with moderate on one board and write on another cannot moderate th
   expect(first.body.moderation_state).toBe('pending');
 });
 
-test('refused moderator actions change nothing after the issuer has lost the moderator role', async () => {
+test("after a token's issuer has lost the moderator role, the token's moderator actions are refused and change nothing", async () => {
   await setRole('member');
   const targets = await createTargets(server, world);
   const before = await snapshot(server);

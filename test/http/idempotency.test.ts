@@ -93,7 +93,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     });
   }
 
-  test('a token with one board gets a replay whether or not the repeated request names the board', async () => {
+  test('a token with one board gets the first answer again whether or not the repeated request names the board', async () => {
     const sent = requestOf(operation, targets);
     const named = { ...sent, line: `${sent.line}?board=${world.boardSlug}` };
     for (const [key, first, second] of [
@@ -148,7 +148,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect([isReplayed(replay), replay.text]).toEqual([true, original[0]?.text]);
   });
 
-  test('a request whose change or answer cannot be stored changes nothing, and a later request under its Idempotency-Key succeeds', async () => {
+  test('a request whose change or answer cannot be stored changes nothing, and a later request under the same Idempotency-Key succeeds', async () => {
     const sent = requestOf(operation, targets);
     const before = await snapshot(server);
     await server.sql(`
@@ -226,7 +226,7 @@ test('an Idempotency-Key may have up to 255 printable ASCII characters', async (
   }
 });
 
-test('an answer that the previous server version stored is replayed, whether or not its request named the board', async () => {
+test('an answer that the previous server version stored is sent again, whether or not the first request named the board', async () => {
   const { text } = await send(create, 'an-answer');
   for (const [key, query] of [
     ['stored-without', {}],
@@ -319,7 +319,7 @@ test('a repeated request gets a replay if only the order of its fields, its whit
   }
 });
 
-test('a replay repeats the first answer, even if the data on the board has changed since', async () => {
+test('a repeated request gets the first answer again, even if the data on the board has changed since', async () => {
   const vote = { line: `POST /api/v1/ideas/${targets.ideaId}/vote`, json: { value: 'up' } };
   const first = await send(vote, 'a-key');
   const other = await issueToken(server, world, 'write');
@@ -345,7 +345,7 @@ test('an error of the domain rules is not stored under the Idempotency-Key', asy
   expect((await send(missing, 'a-key')).status).toBe(200);
 });
 
-test('an Idempotency-Key is valid for exactly 24 hours, and then a new request can use it', async () => {
+test('an Idempotency-Key is valid for exactly 24 hours, and then a new request can use the same key', async () => {
   const first = await send(create, 'a-key');
   clock.advance(24 * 3_600_000 - 1);
   expect(isReplayed(await send(create, 'a-key'))).toBe(true);
@@ -360,7 +360,7 @@ test('an Idempotency-Key is valid for exactly 24 hours, and then a new request c
   expect([different.status, isReplayed(different)]).toEqual([201, false]);
 });
 
-test('two tokens can use the same Idempotency-Key, also at the same time', async () => {
+test('two tokens can use the same Idempotency-Key independently, even at the same time', async () => {
   const other = await issueToken(server, world, 'write');
   const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
   const holder = await server.database.pool.connect();
@@ -435,7 +435,7 @@ test('a repeated request gets a replay even when the rate limit of the token is 
   expect([replay.status, isReplayed(replay), replay.text]).toEqual([201, true, first.text]);
 });
 
-test('a repeated request that starts before the first answer gets a replay and uses one database connection at a time', async () => {
+test('a repeated request that starts before the first answer is ready gets that answer and uses one database connection at a time', async () => {
   let first: Answer | undefined;
   const { result: replay, statements } = await logStatements(() =>
     rawRequest(server, 'POST', '/api/v1/ideas', {

@@ -157,7 +157,7 @@ test('a token with two boards reaches the ideas of each board only with the slug
 });
 
 describe.each(operations)('$method $path', operation => {
-  test('the operation answers 401 without a valid token', async () => {
+  test('a request without a valid token gets 401', async () => {
     const revoked = await issueToken(server, world, 'moderate');
     await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked.id]);
     const expired = await issueToken(server, world, 'moderate');
@@ -198,7 +198,7 @@ describe.each(operations)('$method $path', operation => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('the answer without a token is the same for an existing, a missing and an invalid idea id', async () => {
+  test('a request without a token gets the same answer for an existing, a missing and an invalid idea id', async () => {
     const answers = [missing, targets.ideaId, 'x'].map(async id => {
       const { line, json } = requestOf(operation, targets, { id });
       return comparable(await request(server, line, { json }));

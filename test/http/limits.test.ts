@@ -310,7 +310,7 @@ describe('requests that count against the rate limit', () => {
   });
 });
 
-describe('the rate limit of an address', () => {
+describe('the rate limit of an IP address', () => {
   let strict: TestServer;
 
   beforeEach(async () => {
@@ -333,7 +333,7 @@ describe('the rate limit of an address', () => {
     [`GET /api/v1/ideas/${'1'.repeat(200)}`, 404],
   ];
 
-  test.each(guarded)('the rate limit of an address applies to %s', async (line, status) => {
+  test.each(guarded)('the rate limit of an IP address applies to %s', async (line, status) => {
     for (let n = 0; n < 3; n++) expect((await request(strict, line)).status).toBe(status);
     const refused = await request(strict, line);
     expect(refused.status).toBe(429);
@@ -352,28 +352,28 @@ describe('the rate limit of an address', () => {
     expect(await countOf('ip:127.0.0.1')).toBe(4);
   });
 
-  test('a request that exceeds the limit of its address does not count against the rate limit of its valid token', async () => {
+  test('a request that exceeds the rate limit of its IP address does not count against the rate limit of its valid token', async () => {
     for (let n = 0; n < 3; n++) expect((await read(strict)).status).toBe(200);
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(3);
     expect(await read(strict)).toMatchObject({ status: 429, key: 'rate_limited' });
     expect(await vote(strict)).toMatchObject({ status: 429, key: 'rate_limited' });
   });
 
-  test('a request to /health does not count against the rate limit of its address', async () => {
+  test("a request to /health does not count against the rate limit of the client's IP address", async () => {
     for (let n = 0; n < 10; n++) expect((await request(strict, 'GET /health')).status).toBe(200);
     expect(await countOf('ip:127.0.0.1')).toBe(0);
     for (let n = 0; n < 4; n++) await request(strict, 'GET /nothing');
     expect((await request(strict, 'GET /health')).status).toBe(200);
   });
 
-  test('all paths share the rate limit of an address, and the limit resets at the start of each minute', async () => {
+  test('all paths share the rate limit of an IP address, and this limit resets at the start of each minute', async () => {
     for (const line of ['GET /nothing', 'GET /api/v1/board', 'GET /ready']) await request(strict, line);
     expect((await request(strict, 'GET /api/v1/openapi.json')).status).toBe(429);
     clock.set('2026-03-14T09:27:00.000Z');
     expect((await request(strict, 'GET /api/v1/openapi.json')).status).toBe(200);
   });
 
-  test('the number of parallel requests of an address that succeed is exactly the rate limit of the address', async () => {
+  test('exactly as many parallel requests from one IP address succeed as the rate limit of the address allows', async () => {
     const answers = await Promise.all([...Array(50)].map(() => request(strict, 'GET /nothing')));
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(3);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(47);
@@ -381,7 +381,7 @@ describe('the rate limit of an address', () => {
 
   const from = (address: string) => ({ headers: { 'x-forwarded-for': address } });
 
-  test('the rate limit of an address ignores X-Forwarded-For by default', async () => {
+  test('the rate limit of an IP address ignores X-Forwarded-For by default', async () => {
     for (const address of ['203.0.113.1', '203.0.113.2', '203.0.113.3']) {
       expect((await request(strict, 'GET /nothing', from(address))).status).toBe(404);
     }
@@ -389,7 +389,7 @@ describe('the rate limit of an address', () => {
     expect(await keysOfAddresses()).toEqual(['ip:127.0.0.1']);
   });
 
-  test('the rate limit of an address ignores X-Forwarded-For if the sender is not a trusted proxy', async () => {
+  test('the rate limit of an IP address ignores X-Forwarded-For if the sender is not a trusted proxy', async () => {
     const server = await startReplica({ RATE_LIMIT_IP: '3', TRUST_PROXY: '10.0.0.0/8, 192.0.2.1' });
     await request(server, 'GET /nothing', from('203.0.113.1'));
     expect(await keysOfAddresses()).toEqual(['ip:127.0.0.1']);

@@ -52,7 +52,7 @@ test('a request with any method to an unknown path gets 404', async () => {
   }
 });
 
-test('a request with a method that Fastify cannot route counts against the rate limit of its address', async () => {
+test("a request with a method that Fastify cannot route counts against the rate limit of the client's IP address", async () => {
   await server.sql('delete from rate_limits');
   await rawRequest(server, 'PROPFIND', '/api/v1/board');
   await rawRequest(server, 'MKCOL', '/no/such/path');

@@ -272,7 +272,7 @@ describe.each(conditions)('when $name', condition => {
   }
 });
 
-describe('the order in other operations', () => {
+describe('the order of the checks in other operations', () => {
   test('a request with an invalid query for a missing idea gets the error for the query', async () => {
     const scene = await arrange();
     const { token } = scene;

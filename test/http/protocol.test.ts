@@ -100,7 +100,7 @@ function requestLines(of: TestServer = server): LogLine[] {
   return of.logLines.map(line => JSON.parse(line) as LogLine).filter(({ msg }) => msg === 'request');
 }
 
-describe('HEAD', () => {
+describe('a HEAD request', () => {
   const gets = Object.values(contract).filter(({ method }) => method === 'GET');
 
   test.each(gets)('HEAD $path gets the same answer as GET $path but without the body', async route => {
@@ -291,7 +291,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('the ETag of an idea changes when the answer changes, and returns when the old answer returns', async () => {
+  test('the ETag of an idea changes when the answer changes, and is the old ETag again when the answer is the old one again', async () => {
     const before = await currentTag();
     expect(await currentTag()).toBe(before);
     await request(server, `POST ${path()}/vote`, { token, json: { value: 'up' } });
@@ -302,7 +302,7 @@ describe('If-None-Match', () => {
     expectNotModified(await get(before), before);
   });
 
-  test('two tokens that get different answers from one read also get different ETags', async () => {
+  test('two tokens that get different answers to the same read request also get different ETags', async () => {
     await request(server, `POST ${path()}/vote`, { token, json: { value: 'up' } });
     const mine = await currentTag();
     const other = await issueToken(server, world, 'read');
@@ -320,7 +320,7 @@ describe('If-None-Match', () => {
 });
 
 describe('a failure of the server', () => {
-  test('an internal error is answered with only its key, and its stack is logged without values, tokens and addresses', async () => {
+  test('the answer to an internal error has only the error key, and the log has the stack without values, tokens and addresses', async () => {
     const broken = await startServerForTest();
     const there = await createWorld(broken);
     const { token: own } = await issueToken(broken, there, 'moderate');

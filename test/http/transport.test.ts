@@ -44,7 +44,7 @@ const unfinished: [string, string][] = [
 
 describe('slow requests', () => {
   test.each(unfinished)(
-    'the server answers a request that never ends after the request timeout and closes its connection: %s',
+    'after the request timeout, the server answers a request that never ends and closes the connection: %s',
     async (_, text) => {
       const server = await start({ REQUEST_TIMEOUT_MS: '300' });
       const answer = await exchangeRaw(server, text);
@@ -57,7 +57,7 @@ describe('slow requests', () => {
     },
   );
 
-  test('a request that sends only a byte now and then gets 408, and its connection is closed', async () => {
+  test('a client that sends its request too slowly, byte by byte, gets 408, and the connection is closed', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '400' });
     const connection = await openConnection(server);
     await connection.send(`POST /api/v1/mcp HTTP/1.1\r\n${json}Content-Length: 10000\r\n\r\n`);
@@ -67,7 +67,7 @@ describe('slow requests', () => {
     await expect.poll(() => requestLines(server)).toMatchObject([{ method: 'POST', path: '/api/v1/mcp', status: 408 }]);
   });
 
-  test('if a request is answered before its body has arrived, its connection is closed without a second answer', async () => {
+  test('if a request is answered before its body has arrived, the connection is closed without a second answer', async () => {
     const server = await start({ REQUEST_TIMEOUT_MS: '300' });
     const connection = await openConnection(server);
     await connection.send(`POST /api/v1/ideas HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`);
@@ -110,7 +110,7 @@ describe('slow requests', () => {
   });
 });
 
-test('the server closes a connection beyond the connection limit at once and accepts a new one after another has ended', async () => {
+test('the server immediately closes a connection beyond the connection limit, and accepts a new one after an older one has ended', async () => {
   const server = await start({ MAX_CONNECTIONS: '3' });
   const open = await Promise.all([1, 2, 3].map(() => openConnection(server)));
   for (const { send } of open) await send('GET /health HTTP/1.1\r\nHost: x\r\n');
@@ -136,7 +136,7 @@ describe('aborted requests', () => {
   ];
 
   test.each(resets)(
-    'a request whose connection is reset %s is not an internal error and counts against the rate limit of its address',
+    "a request whose connection is reset %s causes no internal error and counts against the rate limit of the client's IP address",
     async (_, text) => {
       const reported: unknown[] = [];
       const reporter = { report: (error: unknown) => void reported.push(error), async close() {} };

@@ -43,7 +43,7 @@ function expectUnavailable(answer: Answer) {
 
 const many = (ask: (n: number) => Promise<Answer>) => Promise.all(Array.from({ length: 12 }, (_, n) => ask(n + 1)));
 
-test('while the rate limit counters are locked, a process serves only as many requests as the limit of one address allows', async () => {
+test('while the rate limit counters are locked, a process serves only as many requests as the rate limit of one IP address allows', async () => {
   await lockCounters();
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);

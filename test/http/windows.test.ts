@@ -77,7 +77,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     for (const [who, token] of Object.entries(tokens)) expect([who, (await act(token)).status]).toEqual([who, success]);
   }
 
-  test('ideas or votes are refused for every token until exactly the opening time of their window', async () => {
+  test('new ideas or votes are refused for every token until exactly the opening time of the submission or voting window', async () => {
     await setWindow(opens, opening);
     clock.set(justBefore(opening));
     await refusesEveryone(tooEarly);
@@ -85,7 +85,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     await admitsEveryone();
   });
 
-  test('ideas or votes are refused for every token from exactly the closing time of their window on', async () => {
+  test('new ideas or votes are refused for every token from exactly the closing time of the submission or voting window on', async () => {
     await setWindow(closes, closing);
     clock.set(justBefore(closing));
     await admitsEveryone();
@@ -93,7 +93,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     await refusesEveryone(tooLate);
   });
 
-  test('if a submission or voting window has an opening and a closing time, ideas or votes are accepted only between them', async () => {
+  test('if a submission or voting window has an opening and a closing time, ideas or votes are accepted only between these times', async () => {
     await setWindow(opens, opening);
     await setWindow(closes, closing);
     for (const [time, key] of [
@@ -110,7 +110,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     }
   });
 
-  test('a change or removal of the opening or closing time of a window takes effect at the next request', async () => {
+  test('a change or removal of the opening or closing time of a submission or voting window takes effect at the next request', async () => {
     const token = tokens['the owner, with write'];
     await setWindow(opens, closing);
     expect((await act(token)).key).toBe(tooEarly);

@@ -198,7 +198,7 @@ describe('an invalid MCP message', () => {
     expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
   });
 
-  test('a query parameter of the MCP endpoint is refused, as on every path', async () => {
+  test('an MCP request with a query parameter is refused, like unknown query parameters on every path', async () => {
     const { token } = await newToken();
     const answer = await request(server, 'POST /api/v1/mcp?board=web-app', { token, json: list });
     expectRefusal(answer, 422, 'validation_failed', -32_600, 'list-1');
@@ -246,7 +246,7 @@ describe('the rate limits of a token', () => {
     expect(await server.sql(`select from ideas where title = 'One more'`)).toHaveLength(5);
   });
 
-  test('a tool call that reads counts against the rate limit even if it repeats the idempotency key of a write', async () => {
+  test('a tool call that only reads counts against the rate limit even if it has the idempotency key of an earlier write', async () => {
     const { token } = await newToken();
     const meta = { 'idea-board/idempotency-key': 'of-a-write' };
     await callTool(server, { token, name: 'create_idea', args: { title: 'Under a key', body: 'B' }, meta });
@@ -264,7 +264,7 @@ describe('the rate limits of a token', () => {
   });
 });
 
-test('every MCP message counts against the rate limit of its address', async () => {
+test("every MCP message counts against the rate limit of the client's IP address", async () => {
   const small = await startServerForTest({ clock, environment: { RATE_LIMIT_IP: '3' } });
   const { token } = await issueToken(small, await createWorld(small), 'read');
   const send = (options: RequestOptions) => request(small, 'POST /api/v1/mcp', options);
@@ -282,8 +282,8 @@ test('every MCP message counts against the rate limit of its address', async () 
   expect(answers[3]?.headers.get('retry-after')).toMatch(/^\d+$/);
 });
 
-describe('a failure', () => {
-  test('while the database is unavailable, MCP requests get 503, and tool calls work again when it is back', async () => {
+describe('a failure of the server or the database', () => {
+  test('while the database is unavailable, MCP requests get 503, and tool calls work again when the database is back', async () => {
     const proxy = await startProxy(server.url);
     const logger = pino({ level: 'silent' });
     const database = await openDatabase({
@@ -309,14 +309,14 @@ describe('a failure', () => {
     expect((await call()).status).toBe(200);
   });
 
-  test('the error of the SDK for invalid JSON is answered without the internal message in its data', () => {
+  test("the error that clients get for invalid JSON does not contain the internal message in the SDK's error", () => {
     const error = { code: -32_700, message: 'Parse error', data: 'RangeError: Maximum call stack size exceeded' };
     const body = JSON.stringify({ jsonrpc: '2.0', id: null, error });
     const key = 'invalid_message';
     expect(keyedErrorOf({ status: 400, contentType: null, body }).error).toEqual({ ...error, key, data: { key } });
   });
 
-  test('a tool call that ends in an internal error counts only once against the rate limit of its address', async () => {
+  test("a tool call that ends in an internal error counts only once against the rate limit of the client's IP address", async () => {
     const { token, id } = await newToken();
     const meta = { 'idea-board/idempotency-key': 'a-key' };
     const create = (title: string) =>
@@ -337,7 +337,7 @@ describe('a failure', () => {
     expect(await ofAddress()).toEqual([{ ...before, count: Number(before?.count) + 1 }]);
   });
 
-  test('the answer to a tool call with an internal error reveals no details, and the log has them', async () => {
+  test('the answer to a tool call with an internal error reveals no details, and the log contains the details', async () => {
     const { token } = await newToken();
     await server.sql('alter table idea_tags rename to gone');
     onTestFinished(async () => {

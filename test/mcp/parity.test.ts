@@ -91,7 +91,7 @@ describe('requests and tool calls', () => {
     },
   );
 
-  test('after all cases, the server with HTTP requests and the server with tool calls have the same rows and jobs', async () => {
+  test('after all cases, the server that got HTTP requests and the server that got tool calls have the same database rows and jobs', async () => {
     const [ofRest, ofMcp] = await Promise.all([dump(rest), dump(mcp)]);
     expect(ofMcp).toEqual(ofRest);
     expect(ofRest.events?.length).toBeGreaterThan(5);

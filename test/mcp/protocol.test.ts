@@ -104,7 +104,7 @@ describe('the MCP protocol versions of 2025', () => {
     },
   );
 
-  test('the OpenAPI document says that notifications and responses get 202 without a body and do not count against the rate limit', async () => {
+  test('the OpenAPI document says that MCP notifications and responses get 202 without a body and do not count against the rate limit', async () => {
     const { paths } = JSON.parse(readFileSync('contract/openapi.json', 'utf8'));
     const documented = paths['/api/v1/mcp'].post.responses[202];
     expect(documented.description).toBe(
@@ -121,7 +121,7 @@ describe('the MCP protocol versions of 2025', () => {
     expect(await charged()).toBe(before);
   });
 
-  test('a handshake with an unknown MCP protocol version gets 2025-11-25, and a header with an unknown version is refused', async () => {
+  test('the server offers 2025-11-25 in a handshake with an unknown MCP protocol version, and refuses a header with an unknown version', async () => {
     const hello = { protocolVersion: '2020-01-01', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
     const answer = await send(server, legacy('initialize', hello));
     expect(answer.body.result.protocolVersion).toBe('2025-11-25');
@@ -209,7 +209,7 @@ describe('the MCP protocol version of 2026', () => {
 });
 
 describe('the list of the tools', () => {
-  test('the result of tools/list has all tools in the order of the contract for every token and counts against no token limit', async () => {
+  test("tools/list returns all tools in the order of the contract to every token and does not count against the token's rate limits", async () => {
     const reader = (await issueToken(server, world, 'read')).token;
     const before = await charged();
     const [ofModerator, ofReader, ofModern] = await Promise.all([
@@ -293,7 +293,7 @@ describe('the list of the tools', () => {
 });
 
 describe('a tool call', () => {
-  test('plain and unusual forms of a tool call get the same answer in each MCP era', async () => {
+  test('a usual and an unusual form of one tool call get the same answer, with MCP protocol versions of 2025 and of 2026', async () => {
     for (const name of ['get_idea', 'get_board', 'list_ideas', 'get_token']) {
       for (const args of [name === 'get_idea' ? { id: ideaId } : {}, { nonsense: true }]) {
         for (const era of ['modern', 'legacy'] as const) {
@@ -324,7 +324,7 @@ describe('a tool call', () => {
     },
   );
 
-  test('a call of an unknown tool and a malformed tool call get a JSON-RPC error and count against no token limit', async () => {
+  test("a call of an unknown tool and a malformed tool call get a JSON-RPC error and do not count against the token's rate limits", async () => {
     const before = await charged();
     const calls: object[] = [
       { name: 'no_such_tool', arguments: {} },

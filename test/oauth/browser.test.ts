@@ -58,7 +58,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     return transport;
   }
 
-  test("an OAuth client connects with a person's consent, calls tools, refreshes its token and is revoked, and a refused client gets an error", async () => {
+  test('an OAuth client connects, calls tools, and refreshes its token until the person revokes the token, and a refused client gets an error', async () => {
     if (!browser) throw new Error('There is no browser');
     const [narrow, wide] = screens;
     const { page, complaints, close } = await openPage(browser, narrow ?? { width: 390, colorScheme: 'light' });

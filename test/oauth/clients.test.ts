@@ -270,7 +270,7 @@ describe('an OAuth client with a metadata document', () => {
     }
   });
 
-  test("the URL of a client's metadata document cannot make the server send requests to its own network", async () => {
+  test("the URL of a client's metadata document cannot make the server send requests to the server's own network", async () => {
     const own = await startServerForTest({
       on: server,
       environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_OAUTH_CLIENT: '1000' },

@@ -81,7 +81,7 @@ describe('consent', () => {
     );
   });
 
-  test('the consent page names the client and the host of its redirect URI, and its form can redirect only to that host', async () => {
+  test("the consent page names the client and the host of the redirect URI, and the page's form can redirect only to that host", async () => {
     const page = await visitor.get(await program.ask(visitor));
     expect(page.status).toBe(200);
     for (const text of ['A program', '127.0.0.1:33418', 'a program on your own computer', 'Web app'])
@@ -100,7 +100,7 @@ describe('consent', () => {
     ['cursor://anysphere.example/cb', 'cursor:', 'cursor:', 'a program on your own device opens'],
     ["https://a;script-src'x'.example/cb", 'https:', 'a;script-src', ''],
   ])(
-    'the consent page for the redirect URI %s names its host or scheme and allows the form action %s',
+    'the consent page for the redirect URI %s names its host or scheme, and the Content-Security-Policy allows the form-action %s',
     async (uri, source, host, words) => {
       const own = await Program.register(server, { redirect_uris: [uri] });
       const page = await visitor.get(await own.ask(visitor, { redirect_uri: uri }));
@@ -138,7 +138,7 @@ describe('consent', () => {
     ]);
   });
 
-  test('a consent form without a valid board of the account and level gets an error, and the person can send it again', async () => {
+  test('a consent form without a valid board of the account and a valid level gets an error, and the person can send the form again', async () => {
     const foreign = await createWorld(server);
     const page = await program.ask(visitor);
     for (const [levels, why] of [

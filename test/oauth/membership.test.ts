@@ -111,7 +111,7 @@ test.each<[string, (one: Connected) => Promise<unknown>, string | undefined]>([
   expect(await outcomesOf(other)).toEqual([200, 200]);
 });
 
-test('the OAuth grant of a member who leaves ends at the next request', async () => {
+test('the OAuth grant of a member who leaves the account ends at the next request', async () => {
   const one = await connectAdmin();
   server.auditLines.length = 0;
   const path = '/admin/members/leave';
@@ -153,16 +153,19 @@ test('the OAuth grant of an admin who becomes a regular member stays valid but c
 test.each<[string, (one: Connected) => Promise<unknown>]>([
   ['a removal', one => administerAtOnceWith(one, admin => removeMember(admin, memberOf(one)))],
   ['a block', one => administerAtOnceWith(one, admin => blockUser(admin, memberOf(one)))],
-])('a refresh during the transaction of %s of its user is refused and issues no tokens', async (_, race) => {
-  const one = await connectAdmin();
-  const records = () =>
-    server.sql('select count(*)::int as count from oauth_records where token_id = $1', [one.tokenId]);
-  const before = await records();
-  const answer = await race(one);
-  expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
-  expect(await records()).toEqual(before);
-  expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
-});
+])(
+  "a token refresh during the transaction of %s of the token's user is refused and issues no tokens",
+  async (_, race) => {
+    const one = await connectAdmin();
+    const records = () =>
+      server.sql('select count(*)::int as count from oauth_records where token_id = $1', [one.tokenId]);
+    const before = await records();
+    const answer = await race(one);
+    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
+    expect(await records()).toEqual(before);
+    expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
+  },
+);
 
 /** Runs the work in a transaction and sends a refresh before the commit. Returns the answer to the refresh. */
 async function administerAtOnceWith(
@@ -173,7 +176,7 @@ async function administerAtOnceWith(
   return refreshed?.status === 'fulfilled' ? refreshed.value : refreshed?.reason;
 }
 
-test('a consent during the transaction that removes its user is refused and creates no token', async () => {
+test('a consent during the transaction that removes the consenting user is refused and creates no token', async () => {
   const userId = await createMember(server, world.accountId, 'admin');
   const visitor = await signedIn(server, userId);
   const page = await program.ask(visitor);
@@ -208,7 +211,7 @@ test('a removed member gets no authorization code after the consent and no token
   }
 });
 
-test("removing a member revokes the member's API tokens in the account unless the removal keeps the tokens", async () => {
+test("removing a member revokes the member's API tokens in the account unless the remover chooses to keep the tokens", async () => {
   const other = await createWorld(server);
   for (const keepsTokens of [false, true]) {
     const userId = await createMember(server, world.accountId, 'admin');

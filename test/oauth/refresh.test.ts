@@ -136,7 +136,7 @@ test('a refresh token can be redeemed again for 60 seconds after its first use, 
   await expectEnded(tokenId, siblings);
 });
 
-test('if one refresh token was redeemed several times, all tokens that it issued stay valid', async () => {
+test('if one refresh token was redeemed several times, all tokens from these redemptions stay valid', async () => {
   const tokens = await connectProgram();
   const siblings = [
     await refreshed(tokens.refresh_token),
@@ -151,7 +151,7 @@ test('if one refresh token was redeemed several times, all tokens that it issued
   expect(endOf(await tokenIdOf(tokens))).toBeUndefined();
 });
 
-test('redeeming a refresh token again ends the grant if a token that it issued was already redeemed', async () => {
+test('redeeming a refresh token again ends the grant if a refresh token from an earlier redemption was already redeemed', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const [one, other] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
@@ -180,7 +180,7 @@ test('each of several parallel redemptions of one refresh token gets tokens that
   expect(endOf(tokenId)).toBeUndefined();
 });
 
-test('parallel redemptions of two refresh tokens that the same token issued all get tokens that work', async () => {
+test('parallel redemptions of two refresh tokens that both replaced the same refresh token all get tokens that work', async () => {
   const tokens = await connectProgram();
   const [one, other] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
   const sent = [one.refresh_token, other.refresh_token, one.refresh_token, other.refresh_token];
@@ -231,7 +231,7 @@ test('a client that lost the answer to a refresh redeems the same refresh token 
   expect(endOf(await tokenIdOf(tokens))).toBeUndefined();
 });
 
-test('another OAuth client cannot redeem a refresh token even within the leeway, and the grant stays valid', async () => {
+test('another OAuth client cannot redeem a refresh token, not even shortly after the first redemption, and the grant stays valid', async () => {
   const tokens = await connectProgram();
   const thief = await Program.register(server);
   expect((await thief.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
@@ -253,7 +253,7 @@ test('redeeming a refresh token for another resource is refused, and ends the gr
   await expectEnded(tokenId, [next]);
 });
 
-test('a refresh token issues at most 32 new ones, and a further redemption is refused without ending the grant', async () => {
+test('a refresh token can be redeemed for at most 32 new ones, and a further redemption is refused without ending the grant', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const answers = await Promise.all(Array.from({ length: 36 }, () => program.refresh(tokens.refresh_token)));
@@ -288,7 +288,7 @@ test('the clean-up deletes an expired refresh token, and other tokens of the gra
   expect(await statusOf(await refreshed(kept.refresh_token))).toBe(200);
 });
 
-test('a redemption that conflicts with other transactions is retried, and if all retries fail, the client can send it again', async () => {
+test('a redemption that conflicts with other transactions is retried, and if all retries fail, the client can redeem the token again', async () => {
   const tokens = await connectProgram();
   // One request gives up before the last conflict, and a second request succeeds. A sequence is not rolled back.
   await server.sql(`

@@ -22,8 +22,8 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-describe('discovery', () => {
-  test('a client that is refused a tool call can discover the registration endpoint from the answer', async () => {
+describe('the discovery of the OAuth endpoints', () => {
+  test('a client whose tool call is refused can discover the registration endpoint from the answer', async () => {
     const { status, headers } = await callTool(server, undefined);
     const [, url = ''] = /^Bearer resource_metadata="([^"]+)"/.exec(headers.get('www-authenticate') ?? '') ?? [];
     expect([status, url]).toEqual([401, `${server.config.BASE_URL}/.well-known/oauth-protected-resource/api/v1/mcp`]);
@@ -274,7 +274,7 @@ describe('an OAuth error', () => {
     expect(Object.keys(answer.body)).toEqual(['error', 'error_description']);
   });
 
-  test('the OAuth error for an internal error reveals no details, and the log has them', async () => {
+  test('the OAuth error for an internal error reveals no details, and the log contains the details', async () => {
     const own = await startServerForTest({ environment: { BASE_URL: server.config.BASE_URL } });
     await own.sql('alter table oauth_records rename to gone');
     const page = await request(own, `GET ${program.authorizationPath()}`);

@@ -34,7 +34,7 @@ const tokenIdOf = async (tokens: Tokens) =>
 const lastAudit = (count: number) => readAudit(server.auditLines.slice(-count));
 
 describe('an access token', () => {
-  test('an access token expires after an hour, and the database has only its hash', async () => {
+  test('an access token expires after an hour, and the database contains only the hash of the token', async () => {
     const { searchParams } = await program.consent(visitor, { [world.boardId]: 'read' });
     const code = searchParams.get('code') ?? '';
     const { body, headers } = await program.redeem(code);
@@ -78,7 +78,7 @@ describe('an access token', () => {
     expect(await statusOf(tokens)).toBe(401);
   });
 
-  test('calls with an access token have a rate limit, can vote and store the last use of the token, as with an API token', async () => {
+  test("tool calls with an access token count against a rate limit, can vote, and update the token's last use, as with an API token", async () => {
     const ideaId = await insertIdea(server, world);
     const tokens = await connect();
     const tokenId = await tokenIdOf(tokens);

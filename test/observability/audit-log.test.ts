@@ -51,12 +51,15 @@ describe('an audit entry', () => {
     ['2001:db8:aa:bb:1::7', '2001:db8:aa::/48', '2001:db8:aa:bb::/64'],
     ['2001:db8:aa:bb:ffff::1', '2001:db8:aa::/48', '2001:db8:aa:bb::/64'],
     ['fe80::1%eth0', 'fe80::/48', 'fe80::/64'],
-  ])('an audit entry names the client address %s by its network %s and a hash', (ip, network, hashed) => {
-    const { record, lines } = auditLog();
-    record(...failed(ip));
-    expect(readAudit(lines)[0]?.ip).toBe(`${network}#${redactor.hash(hashed)}`);
-    expect(lines[0]).not.toContain(`"${ip}`);
-  });
+  ])(
+    'an audit entry contains, instead of the client address %s, only its network %s and a hash',
+    (ip, network, hashed) => {
+      const { record, lines } = auditLog();
+      record(...failed(ip));
+      expect(readAudit(lines)[0]?.ip).toBe(`${network}#${redactor.hash(hashed)}`);
+      expect(lines[0]).not.toContain(`"${ip}`);
+    },
+  );
 
   test('an audit entry whose client address is invalid has "unknown" in place of the network', () => {
     const { record, lines } = auditLog();
@@ -66,7 +69,7 @@ describe('an audit entry', () => {
 });
 
 describe('a repeated audit entry', () => {
-  test('the first of several equal entries in a minute is written at once, and the number of the others at the end of the minute', () => {
+  test('the first of several equal entries in a minute is written at once, and a count of the others is written after the minute', () => {
     const { record, close, lines } = auditLog();
     for (let n = 0; n < 1000; n++) record(...failed('203.0.113.7', `request-${n}`));
     record(...failed('198.51.100.1'));

@@ -232,7 +232,7 @@ test('the audit log gets readiness.not_ready with the failed checks for every fa
   expect(readAudit(own.auditLines)).toEqual([line, line]);
 });
 
-test('a request to an invalid path that exceeds the rate limit of its address has an audit entry', async () => {
+test("a request to an invalid path that exceeds the rate limit of the client's IP address has an audit entry", async () => {
   const own = await fresh({ clock: testClock('2099-05-01T00:00:00Z'), environment: { RATE_LIMIT_IP: '1' } });
   for (let n = 0; n < 3; n++) await rawRequest(own, 'GET', '/api/v1/ideas/%zz');
   expect(readAudit(own.auditLines)).toMatchObject([{ event: 'rate_limit.exceeded', bucket: 'ip' }]);

@@ -193,7 +193,7 @@ describe('a text that is cut in the middle of a secret or an address', () => {
 describe('the log of a server', () => {
   const lines = (logLines: string[]) => logLines.filter(line => line.includes('"msg":"request"'));
 
-  test('a request with 15,000 characters has a short log line, even if its address exceeds the rate limit', async () => {
+  test("a request with 15,000 characters has a short log line, even if the client's IP address exceeds the rate limit", async () => {
     const server = await startServerForTest({ environment: { RATE_LIMIT_IP: '1' } });
     const long = '/a@a'.repeat(3_750);
     for (const path of [
@@ -216,7 +216,7 @@ describe('the log of a server', () => {
     for (const line of server.auditLines) expect(line.length).toBeLessThan(1_000);
   });
 
-  test('the log does not contain the name of an unknown tool or the name that a client sends', async () => {
+  test('the log contains neither the name of an unknown tool nor the name that an MCP client gives for itself', async () => {
     const server = await startServerForTest();
     const { token } = await issueToken(server, await createWorld(server), 'read');
     const long = 'made-up-name '.repeat(1_000);
@@ -233,7 +233,7 @@ describe('the log of a server', () => {
   });
 });
 
-test('a request over the rate limit of its address runs only one SQL statement, and a successful request runs more', async () => {
+test('a request over the rate limit of its IP address runs only one SQL statement, and a successful request runs more', async () => {
   const server = await startServerForTest({ environment: { RATE_LIMIT_IP: '3' } });
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'read');

@@ -59,7 +59,7 @@ test('secrets in the settings of extensions are redacted anywhere in a log line'
   expect(JSON.parse(lines[0] ?? '').err.message).toBe('[Redacted] is refused for web-app-of-acme');
 });
 
-test('the hash of a masked email address uses the application key as soon as its file exists', async () => {
+test('the hash of a masked email address uses the application key as soon as the key file exists', async () => {
   const DATA_DIR = await mkdtemp(join(tmpdir(), 'idea-board-logger-'));
   onTestFinished(() => rm(DATA_DIR, { recursive: true, force: true }));
   const lines: string[] = [];

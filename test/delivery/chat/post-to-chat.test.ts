@@ -67,7 +67,7 @@ async function stateOf(channelId: number) {
 }
 
 describe('a chat channel', () => {
-  test('a channel of each chat kind gets the JSON of its kind at its own URL', async () => {
+  test('a chat channel gets its posts at its own URL, in the JSON format of its chat kind', async () => {
     for (const kind of chatKinds) await insertChannel(kind);
     await setStatus();
     expect(await runJobs(server)).toEqual([]);
@@ -117,7 +117,7 @@ describe('a chat channel', () => {
     ]);
   });
 
-  test('a chat job of an older version, which has no account id, still posts to its channel', async () => {
+  test('a chat job of an older server version, which has no account id, still posts to its channel', async () => {
     const channelId = await insertChannel('slack');
     await setStatus();
     await server.sql('delete from graphile_worker._private_jobs');
@@ -139,7 +139,7 @@ describe('a chat channel', () => {
     expect(texts()).toEqual(['The owner commented on Dark mode · A board']);
   });
 
-  test('a channel of another board and a disabled channel get no posts', async () => {
+  test('a chat channel of another board and a disabled chat channel get no posts', async () => {
     const { id: boardId } = await createBoard(server, world.accountId);
     await insertChannel('slack', { boardId });
     const disabled = await insertChannel('slack');

@@ -340,7 +340,7 @@ describe('a mail job', () => {
 });
 
 describe('mails about the security of an account', () => {
-  test('only the owners get a mail about the planned deletion of an account, and no mail is sent if the deletion is cancelled first', async () => {
+  test('only owners get a mail about the planned deletion of an account, and nobody if the deletion is cancelled before the mail is sent', async () => {
     const secondId = await createMember(server, world.accountId, 'owner');
     await createMember(server, world.accountId, 'admin');
     await server.sql(`update accounts set name = 'Acme <b>' where id = $1`, [world.accountId]);
@@ -375,7 +375,7 @@ describe('mails about the security of an account', () => {
     expect(recipients()).toEqual([]);
   });
 
-  test('a user gets a mail to the sign-in address when their password changes, but not for the first password', async () => {
+  test('a user gets a mail to the sign-in address when their password changes, but not when they set their first password', async () => {
     const set = (credential: string) => administer(server, admin => setPassword(admin, world.ownerId, credential));
     await set('$argon2id$first');
     expect(await waitingJobs(server)).toEqual([]);

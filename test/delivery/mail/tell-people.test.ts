@@ -100,7 +100,7 @@ describe('the notifications of followers', () => {
     expect(await tell()).toEqual({ 'comment.created': [author], 'idea.status_changed': [author, commenter] });
   });
 
-  test('a follower gets no notification of their own action, neither in person nor through a token', async () => {
+  test('a follower gets no notification of their own action, whether they act in person or through a token', async () => {
     const follower = await createFollower();
     await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId: world.ownerId }));
 

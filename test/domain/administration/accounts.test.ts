@@ -16,7 +16,7 @@ afterAll(() => db.drop());
 
 const owner = { email: 'ada@example.com', name: 'Ada' };
 
-test('an existing user becomes the owner of a new account if the address differs only in case', async () => {
+test("an existing user becomes the owner of a new account if the owner's given address differs from the user's only in case", async () => {
   await administer(db, admin => createAccount(admin, { name: ' First ', slug: 'first', owner }));
   await administer(db, admin =>
     createAccount(admin, { name: 'Second', slug: 'second', plan: 'business', owner: { email: 'ADA@Example.com' } }),

@@ -111,7 +111,7 @@ describe('the right of a role to change members', () => {
     },
   );
 
-  test('an admin who is demoted at the same time cannot change the role of another member', async () => {
+  test('an admin who is demoted by a concurrent operation cannot change the role of another member', async () => {
     const { accountId, ownerId } = world;
     const [adminId, userId] = [
       await createMember(db, accountId, 'admin'),

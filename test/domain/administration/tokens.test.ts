@@ -94,7 +94,7 @@ test.each([
   ['blocked', 'blocked', ['oauth']],
   ['demoted', 'demoted', []],
 ] as const)(
-  'an admin who is %s while they create tokens loses the kinds of tokens that this change revokes',
+  'an admin who is %s while they create tokens loses the same kinds of tokens as an admin who already had the tokens',
   async (_, way, expected) => {
     const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
     const leave = (admin: Administration) => {
@@ -144,7 +144,7 @@ test('a token needs at least one board, cannot name a board twice, and cannot na
   ]);
 });
 
-test('an account whose plan excludes the Agent API cannot have tokens, and an account with the plan community always can', async () => {
+test('an account whose plan excludes the Agent API cannot have tokens, and an account with the plan community always can have tokens', async () => {
   const plan = (name: string) => db.sql('update accounts set plan = $2 where id = $1', [world.accountId, name]);
   await plan('free');
   await expectRefusal(
