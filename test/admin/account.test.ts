@@ -77,7 +77,7 @@ describe('the account', () => {
     ]);
   });
 
-  test('an invalid or taken name or slug of an account is refused, and the form still shows the entered values', async () => {
+  test("an account's invalid name or slug, or a slug of another account, is refused, and the form still shows the entered values", async () => {
     const [other] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
       (await createWorld(server)).accountId,
     ]);
@@ -110,7 +110,7 @@ describe('the account', () => {
 });
 
 describe('the deletion of the account', () => {
-  test("an owner schedules the account's deletion with slug and password, and the account page shows the deletion until it is canceled", async () => {
+  test("an owner schedules the account's deletion by entering slug and password, and the account page shows the deletion until it is canceled", async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     server.auditLines.length = 0;
     const question = await visitor.get('/admin/account/delete');
@@ -157,7 +157,7 @@ describe('the deletion of the account', () => {
     ]);
   });
 
-  test('once the erasure of an account has begun, its deletion cannot be canceled, and its pages are closed', async () => {
+  test("once the erasure of an account has begun, the deletion cannot be canceled, and nobody can open the account's pages", async () => {
     await schedule({ slug, current_password: owner.password });
     await server.sql('update accounts set erasure_began_at = now() where id = $1', [world.accountId]);
     expect((await visitor.get('/admin/account')).status).toBe(403);

@@ -127,7 +127,7 @@ describe('the deadlines of a board', () => {
     },
   );
 
-  test('a deadline at a local time that occurs twice means the first instant, and a stored second instant stays unchanged', async () => {
+  test('a deadline at a local time that occurs twice is saved as the first instant, and saving the form keeps a stored second instant', async () => {
     const zone = 'Europe/Berlin';
     const answer = await save({ zone, voting_close_at: '2026-10-25T02:30' });
     expect((await visitor.get(answer.location ?? '')).html).toContain('The first one applies');
@@ -140,7 +140,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ voting_close_at: second, submissions_open_at: '2026-04-30 22:00:00+00' });
   });
 
-  test('after a change of the time zone, the form saves nothing and first shows the deadlines in the new zone', async () => {
+  test('a deadlines form that is sent with a new time zone saves nothing and first shows the stored deadlines in the new zone', async () => {
     await save({ voting_close_at: '2026-07-01T09:00' });
     const before = await stored();
     const other = { zone: 'America/New_York', voting_close_at: '2026-07-01T09:00', voting_open_at: '2026-06-01T10:00' };
@@ -163,7 +163,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ ...before, voting_open_at: '2026-06-01 14:00:00+00' });
   });
 
-  test('new deadlines are not saved if another person changed the board meanwhile, and the page shows that change', async () => {
+  test('new deadlines are not saved if another person changed the board after the form was opened, and the page shows that change', async () => {
     const { html } = await visitor.get(path);
     const hidden = Object.fromEntries(
       [...html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(([, name, value]) => [

@@ -36,7 +36,7 @@ const defaults = ['open', 'planned', 'in_progress', 'done', 'declined', 'archive
 describe('the statuses of a board', () => {
   const allowed = { allow_votes: 'yes', allow_comments: 'yes' };
 
-  test('statuses of a board are added, edited and removed, and the API returns them at once', async () => {
+  test('after a status of a board is added, edited or removed, the API immediately returns the new list', async () => {
     const added = await submit('statuses', { key: 'in_review', label: 'In <review>', category: 'active', ...allowed });
     expect([added.status, added.location]).toEqual([303, pathOf('statuses?notice=added')]);
     const { html } = await visitor.get(pathOf('statuses'));
@@ -121,7 +121,7 @@ describe('the statuses of a board', () => {
     expect(await keys()).toEqual(defaults);
   });
 
-  test('a long list of statuses has several pages, and the ideas of a status are counted up to 1,000', async () => {
+  test('a long list of statuses has several pages and counts at most 1,000 ideas for each status', async () => {
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state)
       select s.account_id, s.board_id, $2, s.id, 'An idea', 'Of what', 'published'
@@ -148,7 +148,7 @@ describe('the statuses of a board', () => {
 describe('the tags of a board', () => {
   const tags = async () => (await board()).tags as { id: number; name: string; color: string }[];
 
-  test('tags of a board are added, edited and removed, and the API returns them at once', async () => {
+  test('after a tag of a board is added, edited or removed, the API immediately returns the new list', async () => {
     const added = await submit('tags', { name: ' Billing ', color: '#AB12CD' });
     expect([added.status, added.location]).toEqual([303, pathOf('tags?notice=added')]);
     const [tag] = await tags();

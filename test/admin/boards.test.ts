@@ -137,7 +137,7 @@ describe('the settings of a board', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('new settings are not saved if another person changed the board meanwhile, and the page shows that change', async () => {
+  test('new settings are not saved if another person changed the board after the form was opened, and the page shows that change', async () => {
     const fields = { form_token: '', seen_at: '', name: 'Mine', slug: world.boardSlug, description: 'Same' };
     const opened = await visitor.get(settingsPath);
     fields.form_token = formTokenIn(opened.html);
@@ -162,7 +162,7 @@ describe('the settings of a board', () => {
     expect(await stored()).toMatchObject({ name: one.status === 303 ? 'Mine' : 'Also mine', pre_moderation: false });
   });
 
-  test('after a confirmed freeze of a board the API refuses new ideas until the board is unfrozen', async () => {
+  test('after an admin confirms the freeze of a board, the API refuses new ideas until the board is unfrozen', async () => {
     const { token } = await issueToken(server, world, 'moderate');
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'An idea', body: 'Of what.' } });
     expect((await visitor.get(settingsPath)).html).toContain(`href="${path}/freeze"`);
@@ -180,7 +180,7 @@ describe('the settings of a board', () => {
 });
 
 describe('the list of boards', () => {
-  test("the list of boards has several pages and shows each board's pending ideas, freeze and closed submissions and votes", async () => {
+  test('the list of boards has several pages and shows pending ideas, frozen boards, and boards with closed submissions or votes', async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     await server.sql(
       `update boards set is_frozen = true, submissions_close_at = now() - interval '1 day',
@@ -236,17 +236,20 @@ describe('the pages of boards', () => {
   const pathOf = (page: string, { boardSlug }: World, tagId: number) =>
     `/admin/boards${page.replace(':board', boardSlug).replace(':tag', String(tagId))}`;
 
-  test.each(['moderator', 'member'] as const)('the pages of boards are closed to a %s', async role => {
-    const tagId = await createTag(server, world.accountId, world.boardId);
-    const other = await signedIn(server, await createMember(server, world.accountId, role));
-    const form_token = formTokenIn((await other.get('/admin')).html);
-    for (const page of all) expect([page, (await other.get(pathOf(page, world, tagId))).status]).toEqual([page, 403]);
-    for (const page of sent) {
-      const answer = await other.post(pathOf(page, world, tagId), { form_token, name: 'Mine', slug: 'mine' });
-      expect([page, answer.status]).toEqual([page, 403]);
-    }
-    expect(server.auditLines.filter(line => line.includes('"by":"user"'))).toEqual([]);
-  });
+  test.each(['moderator', 'member'] as const)(
+    'a %s cannot open the pages of boards or send their forms',
+    async role => {
+      const tagId = await createTag(server, world.accountId, world.boardId);
+      const other = await signedIn(server, await createMember(server, world.accountId, role));
+      const form_token = formTokenIn((await other.get('/admin')).html);
+      for (const page of all) expect([page, (await other.get(pathOf(page, world, tagId))).status]).toEqual([page, 403]);
+      for (const page of sent) {
+        const answer = await other.post(pathOf(page, world, tagId), { form_token, name: 'Mine', slug: 'mine' });
+        expect([page, answer.status]).toEqual([page, 403]);
+      }
+      expect(server.auditLines.filter(line => line.includes('"by":"user"'))).toEqual([]);
+    },
+  );
 
   test('the pages of an unknown board or of a board of another account get 404', async () => {
     const other = await createWorld(server);
@@ -328,7 +331,7 @@ describe('the pages of boards', () => {
 });
 
 describe('the home page', () => {
-  test('the home page shows an admin the pending ideas, failing webhooks and chat channels, and boards', async () => {
+  test('the home page shows an admin the pending ideas, the failing webhooks and chat channels, and the boards', async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     const { id, slug } = await createBoard(server, world.accountId, { name: 'Quiet', isFrozen: true });
     await server.sql(

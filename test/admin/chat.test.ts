@@ -49,8 +49,8 @@ const addChannel = async (of: World, kind: ChatKind = 'slack', url = slackUrl) =
 const told = () => readAudit(server.auditLines).map(({ time: _, ...line }) => line);
 const byOwner = () => ({ by: 'user', by_user_id: world.ownerId, account_id: world.accountId });
 
-describe('a channel', () => {
-  test('a new chat channel can get a test message, and no page or log shows its URL', async () => {
+describe('a chat channel', () => {
+  test('an admin can send a test message to a new chat channel, and no page or log shows the URL of the channel', async () => {
     const url = `${receiver.url}/hooks/a-secret-path`;
     const added = await create({
       kind: 'mattermost',
@@ -159,24 +159,27 @@ describe('a channel', () => {
   });
 });
 
-describe('the pages of chats', () => {
+describe('the pages of chat channels', () => {
   const gets = (id: number) => ['disable', 'delete'].map(verb => `${list}/${id}/${verb}`);
   const posts = (id: number) => ['test', 'disable', 'enable', 'delete'].map(verb => `${list}/${id}/${verb}`);
 
-  test.each(['moderator', 'member'] as const)('the pages of chat channels are closed to a %s', async role => {
-    const id = await addChannel(world, 'mattermost', `${receiver.url}/hooks/x`);
-    const before = await channels();
-    const other = await signedIn(server, await createMember(server, world.accountId, role));
-    const { html } = await other.get('/admin');
-    expect(html).not.toContain(list);
-    const { form_token = '' } = hiddenFields(html, '/admin/sign-out');
-    for (const path of [list, ...gets(id)]) expect([path, (await other.get(path)).status]).toEqual([path, 403]);
-    for (const path of [list, ...posts(id)]) {
-      const answer = await other.post(path, { form_token, kind: 'slack', board: world.boardSlug, url: slackUrl });
-      expect([path, answer.status]).toEqual([path, 403]);
-    }
-    expect([await channels(), receiver.received]).toEqual([before, []]);
-  });
+  test.each(['moderator', 'member'] as const)(
+    'a %s cannot open the pages of chat channels or send their forms',
+    async role => {
+      const id = await addChannel(world, 'mattermost', `${receiver.url}/hooks/x`);
+      const before = await channels();
+      const other = await signedIn(server, await createMember(server, world.accountId, role));
+      const { html } = await other.get('/admin');
+      expect(html).not.toContain(list);
+      const { form_token = '' } = hiddenFields(html, '/admin/sign-out');
+      for (const path of [list, ...gets(id)]) expect([path, (await other.get(path)).status]).toEqual([path, 403]);
+      for (const path of [list, ...posts(id)]) {
+        const answer = await other.post(path, { form_token, kind: 'slack', board: world.boardSlug, url: slackUrl });
+        expect([path, answer.status]).toEqual([path, 403]);
+      }
+      expect([await channels(), receiver.received]).toEqual([before, []]);
+    },
+  );
 
   test('the chat channels and boards of another account get 404', async () => {
     const other = await createWorld(server);

@@ -69,7 +69,7 @@ const idsIn = (html: string) =>
   [...html.matchAll(new RegExp(`${log}/(\\d+)"><code>`, 'g'))].map(([, one]) => Number(one));
 const nextIn = (html: string) => /rel="next" href="([^"]+)"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
 
-describe('a delivery', () => {
+describe('a webhook delivery', () => {
   test('a webhook delivery can be sent again from its page, with the same webhook-id and a new signature', async () => {
     await visitor.submit(`/admin/webhooks/${id}`, `/admin/webhooks/${id}/test`);
     await receiver.waitForRequests(1);
@@ -145,7 +145,7 @@ describe('a delivery', () => {
   });
 });
 
-describe('the log', () => {
+describe('the delivery log', () => {
   test('the delivery log lists every delivery once, newest first, on small pages', async () => {
     const made = (await insert(Array(60).fill('delivered'), { tries: 2 })).map(one => one.id).reverse();
     const first = await visitor.get(log);
@@ -186,7 +186,7 @@ describe('the log', () => {
     expect([end.rows.length, end.next]).toEqual([3, undefined]);
   });
 
-  test('the delivery log sends all deliveries again that were given up since a chosen time, and shows their number', async () => {
+  test('the delivery log can resend all deliveries that the server gave up since a chosen time, and shows their number', async () => {
     const [old] = await insert(['dead']);
     await server.sql(`update webhook_deliveries set created_at = '2020-01-01' where id = $1`, [old?.id]);
     const [first, , third] = await insert(['dead', 'delivered', 'dead']);

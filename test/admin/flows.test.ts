@@ -100,7 +100,7 @@ describe.each(ways)('the work of an admin %s', way => {
     expect((await read(folded)).merged_into_id).toBeNull();
   });
 
-  test('a person sets a deadline, and the API answers 423 until the deadline is moved', async () => {
+  test('an admin sets a deadline of a board, and the API answers 423 until the deadline is moved', async () => {
     const { token } = await issueToken(server, world, 'write');
     const submit = async () =>
       (await request(server, 'POST /api/v1/ideas', { token, json: { title: 'Late', body: 'Or not' } })).key;

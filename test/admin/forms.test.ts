@@ -146,7 +146,7 @@ describe('a form of a visitor', () => {
   );
 });
 
-test('a page of the admin area allows no frames, scripts or caches', async () => {
+test('pages of the admin area forbid frames, scripts and caching', async () => {
   const { headers, html } = await visitor.get('/admin');
   expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   expect(headers.get('content-security-policy')).not.toContain('script-src');

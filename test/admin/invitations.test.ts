@@ -127,8 +127,8 @@ test('an invited person opens the link in the mail, chooses a password and joins
   for (const secret of [token, password, email]) expect(written).not.toContain(secret);
 });
 
-describe('the invitation link of a person who has a user already', () => {
-  test('an existing user accepts an invitation with a button after signing in, also if the mailed address is in capital letters', async () => {
+describe('the invitation link of an existing user', () => {
+  test('an existing user accepts an invitation with a button after signing in, even if the invitation has the address in capital letters', async () => {
     const userId = await createUser(server, 'Hedy');
     const person = await signedIn(server, userId);
     const email = await emailOf(server, userId);
@@ -187,7 +187,7 @@ describe('the invitation link of a person who has a user already', () => {
   });
 });
 
-describe('concurrent requests', () => {
+describe('concurrent requests with invitation links', () => {
   test('one of several concurrent sign-ups with one invitation link succeeds, and the others get an error', async () => {
     const email = newAddress();
     const path = await invited(email);
@@ -199,7 +199,7 @@ describe('concurrent requests', () => {
     expect(user?.name).toBe(names[answers.findIndex(({ status }) => status === 303)]);
   });
 
-  test('if an invited user clicks the button several times at once, they become a member only once', async () => {
+  test('an invited user who sends the form to accept the invitation several times at once becomes a member only once', async () => {
     const userId = await createUser(server);
     const person = await signedIn(server, userId);
     const path = await invited(await emailOf(server, userId));
@@ -258,7 +258,7 @@ describe('an invitation', () => {
     expect(await membersWith(again)).toEqual([{ role: 'moderator' }]);
   });
 
-  test('an invitation link is valid only while its inviter may still invite people in that role', async () => {
+  test('an invitation link is valid only while the inviter may invite people in the role of the invitation', async () => {
     const inviterId = await createMember(server, world.accountId, 'owner');
     const inviter = await signedIn(server, inviterId);
     const [asOwner, asMember] = [newAddress(), newAddress()];
@@ -384,7 +384,7 @@ describe('an invitation', () => {
   });
 });
 
-describe('the mail', () => {
+describe('the invitation mail', () => {
   test('an invitation mail is retried with a valid link after a temporary failure, and the list shows a permanent refusal', async () => {
     const [later, never] = [newAddress(), newAddress()];
     mail.refuse(later, 451);
@@ -413,7 +413,7 @@ describe('the mail', () => {
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
   });
 
-  test('several invitations to one e-mail address send one mail with the last role, and a revoked invitation sends none', async () => {
+  test('several invitations to one e-mail address cause one mail with the role of the last invitation, and a revoked invitation causes none', async () => {
     const [again, revoked] = [newAddress(), newAddress()];
     const before = await invited(again);
     mail.received.length = 0;

@@ -118,7 +118,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from invitations where account_id = $1', [world.accountId])).toHaveLength(1);
   });
 
-  test('a user can sign in with any spelling of the e-mail address, and a known browser stays known for every spelling', async () => {
+  test('a user can sign in with any spelling of the e-mail address, and a browser with an earlier sign-in is recognized for every spelling', async () => {
     const own = stranger();
     expect((await own.signIn(`iris.${count}@XN--BCHER-KVA.EXAMPLE.`, iris.password)).status).toBe(303);
     for (let n = 0; n < 5; n++) await stranger().signIn(iris.email, 'a wrong password');

@@ -222,16 +222,19 @@ describe('the pages of members', () => {
   ];
   const fields = { role: 'member', email: 'eve@example.com' };
 
-  test.each(['moderator', 'member'] as const)('the pages of members are closed to a %s', async role => {
-    const visitor = await signedIn(server, await createMember(server, world.accountId, role));
-    const form_token = await formTokenOf(visitor);
-    for (const [method, path = ''] of pages(adminId)) {
-      const answer = await (method === 'GET' ? visitor.get(path) : visitor.post(path, { ...fields, form_token }));
-      expect([path, answer.status, answer.html.includes(`is ${role}`)]).toEqual([path, 403, true]);
-    }
-    expect(await roleOf(adminId)).toBe('admin');
-    expect(await server.sql('select from invitations where account_id = $1', [world.accountId])).toEqual([]);
-  });
+  test.each(['moderator', 'member'] as const)(
+    'a %s cannot open the pages of members or send their forms',
+    async role => {
+      const visitor = await signedIn(server, await createMember(server, world.accountId, role));
+      const form_token = await formTokenOf(visitor);
+      for (const [method, path = ''] of pages(adminId)) {
+        const answer = await (method === 'GET' ? visitor.get(path) : visitor.post(path, { ...fields, form_token }));
+        expect([path, answer.status, answer.html.includes(`is ${role}`)]).toEqual([path, 403, true]);
+      }
+      expect(await roleOf(adminId)).toBe('admin');
+      expect(await server.sql('select from invitations where account_id = $1', [world.accountId])).toEqual([]);
+    },
+  );
 
   test('the forms on the pages of members need the form_token of the session', async () => {
     for (const [method, path = ''] of [...pages(adminId), ['POST', '/admin/members/leave']]) {

@@ -327,7 +327,7 @@ describe('an idea', () => {
   });
 });
 
-describe('merging', () => {
+describe('merging ideas', () => {
   const tallyIn = (html: string) =>
     [...html.matchAll(/<td class="number">(-?\d+)/g)].map(([, number]) => Number(number));
 
@@ -373,7 +373,7 @@ describe('merging', () => {
     ]);
   });
 
-  test('one of several equal concurrent merges takes effect, and one of two merges in opposite directions is refused with the reason', async () => {
+  test('several identical concurrent merges take effect once, and of two concurrent merges in opposite directions one is refused with a reason', async () => {
     const [source, target] = [await idea('Once'), await idea('Into')];
     const [one, other] = [await idea('This'), await idea('That')];
     const tokens = new Map([
@@ -394,7 +394,7 @@ describe('merging', () => {
     expect(audit().map(({ event }) => event)).toEqual(['idea.merged', 'idea.merged']);
   });
 
-  test('the error for an invalid merge target appears above the search, before and after the preview', async () => {
+  test('an invalid merge target gets an error with the reason, both in the preview and when the merge is sent', async () => {
     const [id, waiting] = [await idea('One'), await pending('Waiting')];
     const elsewhere = await insertIdea(server, await createWorld(server));
     const form_token = await formToken(ada);

@@ -152,7 +152,7 @@ describe('notifications', () => {
     expect(await links()).toEqual(Array(2).fill(`/admin/ideas/${ideaId}`));
   });
 
-  test('a notification of a disabled webhook is visible without the role admin, but only an admin gets a link to the webhooks', async () => {
+  test('a user without the role admin sees a notification about a disabled webhook, but only an admin gets a link to the webhooks', async () => {
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/a' });
     await server.sql(
       `insert into notifications (account_id, user_id, endpoint_id, kind) values ($1, $2, $3, 'webhook.disabled')`,

@@ -54,8 +54,8 @@ const setBy = (token: string, chosen = password, visitor = new Visitor(server)) 
   visitor.post('/admin/password', { token, password: chosen, password_again: chosen });
 const isIn = async (chosen: string) => (await new Visitor(server).signIn(email, chosen)).status === 303;
 
-describe('a link by mail', () => {
-  test('a mailed link sets the first password once, and the token of the link is only in the mail', async () => {
+describe('a password link by mail', () => {
+  test("a mailed password link sets a user's first password once, and only the mail contains the token of the link", async () => {
     const { path, token } = await mailedLink(` ${email.toUpperCase()}`);
     expect(mail.received).toHaveLength(1);
     expect(mail.received[0]).toMatchObject({ to: email, mail: { subject: 'Set your password for Idea-Board' } });

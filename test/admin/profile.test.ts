@@ -156,7 +156,7 @@ describe('a new sign-in address', () => {
     expect((await user())?.email).toBe(person.email);
   });
 
-  test('a new e-mail address cannot be confirmed after another user took it', async () => {
+  test('a new e-mail address cannot be confirmed if another user has taken that address', async () => {
     const address = `taken-${userId}@example.org`;
     await askForEmail(address);
     const path = await linkTo(address);
@@ -206,7 +206,7 @@ describe('a new sign-in address', () => {
 });
 
 describe('an address for notifications', () => {
-  test('notifications are mailed to another address after the user opened its link, until the address is removed', async () => {
+  test('notifications are mailed to a separate address once the user has opened the link mailed to it, until the user removes the address', async () => {
     const address = `mail-${userId}@example.org`;
     expect((await askForMail(address)).location).toBe('/admin/profile?notice=mail_asked');
     expect((await user())?.notification_email).toBeNull();
@@ -225,7 +225,7 @@ describe('an address for notifications', () => {
     ]);
   });
 
-  test('a user can request an address for notifications and a sign-in address at the same time', async () => {
+  test('a user can have an unconfirmed address for notifications and an unconfirmed sign-in address at the same time', async () => {
     const address = `both-${userId}@example.org`;
     await askForMail(address);
     const first = await linkTo(address);
@@ -267,7 +267,7 @@ test('a forged or altered link confirms no e-mail address', async () => {
   }
 });
 
-test('on a server without mail a user cannot request an address for notifications but can remove a stored one', async () => {
+test('on a server without mail a user cannot set an address for notifications but can remove a stored one', async () => {
   const silent = await startServerForTest({ on: server, clock });
   await server.sql(`update users set notification_email = 'old@example.org' where id = $1`, [userId]);
   const there = new Visitor(silent);

@@ -76,7 +76,7 @@ test.each(Object.keys(forms))('%s is created only once if its form is sent sever
   expect(await left()).toBe(before + 2);
 });
 
-test('a double click rotates a webhook secret only once, so the previous secret stays valid for the overlap', async () => {
+test('a double click rotates a webhook secret only once, so the previous secret stays valid during the overlap', async () => {
   const path = `/admin/webhooks/${webhookId}/rotate-secret`;
   const read = () =>
     server.sql('select secret, previous_secret from webhook_endpoints where id = $1', [webhookId]) as Promise<

@@ -114,7 +114,7 @@ describe('signing in', () => {
     expect([answer.status, answer.location]).toEqual([303, '/admin/tokens']);
   });
 
-  test('after a change of the password hash parameters, the next sign-in of a user stores a new hash once', async () => {
+  test("after a change of the password hash parameters, a user's next sign-in stores a new hash, and later sign-ins do not", async () => {
     const raised = buildPasswords({ memoryKib: 16, passes: 1 });
     const costly = await startServerForTest({ on: server, clock, dependencies: { passwords: raised } });
     const credential = async () =>
@@ -131,7 +131,7 @@ describe('signing in', () => {
     expect(await credential()).toBe(stored);
   });
 
-  test('a sign-in is refused as usual if the e-mail address contains characters that the database cannot store', async () => {
+  test('a sign-in with characters in the e-mail address that the database cannot store is refused with the usual error', async () => {
     for (const email of ['a\0b@example.com', '%', '']) {
       expect((await new Visitor(server).signIn(email, 'whatever it is')).status).toBe(422);
     }
@@ -153,7 +153,7 @@ describe('a refused sign-in', () => {
     },
   };
 
-  test('every refused sign-in gets the same response and compares one password hash', async () => {
+  test('for every refused sign-in, the server sends the same response and compares one password hash', async () => {
     // This server has its own audit log, because a log combines equal lines into one.
     const own = await startServerForTest({ on: server, clock });
     const verify = vi.spyOn(argon2, 'verify');
@@ -207,7 +207,7 @@ describe('a refused sign-in', () => {
     expect(await sessions()).toEqual([]);
   });
 
-  test('a user with a requested deletion or with a block in one of two accounts can sign in', async () => {
+  test('a user who requested their deletion can sign in, and so can a user who is blocked in one of two accounts', async () => {
     const other = await createWorld(server);
     const userId = await createMember(server, world.accountId, 'admin');
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [

@@ -46,7 +46,7 @@ describe('password attempts', () => {
     expect((await trySignIn('203.0.113.99', owner.email, owner.password)).status).toBe(303);
   });
 
-  test('a browser with an earlier sign-in has its own limit of wrong passwords, so other people cannot lock the user out of it', async () => {
+  test('a browser with an earlier sign-in has a separate limit of wrong passwords, so that strangers cannot lock out its user', async () => {
     const own = from('203.0.113.7');
     await own.signIn(` ${owner.email.toUpperCase()}`, owner.password);
     for (let n = 0; n < 5; n++) await trySignIn(`198.51.100.${n}`);
@@ -112,7 +112,7 @@ describe('password attempts', () => {
     expect(keys.join()).not.toContain('example');
   });
 
-  test('the limit of password attempts also limits the lines that strangers can add to the audit log', async () => {
+  test('the limit of password attempts also limits how many audit entries strangers can cause', async () => {
     const userId = await createUser(server);
     const { email } = await givePassword(server, userId);
     server.auditLines.length = 0;

@@ -34,7 +34,7 @@ const secretOf = (plaintext: string) => plaintext.split('_').slice(2).join('_');
 const slug = async (accountId: number) =>
   (await server.sql<{ slug: string }>('select slug from accounts where id = $1', [accountId]))[0]?.slug ?? '';
 
-describe('a token', () => {
+describe('an API token', () => {
   test('a new API token works on the chosen boards and is shown only once', async () => {
     const second = await createBoard(server, world.accountId, { name: 'Mobile' });
     const third = await createBoard(server, world.accountId);
@@ -108,7 +108,7 @@ describe('a token', () => {
     expect(await tokens()).toEqual([]);
   });
 
-  test('on a plan without the Agent API, the page has no form for tokens, and a sent form is refused', async () => {
+  test('on a plan without the Agent API, the page of API tokens has no form, and a form that is sent anyway is refused', async () => {
     const page = await visitor.get('/admin/tokens');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
     const refused = await visitor.get('/admin/tokens');
@@ -224,21 +224,24 @@ describe('the list of tokens', () => {
 });
 
 describe('the pages of tokens', () => {
-  test.each(['moderator', 'member'] as const)('the pages of tokens are closed to a %s', async role => {
-    const { id } = await issueToken(server, world, 'read');
-    const other = await signedIn(server, await createMember(server, world.accountId, role));
-    const { html } = await other.get('/admin');
-    expect(html).not.toContain('/admin/tokens');
-    const form_token = /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? '';
-    for (const path of ['/admin/tokens', `/admin/tokens/${id}/revoke`]) {
-      const refused = await other.get(path);
-      // The error page has the same frame as the other pages.
-      expect([refused.status, refused.html.includes('action="/admin/sign-out"')]).toEqual([403, true]);
-      const answer = await other.post(path, { form_token, name: 'Bot', [level()]: 'read' });
-      expect([answer.status, answer.html.includes(`is ${role}`)]).toEqual([403, true]);
-    }
-    expect(await tokens()).toMatchObject([{ id, revoked_at: null }]);
-  });
+  test.each(['moderator', 'member'] as const)(
+    'a %s cannot open the pages of tokens or send their forms',
+    async role => {
+      const { id } = await issueToken(server, world, 'read');
+      const other = await signedIn(server, await createMember(server, world.accountId, role));
+      const { html } = await other.get('/admin');
+      expect(html).not.toContain('/admin/tokens');
+      const form_token = /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? '';
+      for (const path of ['/admin/tokens', `/admin/tokens/${id}/revoke`]) {
+        const refused = await other.get(path);
+        // The error page has the same frame as the other pages.
+        expect([refused.status, refused.html.includes('action="/admin/sign-out"')]).toEqual([403, true]);
+        const answer = await other.post(path, { form_token, name: 'Bot', [level()]: 'read' });
+        expect([answer.status, answer.html.includes(`is ${role}`)]).toEqual([403, true]);
+      }
+      expect(await tokens()).toMatchObject([{ id, revoked_at: null }]);
+    },
+  );
 
   test('the pages of tokens are open to an admin and closed to visitors', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));

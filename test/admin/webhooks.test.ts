@@ -142,7 +142,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('after a rotation, deliveries are signed with both webhook secrets, and without an overlap only with the new one', async () => {
+  test('after a rotation, deliveries are signed with the old and the new webhook secret, or only with the new one if there is no overlap', async () => {
     const { id, secret: first } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}/rotate-secret`;
     const rotate = (hours: string) => visitor.submit(path, path, { overlap_hours: hours });
@@ -284,20 +284,23 @@ describe('the pages of webhooks', () => {
       [of.accountId],
     );
 
-  test.each(['moderator', 'member'] as const)('the pages of webhooks are closed to a %s', async role => {
-    const { id, deliveryId } = await withDelivery(world);
-    const before = await everything(world);
-    const other = await signedIn(server, await createMember(server, world.accountId, role));
-    const { html } = await other.get('/admin');
-    expect(html).not.toContain(list);
-    const { form_token = '' } = hiddenFields(html, '/admin/sign-out');
-    const { get, post } = pages(id, deliveryId);
-    for (const path of [list, ...get]) expect([path, (await other.get(path)).status]).toEqual([path, 403]);
-    for (const path of [list, ...post]) {
-      expect([path, (await other.post(path, { form_token, ...fields })).status]).toEqual([path, 403]);
-    }
-    expect(await everything(world)).toEqual(before);
-  });
+  test.each(['moderator', 'member'] as const)(
+    'a %s cannot open the pages of webhooks or send their forms',
+    async role => {
+      const { id, deliveryId } = await withDelivery(world);
+      const before = await everything(world);
+      const other = await signedIn(server, await createMember(server, world.accountId, role));
+      const { html } = await other.get('/admin');
+      expect(html).not.toContain(list);
+      const { form_token = '' } = hiddenFields(html, '/admin/sign-out');
+      const { get, post } = pages(id, deliveryId);
+      for (const path of [list, ...get]) expect([path, (await other.get(path)).status]).toEqual([path, 403]);
+      for (const path of [list, ...post]) {
+        expect([path, (await other.post(path, { form_token, ...fields })).status]).toEqual([path, 403]);
+      }
+      expect(await everything(world)).toEqual(before);
+    },
+  );
 
   test('the webhooks of another account get 404 and do not change', async () => {
     const other = await createWorld(server);

@@ -16,7 +16,7 @@ async function openDatabase(): Promise<TestDatabase> {
   return db;
 }
 
-test.concurrent('doctor reports a user who shares an e-mail address with an older user, and an operator of the server can change it', async () => {
+test.concurrent('doctor reports a younger user with the e-mail address of an older user, and the operator of the server can change that address', async () => {
   const db = await openDatabase();
   // A server of the previous version creates such users.
   await db.sql(`insert into users (email, name) values ('ada@BÜCHER。example', 'Younger'), ('zoë@example.com', 'Zoë')`);

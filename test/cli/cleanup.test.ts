@@ -60,7 +60,7 @@ describe('a deletion', () => {
     ]);
   });
 
-  test('the operator of the server requests and cancels the deletion of a user, and the output names the reasons that prevent it', async () => {
+  test('the operator of the server requests and cancels the deletion of a user, and the output names the reasons that prevent the deletion', async () => {
     const userId = await createGrace();
     const grace = ['--user', 'grace@example.com'];
     expect(await cli.json('user', 'request-deletion', ...grace)).toMatchObject({
@@ -144,7 +144,7 @@ describe('cleanup', () => {
     ]);
   });
 
-  test('cleanup uses the grace periods of the settings', async () => {
+  test('cleanup uses the grace periods from the settings', async () => {
     await createGrace();
     await cli.json('user', 'request-deletion', '--user', 'grace@example.com');
     const hasty = cliOn(db.url, { USER_DELETION_GRACE_HOURS: '0' });
@@ -183,7 +183,7 @@ describe('cleanup', () => {
     expect(await cli.json('cleanup')).toMatchObject({ users: [{ id: kept, is_resumed: true }], failed: [] });
   });
 
-  test('cleanup refuses a database with pending migrations and an unreachable database', async () => {
+  test('cleanup fails with an error if the database has pending migrations or is unreachable', async () => {
     const [last] = await db.sql<{ name: string }>(
       `delete from schema_migrations where name = (select max(name) from schema_migrations where stream = 'core') returning *`,
     );

@@ -54,7 +54,7 @@ async function createEmptyDatabase(
   return url.href;
 }
 
-test.concurrent('only the command migrate applies migrations, and other commands ask for it and change nothing', async ({
+test.concurrent('only the command migrate applies migrations, and other commands change nothing and tell the operator to run migrate', async ({
   onTestFinished,
 }) => {
   const url = await createEmptyDatabase(onTestFinished, 'cli_not_migrated');
@@ -98,7 +98,9 @@ test.concurrent('without DATABASE_URL only migrate creates the database in DATA_
   expect(await runCliProcess(settings, 'account', 'list')).toEqual({ exitCode: 0, stdout: 'None.\n', stderr: '' });
 });
 
-test.concurrent('commands refuse a database that has newer or changed migrations', async ({ onTestFinished }) => {
+test.concurrent('commands refuse a database with migrations that are newer than the server or were changed after they were applied', async ({
+  onTestFinished,
+}) => {
   const other = await createTestDatabase();
   onTestFinished(() => other.drop());
   const otherCli = cliOn(other.url);
@@ -127,7 +129,7 @@ test.concurrent('the error for an unreachable database names the reason and does
   );
 });
 
-test.concurrent('a command fails after a time if the host of the database never answers', async ({
+test.concurrent('a command fails after the connect timeout if the host of the database never answers', async ({
   onTestFinished,
 }) => {
   const silent = createServer().listen(0, '127.0.0.1');
@@ -157,7 +159,7 @@ test.concurrent('doctor reports all invalid settings and still checks the databa
   });
 });
 
-test.concurrent('doctor reports a database as an error if its encoding is not UTF-8', async ({ onTestFinished }) => {
+test.concurrent('doctor reports an error if the encoding of the database is not UTF-8', async ({ onTestFinished }) => {
   const options = `encoding 'SQL_ASCII' locale_provider libc locale 'C' template template0`;
   const url = await createEmptyDatabase(onTestFinished, 'cli_sql_ascii', options);
   const { problems } = await diagnose({ DATABASE_URL: url });
@@ -211,7 +213,7 @@ test.concurrent('the SQL that doctor prints for a wrong tally corrects the tally
   expect(await diagnose({ DATABASE_URL: drifted.url })).toEqual({ exitCode: 0, problems: [] });
 });
 
-test.concurrent('doctor reports an APP_KEY that cannot decrypt the secrets as an error, and a missing APP_KEY as a warning', async ({
+test.concurrent('doctor reports an error if APP_KEY cannot decrypt the secrets, and a warning if APP_KEY is missing', async ({
   onTestFinished,
 }) => {
   const sealed = await createTestDatabase();

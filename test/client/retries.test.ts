@@ -98,7 +98,7 @@ describe('retried requests', () => {
     expect(await ideaCount()).toBe(1);
   });
 
-  test('a write is retried while the server answers that its first request still runs', async () => {
+  test('a write is retried while the server answers that the first request of the write is still running', async () => {
     gateway.plan(inUse, inUse);
     expect((await ideasOf().create(idea).withResponse()).attempts).toBe(3);
     expect(waits).toEqual([250, 500]);
@@ -226,7 +226,7 @@ describe('requests without a retry', () => {
     expect(await fail(1)).toBe('answered');
   });
 
-  test('retries of answers with a Retry-After header do not count against the retry budget', async () => {
+  test('retries after responses with a Retry-After header do not count against the retry budget', async () => {
     gateway.plan(...Array<ReturnType<typeof limited>>(12).fill(limited('1')));
     await ideasOf({ maxRetries: 12 }).list();
     expect(waits).toHaveLength(12);

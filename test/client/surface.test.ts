@@ -101,7 +101,7 @@ test('the methods of the client have the expected types', () => {
   expectTypeOf<keyof RawClient>().toEqualTypeOf<keyof Contract>();
 });
 
-test('the type of an awaited list is a page, and the type of an iterated list is its entry', () => {
+test('awaiting a list returns the type of a page, and iterating over a list returns the type of an entry', () => {
   const walk = async (client: IdeaBoard) => {
     const list = client.ideas.list();
     expectTypeOf(await list).toEqualTypeOf<declared.IdeaList>();

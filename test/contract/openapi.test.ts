@@ -79,7 +79,7 @@ describe('the committed OpenAPI document', () => {
     expect([...used].sort()).toEqual(defined.sort());
   });
 
-  test('the OpenAPI document declares null as in JSON Schema 2020-12 and omits the maximum safe integer as a limit', () => {
+  test('the OpenAPI document declares null as in JSON Schema 2020-12 and does not list the maximum safe integer as a limit', () => {
     expect(committed).not.toContain('"nullable"');
     expect(committed).not.toMatch(/9007199254740991/);
     expect(document.components.schemas.Idea.properties.merged_into_id.anyOf).toContainEqual({ type: 'null' });

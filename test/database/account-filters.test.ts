@@ -96,7 +96,7 @@ const functionProblemsOf = (language: string, body: string) =>
     columns,
   );
 
-test('the check requires that a database function filters by one of its own parameters', async () => {
+test('the check of account filters requires that a database function filters by one of its own parameters', async () => {
   const filtered = 'select i.id from ideas i where i.account_id = p_account_id';
   const qualified = 'select i.id from ideas i where i.account_id = test.p_account_id';
   const unfiltered = 'select i.id from ideas i where i.id = p_id and i.account_id = v_id';
@@ -128,20 +128,23 @@ test.each([
   `raise notice '%', (select id from ideas);`,
   'assert exists (select from ideas);',
   'declare c cursor for select id from ideas; begin return; end;',
-])('the check finds a statement without an account filter in every PL/pgSQL construct: %s', async place => {
-  const problems = await functionProblemsOf('plpgsql', `as $$ begin ${place} end $$`);
-  expect(problems).toEqual(['has no filter ideas.account_id']);
-});
+])(
+  'the check of account filters finds a statement without an account filter in every PL/pgSQL construct: %s',
+  async place => {
+    const problems = await functionProblemsOf('plpgsql', `as $$ begin ${place} end $$`);
+    expect(problems).toEqual(['has no filter ideas.account_id']);
+  },
+);
 
 test.each([
   `begin execute 'delete from ideas'; end`,
   `declare r record; begin for r in execute 'select from ideas' loop return; end loop; end`,
   `declare c refcursor; begin open c for execute 'select from ideas'; end`,
-])('the check rejects a database function with dynamic SQL: %s', async block => {
+])('the check of account filters rejects a database function with dynamic SQL: %s', async block => {
   const problems = await functionProblemsOf('plpgsql', `as $$ ${block} $$`);
   expect(problems).toEqual(['executes dynamic SQL, which nothing checks']);
 });
 
-test('the check rejects a database function in an unknown language', async () => {
+test('the check of account filters rejects a database function in an unknown language', async () => {
   await expect(functionProblemsOf('c', `as 'library'`)).rejects.toThrow('written in c');
 });

@@ -42,7 +42,7 @@ const addUsers = ({ rows }: Pick<Opened, 'rows'>, ...emails: string[]) =>
   rows(`insert into users (email, name) select email, 'Somebody' from unnest($1::text[]) email`, [emails]);
 const forms = 'select email, canonical_email from users where not is_placeholder order by id';
 
-test('an upgrade stores the canonical form of every e-mail address, and of two users with the same form only the older gets it', async () => {
+test('an upgrade stores the canonical form of every e-mail address, but if two users have the same form, only the older user gets it', async () => {
   const db = await openVersionBefore();
   await addUsers(
     db,
@@ -94,7 +94,7 @@ test('an upgrade stores canonical e-mail addresses in batches and can continue a
   expect(await count()).toBe(2500);
 });
 
-test('an open invitation works after the upgrade, and if two were sent to one address, the older one works', async () => {
+test('after an upgrade an open invitation works, but if two invitations have the same canonical address, only the older one works', async () => {
   const db = await openVersionBefore();
   const [account] = await db.rows<{ id: string }>(
     `insert into accounts (slug, name) values ('acme', 'Acme') returning id`,
@@ -141,7 +141,7 @@ test('a server of the previous version can add and change users on the new schem
   expect((await rows(forms))[1]).toMatchObject({ canonical_email: 'bob@xn--mller-kva.example' });
 });
 
-test('a server of the previous version can repeat an invitation on the new schema', async () => {
+test('a server of the previous version can invite an e-mail address a second time on the new schema', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   const [account] = await db.sql<{ id: number }>(
@@ -160,7 +160,7 @@ test('a server of the previous version can repeat an invitation on the new schem
   expect(await db.sql('select from invitations')).toHaveLength(1);
 });
 
-test('a user who takes an e-mail address while the upgrade stores canonical addresses keeps that address', async () => {
+test('a user who is added with an e-mail address while the upgrade stores canonical addresses keeps that address', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   await addUsers({ rows: db.sql }, 'ada@bücher.example');

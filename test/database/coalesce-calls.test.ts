@@ -47,7 +47,7 @@ test('calls that arrive during a batch wait for its end, and then run in batches
   expect(runs).toEqual([[1], [2, 3], [4]]);
 });
 
-test('if two batches may run at once, the first call runs alone at once, and later calls form the second batch', async () => {
+test('if two batches may run at once, the first call immediately runs as the first batch, and the next calls form the second batch', async () => {
   const runs: number[][] = [];
   const call = coalesceCalls(
     async (items: number[]) => {
@@ -62,7 +62,7 @@ test('if two batches may run at once, the first call runs alone at once, and lat
   expect(runs).toEqual([[1], [2, 3]]);
 });
 
-test('a batch that never ends delays later calls only by patienceMs', async () => {
+test('a batch that never ends delays later calls only for the time patienceMs', async () => {
   const stuck = Promise.withResolvers<number[]>();
   const call = coalesceCalls((items: number[]) => (items.includes(1) ? stuck.promise : Promise.resolve(items)), {
     patienceMs: 20,

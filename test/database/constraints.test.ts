@@ -640,7 +640,7 @@ test('every check and unique constraint of the schema is tested here or is a kno
   ]);
 });
 
-test('an event has only one delivery for each webhook and one notification for each user', async () => {
+test('an event has at most one delivery for each webhook and at most one notification for each user', async () => {
   const tell = `insert into webhook_deliveries (account_id, endpoint_id, event_id, lane)
     values (:account, :endpoint, ':event', 1)`;
   expect(await refusalOf(await filled(`${tell}; ${tell}`))).toBe('webhook_deliveries_event_id_endpoint_id_key');
@@ -656,7 +656,7 @@ describe('a vote', () => {
     expect(await refusalOf(await filled(`${vote}; ${vote.replace(':idea', ':other_idea')}`))).toBeUndefined();
   });
 
-  test('the score of an idea is computed from its votes, and a statement cannot write it', async () => {
+  test('the database computes the score of an idea from its votes, and refuses a statement that sets the score', async () => {
     const write = await refusalOf('update ideas set score = 5 where id = $1', [ideaId]);
     expect(write).toMatch(/no constraint: column "score" can only be updated to DEFAULT/);
     const [idea] = await db.sql(`update ideas set up_count = 2, down_count = 5 where id = $1 returning score`, [
@@ -689,7 +689,7 @@ describe('a status', () => {
   });
 });
 
-describe('removing', () => {
+describe('removal of users and accounts', () => {
   test('a user who wrote ideas or issued API tokens cannot be removed', async () => {
     expect(await refusalOf('delete from users where id = $1', [world.ownerId])).toMatch(/_(author|issuer)_id_fkey$/);
     expect(await refusalOf('delete from users where id = $1', [await createUser(db)])).toBeUndefined();
@@ -708,7 +708,7 @@ describe('removing', () => {
     expect(await db.sql('select value from votes where voter_id = $1', [voterId])).toEqual([{ value: 1 }]);
   });
 
-  test('if an account is removed, only its own rows are removed', async () => {
+  test('if an account is removed, its rows are removed and the rows of other accounts stay', async () => {
     const gone = await createWorld(db);
     const idea = await insertIdea(db, gone);
     const second = await insertIdea(db, gone);

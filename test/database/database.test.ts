@@ -180,7 +180,7 @@ describe('an unavailable database', () => {
     return [proxy, server];
   }
 
-  test('requests get 503 in time while the database does not answer, and work again when it answers', async () => {
+  test('requests get 503 within the time limit while the database does not answer, and work again when it answers', async () => {
     const [proxy, server] = await proxied();
     await Promise.all([...Array(4)].map(() => read(server)));
     proxy.silence();
@@ -322,7 +322,7 @@ describe('a transaction', () => {
     await expect.poll(() => database.pool.totalCount - database.pool.idleCount).toBe(0);
   });
 
-  test('all kinds of queries in a transaction see the changes of the entity manager', async () => {
+  test('every kind of query in a transaction sees the changes that the entity manager made in the same transaction', async () => {
     const database = await open();
     const select = query('test_select_tags', (db, $: Arguments<{ name: string }>) =>
       db.selectFrom('tags').select('name').where('name', '=', $.name),

@@ -57,7 +57,7 @@ const applied = 'select stream, name from schema_migrations order by applied_at,
 const tables = `select table_name from information_schema.tables where table_schema = 'public' order by 1`;
 const named = (...names: string[]) => names.map(name => ({ stream: 'core', name }));
 
-describe('migrating', () => {
+describe('applying migrations', () => {
   test('every migration is applied once, in the order of its number', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
@@ -100,7 +100,7 @@ describe('migrating', () => {
     expect(await db.rows(applied)).toHaveLength(3);
   });
 
-  test('ten processes that migrate an empty database at once create the schema of this server', async () => {
+  test('if ten processes migrate an empty database at once, every migration is applied exactly once', async () => {
     const db = await freshDatabase();
     const results = await Promise.all([...Array(10)].map(() => migrate(db.url)));
     expect(results.flat()).toEqual(await db.rows(applied));
@@ -169,7 +169,7 @@ describe('migrating', () => {
   });
 });
 
-describe('several processes', () => {
+describe('several processes that migrate', () => {
   test('processes that wait for their turn to migrate do not block create index concurrently', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
@@ -277,7 +277,7 @@ describe('a dry run', () => {
     expect(await db.rows(applied)).toEqual(named('0001_first.sql'));
   });
 
-  test('hasPendingMigrations() finds pending migrations by their names and ignores newer ones', async () => {
+  test('hasPendingMigrations() finds pending migrations by their names and ignores migrations that are newer than the server', async () => {
     const { database, sql, drop } = await createTestDatabase();
     onTestFinished(drop);
     expect(await hasPendingMigrations(database)).toBe(false);
@@ -291,8 +291,8 @@ describe('a dry run', () => {
   });
 });
 
-describe('a failing file', () => {
-  test('a failed migration is rolled back, earlier ones stay applied, and a corrected one can be applied', async () => {
+describe('a failing migration', () => {
+  test('a failed migration is rolled back, earlier migrations stay applied, and the corrected migration can be applied', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
       '0001_first.sql': trace('first'),
@@ -318,7 +318,7 @@ describe('a failing file', () => {
     expect(await db.rows(applied)).toEqual([]);
   });
 
-  test('the error of a failed migration without a transaction says that effects remain, and the next run repeats the migration', async () => {
+  test('the error of a failed migration without a transaction says that effects remain, and the next run starts the migration again', async () => {
     const db = await freshDatabase();
     const file = (divisor: number) =>
       `-- no transaction\n${trace('left')}\n-- next statement\nselect 1 / ${divisor};\n-- next statement\n${trace('after')}`;

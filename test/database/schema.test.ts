@@ -92,7 +92,7 @@ describe('the migrated schema', () => {
     webhook_deliveries: 'webhook_endpoints',
   };
 
-  test('removing an account removes its rows, through a foreign key to the account or to a removed row', async () => {
+  test('removing an account removes all its rows, through foreign keys to the account or to other removed rows', async () => {
     const rows = await db.sql<{ table_name: string; foreign_table: string; action: string }>(`
       select c.conrelid::regclass::text as table_name, c.confrelid::regclass::text as foreign_table, c.confdeltype as action
       from pg_constraint c where c.contype = 'f' and c.connamespace = 'public'::regnamespace`);
@@ -107,7 +107,7 @@ describe('the migrated schema', () => {
     for (const [table, owner] of Object.entries(ownerOfTable)) expect(cascading(owner)).toContain(table);
   });
 
-  test('all times in the database have milliseconds, and the table rate_limits is unlogged', async () => {
+  test('all times in the database have a precision of milliseconds, and the table rate_limits is unlogged', async () => {
     const times = (await columns('public')).filter(column => column.type.startsWith('timestamp'));
     expect(new Set(times.map(({ type }) => type))).toEqual(new Set(['timestamp(3) with time zone']));
     const [counters] = await db.sql(`select relpersistence from pg_class where oid = 'rate_limits'::regclass`);

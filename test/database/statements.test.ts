@@ -39,7 +39,7 @@ describe('every statement of the server', () => {
     expect(names.filter(name => name.length > 63)).toEqual([]);
   });
 
-  test('the declared arguments and rows of every statement match its description by PostgreSQL', async () => {
+  test('the declared arguments and rows of every statement match the types that PostgreSQL reports', async () => {
     for (const { name, text } of queries) {
       const declared = declarationOf(name);
       if (!declared) continue;

@@ -98,7 +98,7 @@ describe('the schema', () => {
     expect(tables.map(({ name }) => name).sort()).toEqual(Object.keys(tableKinds).sort());
   });
 
-  test('every tenant table has account_id without null values, and of the other tables only oauth_records has it', async () => {
+  test('every tenant table has a not-null column account_id, and of all other tables only oauth_records has such a column', async () => {
     const columns = await db.sql<{ table: string; is_nullable: boolean }>(`
       select c.relname as table, not a.attnotnull as is_nullable
       from pg_attribute a join pg_class c on c.oid = a.attrelid
@@ -111,7 +111,7 @@ describe('the schema', () => {
     expect(missing).toEqual([]);
   });
 
-  test('every primary key and unique index of a tenant table includes the account', async () => {
+  test('every primary key and unique index of a tenant table includes the account, except for the listed exceptions', async () => {
     const indexes = await db.sql<{ name: string; table: string; columns: (string | null)[] }>(`
       select i.indexrelid::regclass::text as name, i.indrelid::regclass::text as table,
         array(

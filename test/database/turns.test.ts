@@ -22,7 +22,7 @@ test('work that waits too long for its turn fails with the error of a lock timeo
   expect(await inTurn(['a', 'b'], async () => 'later')).toBe('later');
 });
 
-test('the total number of running tasks is limited, and a failed task returns its place', async () => {
+test('the total number of running tasks is limited, and a failed task lets another task run', async () => {
   const inTurn = buildTurns({ width: 2, total: 2, patienceMs: 60_000 });
   const fail = () => Promise.reject(new Error('no'));
   for (let n = 0; n < 5; n++) await expect(inTurn(['a'], fail)).rejects.toThrow('no');

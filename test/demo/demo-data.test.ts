@@ -150,7 +150,7 @@ describe('the demo boards', () => {
       });
     });
 
-    it('a demo board has 5 to 7 pending ideas if it has pre-moderation, and otherwise none', () => {
+    it('a demo board with pre-moderation has 5 to 7 pending ideas, and a demo board without pre-moderation has none', () => {
       const pending = board.ideas.filter(idea => idea.pending).length;
       if (board.preModeration) {
         expect(pending).toBeGreaterThanOrEqual(5);

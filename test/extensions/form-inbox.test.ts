@@ -57,8 +57,8 @@ const submission = (id: string, title = 'Dark mode', respondent = 'grace@example
 const submissions = () => db.sql('select id, idea_id, respondent, status from form_inbox_submissions order by id');
 const ideas = () => db.sql<{ id: number; title: string }>('select id, title, author_id from ideas order by id');
 
-describe('a submission to the form', () => {
-  test('a submission of the form tool creates an idea by the configured member, with the usual event', async () => {
+describe('a submission of the form tool', () => {
+  test('a submission of the form tool creates an idea by the configured member and stores the event idea.created', async () => {
     expect(await send(submission('s-1'))).toMatchObject({ status: 201, body: { id: 's-1' } });
     const [idea] = await ideas();
     expect(idea).toMatchObject({ title: 'Dark mode', author_id: world.ownerId });

@@ -36,7 +36,7 @@ async function refusal(modules: string[], environment?: Record<string, string>):
 }
 
 describe('EXTENSIONS', () => {
-  test('EXTENSIONS lists paths relative to the working directory, and migrations run in this order after the core', async () => {
+  test("EXTENSIONS lists paths relative to the working directory, and their migrations run in this order after the server's migrations", async () => {
     const first = await exporting(`{ name: 'first', migrations: new URL('migrations/', import.meta.url) }`);
     const second = await exporting(`{ name: 'second' }`);
     const third = 'test/fixtures/extensions/form-inbox/extension.ts';

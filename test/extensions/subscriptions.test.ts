@@ -195,7 +195,7 @@ describe('members without permission', () => {
   });
 });
 
-describe('leftovers of extensions', () => {
+describe('data of extensions that are no longer loaded', () => {
   test('a vote stores no event if no extension subscribes to events', async () => {
     await server.sql('delete from extension_subscriptions');
     const ideaId = await insertIdea(server, world);

@@ -11,7 +11,7 @@ afterEach(() => {
   process.exitCode = exitCode;
 });
 
-test('endProcess() lets the process end by itself with the first exit status, and forces the exit only after a delay', () => {
+test('endProcess() keeps the exit status of its first call, lets the process end by itself, and forces the exit only after a delay', () => {
   vi.useFakeTimers({ toFake: ['setTimeout'] });
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never);
   process.exitCode = undefined;
@@ -28,7 +28,7 @@ test('endProcess() lets the process end by itself with the first exit status, an
 test.each([
   ['hangs', () => new Promise(() => {})],
   ['fails', () => Promise.reject(new Error('It does not close'))],
-])('if a start fails, its own error is reported even if the cleanup %s', async (_, stop) => {
+])('if the start of a server fails, the error of the start is reported even if the cleanup %s', async (_, stop) => {
   const listened = ['SIGINT', 'SIGTERM', 'uncaughtException'];
   const before = new Map(listened.map(event => [event, process.listeners(event as 'SIGINT')]));
   const config = { SHUTDOWN_DELAY_MS: 600_000, SHUTDOWN_TIMEOUT_MS: 20 };

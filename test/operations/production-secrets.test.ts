@@ -72,7 +72,7 @@ test('a production server without secrets does not start and explains the reason
 });
 
 test.for(['DATABASE_CONNECT_TIMEOUT_MS', 'DATABASE_STATEMENT_TIMEOUT_MS'])(
-  '%s is rejected above the maximum of a JavaScript timer, because a longer timer fires at once',
+  'a value of %s above the maximum of a JavaScript timer is rejected, because such a timer fires at once',
   name => {
     expect(() => loadConfig({ [name]: '2147483648' })).toThrow(`Invalid settings: ${name} `);
     expect(loadConfig({ [name]: '86400000' })).toMatchObject({ [name]: 86_400_000 });

@@ -43,7 +43,7 @@ afterAll(async () => {
   await server.close();
 });
 
-test('axe-core finds no violation on the public pages, in two widths and in both color schemes', async () => {
+test('axe-core finds no violation on the public pages, at two screen widths and in both color schemes', async () => {
   const [narrow, wide] = screens;
   if (!browser || !narrow || !wide) return;
   const { page, complaints, close } = await openPage(browser, narrow, { reducedMotion: 'reduce' });

@@ -67,7 +67,7 @@ test('texts of users never become HTML markup', async () => {
   }
 });
 
-test('titles, names and labels contain no bidirectional control characters', async () => {
+test('public pages show titles, names and labels without bidirectional control characters', async () => {
   const { text } = await request(server, `GET ${paths[0]}`);
   expect(text).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200e\u200f]/);
   // A title of invisible characters would make an invisible link.

@@ -72,7 +72,7 @@ test('API responses do not have the security headers of pages', async () => {
   }
 });
 
-test('browsers cache the style sheet and the icon forever, and a new content gets a new name', async () => {
+test('browsers may cache the style sheet and the icon forever, because their file names change with their contents', async () => {
   for (const [path, type] of [
     [stylesheetPath, 'text/css; charset=utf-8'],
     [iconPath, 'image/svg+xml'],

@@ -44,7 +44,7 @@ test('values are escaped in text and in attributes, and an included template is 
   expect(page.text).toContain(`<h1>${escaped}</h1>`);
 });
 
-test('a template renders a missing value as nothing and throws for an object', () => {
+test('a template renders a missing value as empty text and throws an error for an object', () => {
   const render = loadTemplate<object>('pages/unsubscribe/unsubscribe');
   expect(render({ title: undefined, explanation: null, button: false }).text).toContain('<h1></h1>\n<p></p>');
   expect(() => render({ title: {}, explanation: '' })).toThrow(TypeError);

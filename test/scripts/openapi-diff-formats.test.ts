@@ -125,7 +125,7 @@ test('the GitHub format of the diff has annotations without lines for a URL, and
   expect(text).toMatch(/^::error title=breaking%3A response-field-removed::`100%25 ::error::` is gone\./);
 });
 
-describe('lines of pointers', () => {
+describe('lines of JSON pointers', () => {
   const text = '{\n  "a~/b": [1, {"x": "}\\"",\n    "c": [[2],\n 3]}],\n  "d": {}\n}';
   test.each([
     ['#', 1],

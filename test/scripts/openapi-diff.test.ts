@@ -130,7 +130,7 @@ async function run(parameters: string[], { cwd, input = '' }: { cwd: string; inp
   return { exitCode, stdout, stderr };
 }
 
-describe('the program', () => {
+describe('the commands openapi-diff and openapi-release', () => {
   let cwd: string;
   const get = { get: { responses: { 200: { description: 'Done.' } } } };
   const [one, two] = [documentWith({ paths: { '/a': get } }), documentWith({ paths: { '/a': get, '/b': get } })];
@@ -142,7 +142,7 @@ describe('the program', () => {
     return () => rm(cwd, { recursive: true, force: true });
   });
 
-  test('openapi-diff exits with 1 after a breaking change, also from standard input, and with 0 if it gets --fail-on none', async () => {
+  test('openapi-diff exits with 1 for a breaking change, even if it reads a document from standard input, and with 0 with --fail-on none', async () => {
     const [broken, forgiven] = await Promise.all([
       run(['two.json', '-', '--format', 'json'], { cwd, input: JSON.stringify(one) }),
       run(['two.json', 'one.json', '--fail-on', 'none'], { cwd }),
