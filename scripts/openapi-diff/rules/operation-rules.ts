@@ -4,39 +4,39 @@ import { nothingToDo as nothing, type Rule } from './rule.ts';
 export const operationRules = {
   'path-removed': {
     level: 'breaking',
-    when: 'A path was removed with all its operations. A path with renamed parameters counts as the same path.',
-    action: 'Stop calling the path before the new version is deployed.',
+    when: 'A path and all its operations were removed. A path with renamed parameters counts as the same path.',
+    action: 'Stop calling the path before the new version of the server is deployed.',
   },
   'path-added': { level: 'additive', when: 'A path was added.', action: nothing },
   'operation-removed': {
     level: 'breaking',
-    when: 'A method of a path was removed, whether it was deprecated or not.',
-    action: 'Stop calling the method before the new version is deployed.',
+    when: 'A method of a path was removed. The removal of a deprecated method is breaking, too.',
+    action: 'Stop calling the method before the new version of the server is deployed.',
   },
   'operation-added': { level: 'additive', when: 'A method was added to a path.', action: nothing },
   'operation-id-changed': {
     level: 'risky',
     when: 'An operation id changed. Requests and responses are the same, but generated clients name their functions after the id.',
-    action: 'Rename the function where your code calls a generated client.',
+    action: 'After you regenerate your client, use the new name of the function.',
   },
   'path-parameter-renamed': {
     level: 'risky',
     when: 'A path parameter was renamed. The URL is the same, but generated clients name an argument after the parameter.',
-    action: 'Rename the argument where your code calls a generated client.',
+    action: 'After you regenerate your client, use the new name of the argument.',
   },
   'schema-name-removed': {
     level: 'risky',
     when: 'A schema was renamed or lost its name. The JSON is the same, but generated clients name a type after the schema.',
-    action: 'Rename the type where your code uses a generated client.',
+    action: 'After you regenerate your client, use the new name of the type.',
   },
   'discriminator-removed': {
     level: 'risky',
-    when: 'Variants lost their `discriminator`. The JSON is the same, but generated clients choose a type by the `discriminator`.',
+    when: 'The `discriminator` of variants (`oneOf` or `anyOf`) was removed. The JSON is the same, but generated clients choose a type by the `discriminator`.',
     action: 'Distinguish the variants by their fields.',
   },
   deprecated: {
     level: 'additive',
-    when: 'An operation, a parameter, a header or a field is now deprecated. It still works.',
+    when: 'An operation, a parameter, a header or a field is now deprecated. The deprecated part still works.',
     action: 'Plan to stop using the deprecated part.',
   },
   'deprecation-lifted': {
@@ -46,18 +46,18 @@ export const operationRules = {
   },
   'link-removed': {
     level: 'risky',
-    when: 'A link of a response was removed. No request needs the link, but a client may follow it.',
+    when: 'A link of a response was removed. No request needs the link, but a client may follow the link.',
     action: 'Build the next request without the link.',
   },
 
   'server-removed': {
     level: 'breaking',
-    when: 'A server address was removed, or a value of a variable in a server address.',
-    action: 'Send requests to a remaining address.',
+    when: 'A server address was removed, or a variable in a server address lost a value.',
+    action: 'Send requests to a server address of the new document.',
   },
   'server-added': {
     level: 'additive',
-    when: 'A server address was added, or a value of a variable in a server address.',
+    when: 'A server address was added, or a variable in a server address got an additional value.',
     action: nothing,
   },
   'server-default-changed': {
@@ -68,23 +68,23 @@ export const operationRules = {
   'server-variable-renamed': {
     level: 'risky',
     when: 'A variable in a server address was renamed. The URL is the same, but generated clients name an argument after the variable.',
-    action: 'Rename the argument where your code sets up a generated client.',
+    action: 'After you regenerate your client, use the new name of the argument.',
   },
 
   'security-tightened': {
     level: 'breaking',
-    when: 'The old credentials are not enough: requests need another scheme, an additional scheme or scope, or can no longer be anonymous.',
+    when: 'Requests need another authentication scheme, an additional scheme or scope, or credentials instead of none.',
     action: 'Send the credentials that the new document requires.',
   },
   'security-relaxed': {
     level: 'additive',
-    when: 'An alternative way to authenticate was added, or requests need fewer credentials.',
+    when: 'An alternative way to authenticate was added, or requests need fewer credentials than before.',
     action: nothing,
   },
   'oauth-flow-changed': {
     level: 'breaking',
     when: 'An OAuth flow or a scope was removed, or an address of a flow changed.',
-    action: 'Get tokens through the flow that the new document describes.',
+    action: 'Get OAuth tokens through the flow that the new document describes.',
   },
   'oauth-flow-added': {
     level: 'additive',
@@ -93,25 +93,29 @@ export const operationRules = {
   },
   'grant-raised': {
     level: 'breaking',
-    when: 'An operation or a query parameter needs a higher grant level (`x-grant`, `x-grant-by-query`).',
-    action: 'Create tokens with the higher grant level.',
+    when: 'An operation or a query parameter needs a higher grant level than before (`x-grant`, `x-grant-by-query`).',
+    action: 'Create and use API tokens with the higher grant level.',
   },
   'grant-lowered': {
     level: 'additive',
-    when: 'An operation or a query parameter needs only a lower grant level.',
+    when: 'An operation or a query parameter needs a lower grant level than before.',
     action: nothing,
   },
   'bucket-changed': {
     level: 'risky',
-    when: 'Requests count against another rate limit (`x-bucket`), together with other operations.',
-    action: 'Plan requests for the new rate limit.',
+    when: 'Requests for an operation count against another rate limit than before (`x-bucket`).',
+    action: 'Send no more requests than the new rate limit allows.',
   },
   'rate-limit-lowered': {
     level: 'risky',
-    when: 'Fewer requests are allowed in the same time (`x-rate-limit`). A busy client gets 429.',
-    action: 'Send fewer requests. After a 429, wait for the time in Retry-After.',
+    when: 'The rate limit is stricter than before (`x-rate-limit`). A client that sends many requests may get 429.',
+    action: 'Send fewer requests. After a response with 429, wait for the seconds in `Retry-After`.',
   },
-  'rate-limit-raised': { level: 'additive', when: 'More requests are allowed in the same time.', action: nothing },
+  'rate-limit-raised': {
+    level: 'additive',
+    when: 'More requests than before are allowed in the same time.',
+    action: nothing,
+  },
 
   'parameter-removed': {
     level: 'breaking',
@@ -127,8 +131,8 @@ export const operationRules = {
   'parameter-optional': { level: 'additive', when: 'A required parameter became optional.', action: nothing },
   'parameter-serialization-changed': {
     level: 'breaking',
-    when: 'The serialization of a value changed (`style`, `explode`, `allowReserved`, `allowEmptyValue`, `content`).',
-    action: 'Serialize the value as the new document describes.',
+    when: 'The serialization of a parameter or header changed (`style`, `explode`, `allowReserved`, `allowEmptyValue`, `content`).',
+    action: 'Serialize the parameter or header as the new document describes.',
   },
 
   'request-body-required': {
@@ -150,28 +154,28 @@ export const operationRules = {
   'request-media-type-removed': {
     level: 'breaking',
     when: 'A media type of the request body is no longer accepted.',
-    action: 'Send the body in another media type.',
+    action: 'Send the body in a media type of the new document.',
   },
   'request-media-type-added': {
     level: 'additive',
-    when: 'Another media type of the request body is accepted.',
+    when: 'A request body may have an additional media type.',
     action: nothing,
   },
   'encoding-changed': {
     level: 'risky',
-    when: 'The encoding of form parts changed (`encoding`). A server may refuse the old encoding.',
+    when: 'The encoding of form parts changed (`encoding`). The new server may refuse the old encoding.',
     action: 'Send form parts in the new encoding.',
   },
 
   'response-status-removed': {
     level: 'breaking',
-    when: 'A response status was removed, with its body and error keys.',
-    action: 'Handle the status that replaces the removed one.',
+    when: 'A response status, its body and its error keys were removed.',
+    action: 'Handle the status that replaces the removed status.',
   },
   'response-status-added': {
     level: 'risky',
-    when: 'A response status was added. A client that knows only the old statuses may treat the new one as its own failure.',
-    action: 'Handle the new status, at least by its class (2xx, 4xx, 5xx).',
+    when: 'A response status was added. A client that knows only the old statuses may fail when it gets the new status.',
+    action: 'Handle the new status, or at least its class (2xx, 4xx or 5xx).',
   },
   'response-body-removed': {
     level: 'breaking',
@@ -182,11 +186,11 @@ export const operationRules = {
   'response-media-type-removed': {
     level: 'breaking',
     when: 'A media type of a response was removed.',
-    action: 'Request and parse another media type.',
+    action: 'Request and parse a media type of the new document.',
   },
   'response-media-type-added': {
     level: 'additive',
-    when: 'A media type of a response was added. Clients request a media type with `Accept`.',
+    when: 'A media type of a response was added. Only a client that requests the media type with `Accept` gets it.',
     action: nothing,
   },
   'response-header-removed': {
@@ -196,7 +200,7 @@ export const operationRules = {
   },
   'response-header-optional': {
     level: 'breaking',
-    when: 'A response header became optional.',
+    when: 'A response header that was always present became optional.',
     action: 'Handle responses without the header.',
   },
   'response-header-required': { level: 'additive', when: 'A response header is now always present.', action: nothing },
@@ -205,7 +209,7 @@ export const operationRules = {
   'webhook-removed': {
     level: 'breaking',
     when: 'A webhook or callback was removed.',
-    action: 'Get the information in another way.',
+    action: 'Find another source for the data of the webhook or callback.',
   },
   'webhook-added': { level: 'additive', when: 'A webhook or callback was added.', action: nothing },
   'webhook-body-removed': {
@@ -221,7 +225,7 @@ export const operationRules = {
   'webhook-body-added': { level: 'additive', when: 'A webhook got a body.', action: nothing },
   'webhook-media-type-changed': {
     level: 'breaking',
-    when: 'The media type of a webhook changed, or one was added. A receiver cannot choose the media type.',
+    when: 'The media type of a webhook changed, or a media type was added. A receiver cannot choose the media type.',
     action: 'In your receiver, parse the new media type.',
   },
   'webhook-parameter-removed': {
@@ -236,12 +240,12 @@ export const operationRules = {
   },
   'webhook-answer-refused': {
     level: 'breaking',
-    when: 'A response of a receiver is no longer accepted.',
-    action: 'In your receiver, respond with an accepted status.',
+    when: 'A response status of a receiver is no longer accepted.',
+    action: 'In your receiver, respond with a status of the new document.',
   },
   'webhook-answer-added': {
     level: 'additive',
-    when: 'Another response of a receiver is accepted.',
+    when: 'An additional response status of a receiver is accepted.',
     action: nothing,
   },
   'webhook-security-changed': {

@@ -13,7 +13,7 @@ export const requestRules = {
   },
   'request-field-ignored': {
     level: 'risky',
-    when: 'A field was removed from an open schema. The server accepts the field, but may ignore it.',
+    when: 'A field was removed from an open schema, which allows unknown fields. The server accepts the field, but may ignore it.',
     action: 'Stop relying on the field.',
   },
   'request-field-required': {
@@ -36,69 +36,81 @@ export const requestRules = {
 
   'request-type-narrowed': {
     level: 'breaking',
-    when: 'A type of a value is no longer accepted, for example because `number` became `integer`.',
-    action: 'Send an accepted type.',
+    when: 'At least one type of a value is no longer accepted, for example because `number` became `integer`.',
+    action: 'Send a type that the new schema accepts.',
   },
-  'request-type-widened': { level: 'additive', when: 'Another type of a value is accepted.', action: nothing },
+  'request-type-widened': {
+    level: 'additive',
+    when: 'At least one type of a value was added, and none was removed.',
+    action: nothing,
+  },
   'request-null-removed': {
     level: 'breaking',
-    when: '`null` is no longer accepted.',
-    action: 'Send a value instead of `null`, or omit the field.',
+    when: 'A value may no longer be `null`.',
+    action: 'Send another value instead of `null`, or omit the field if it is optional.',
   },
-  'request-null-added': { level: 'additive', when: '`null` is now accepted.', action: nothing },
+  'request-null-added': { level: 'additive', when: 'A value may now be `null`.', action: nothing },
   'request-enum-value-removed': {
     level: 'breaking',
     when: 'A value of an `enum` or `const` is no longer accepted.',
     action: 'Send one of the remaining values.',
   },
-  'request-enum-value-added': { level: 'additive', when: 'Another value of an `enum` is accepted.', action: nothing },
+  'request-enum-value-added': {
+    level: 'additive',
+    when: 'An additional value of an `enum` is accepted.',
+    action: nothing,
+  },
   'request-enum-introduced': {
     level: 'breaking',
-    when: 'Only listed values are accepted. The old schema accepted any value.',
+    when: 'The new schema accepts only listed values. The old schema accepted any value.',
     action: 'Send one of the listed values.',
   },
   'request-enum-dropped': {
     level: 'additive',
-    when: 'Any value is accepted. The old schema accepted only listed values.',
+    when: 'The new schema accepts any value. The old schema accepted only listed values.',
     action: nothing,
   },
   'request-bound-narrowed': {
     level: 'breaking',
-    when: 'A limit of a value was added or tightened: a length, a number, a count, `multipleOf` or `uniqueItems`.',
+    when: 'A limit of a value was added or tightened, such as a minimum, a maximum length, `multipleOf` or `uniqueItems`.',
     action: 'Send only values within the new limit.',
   },
   'request-bound-widened': { level: 'additive', when: 'A limit of a value was loosened or removed.', action: nothing },
   'request-pattern-changed': {
     level: 'breaking',
-    when: 'A `pattern` was added or changed. The new pattern may refuse old values.',
+    when: 'A `pattern` was added or changed. The new pattern may refuse values that the old schema accepted.',
     action: 'Send only values that match the new pattern.',
   },
   'request-pattern-removed': { level: 'additive', when: 'A `pattern` was removed.', action: nothing },
   'request-format-narrowed': {
     level: 'breaking',
-    when: 'A `format` or content encoding was added, changed or narrowed (`int64` to `int32`). Servers validate the format, and generated clients choose types by it.',
+    when: 'A `format` or content encoding was added, changed or narrowed (`int64` to `int32`). Servers validate the format, and generated clients choose types by the format.',
     action: 'Send only values in the new format.',
   },
-  'request-format-widened': { level: 'additive', when: 'A `format` was removed or widened.', action: nothing },
+  'request-format-widened': {
+    level: 'additive',
+    when: 'A `format` was removed or widened (`int32` to `int64`).',
+    action: nothing,
+  },
 
   'request-variant-removed': {
     level: 'breaking',
     when: 'A variant of `oneOf` or `anyOf` is no longer accepted.',
-    action: 'Send another variant.',
+    action: 'Send one of the remaining variants.',
   },
   'request-variant-added': {
     level: 'additive',
-    when: 'Another variant of `oneOf` or `anyOf` is accepted.',
+    when: 'An additional variant of `oneOf` or `anyOf` is accepted.',
     action: nothing,
   },
   'request-discriminator-changed': {
     level: 'breaking',
-    when: 'The discriminator of the variants changed, or one of its values was removed or means another variant.',
-    action: 'Send the new discriminator with each variant.',
+    when: 'The `discriminator` of variants has another field, or one of its values was removed or now selects another variant.',
+    action: 'In each variant, send the discriminator field and value of the new document.',
   },
   'request-default-changed': {
     level: 'risky',
-    when: 'The default of an omitted value changed or was removed.',
+    when: 'The default for an omitted value changed or was removed.',
     action: 'Send the value explicitly.',
   },
   'request-default-added': {
@@ -114,7 +126,7 @@ export const requestRules = {
   },
   'request-schema-widened': {
     level: 'additive',
-    when: 'The new schema accepts every value of the old schema, and perhaps more.',
+    when: 'The new schema accepts every value that the old schema accepted, and perhaps more values.',
     action: nothing,
   },
 } as const satisfies Record<string, Rule>;

@@ -9,28 +9,28 @@ export const responseRules = {
   'response-field-removed': {
     level: 'breaking',
     when: 'A required or optional field was removed. A client may rely on the field.',
-    action: 'Stop reading the field before the new version is deployed.',
+    action: 'Stop reading the field before the new version of the server is deployed.',
   },
   'response-field-optional': {
     level: 'breaking',
-    when: 'A field became optional.',
+    when: 'A field that was always present became optional.',
     action: 'Handle data without the field.',
   },
   'response-field-required': { level: 'additive', when: 'A field is now always present.', action: nothing },
   'response-field-added': {
     level: 'additive',
-    when: 'A field was added to an open schema.',
+    when: 'A field was added to an open schema, which allows unknown fields.',
     action: nothing,
   },
   'response-field-unannounced': {
     level: 'risky',
-    when: 'A field was added to a closed schema (`additionalProperties: false`).',
-    action: 'Ignore fields that you do not know.',
+    when: 'A field was added to a closed schema (`additionalProperties: false`). A strict client may refuse the field.',
+    action: 'In your client, ignore unknown fields.',
   },
   'response-fields-opened': {
     level: 'risky',
     when: 'Fields that the schema does not describe may appear. The old schema excluded such fields.',
-    action: 'Ignore fields that you do not know.',
+    action: 'In your client, ignore unknown fields.',
   },
   'response-fields-closed': {
     level: 'additive',
@@ -43,12 +43,16 @@ export const responseRules = {
     when: 'A value may have a new type, for example because `integer` became `number`.',
     action: 'Handle the new type.',
   },
-  'response-type-narrowed': { level: 'additive', when: 'A value no longer has one of its old types.', action: nothing },
+  'response-type-narrowed': {
+    level: 'additive',
+    when: 'At least one of several types of a value was removed, and none was added.',
+    action: nothing,
+  },
   'response-null-added': { level: 'breaking', when: 'A value may now be `null`.', action: 'Handle `null`.' },
-  'response-null-removed': { level: 'additive', when: 'A value is no longer `null`.', action: nothing },
+  'response-null-removed': { level: 'additive', when: 'A value can no longer be `null`.', action: nothing },
   'response-enum-value-added': {
     level: 'risky',
-    when: 'A new value of an `enum` may appear. Client code without a default case fails.',
+    when: 'A new value of an `enum` may appear. A client that handles only the old values may fail.',
     action: 'Handle the new value, and values that you do not know.',
   },
   'response-enum-value-removed': {
@@ -63,18 +67,18 @@ export const responseRules = {
   },
   'response-enum-dropped': {
     level: 'risky',
-    when: 'Any value may appear. The old schema allowed only listed values.',
+    when: 'The new schema allows any value. The old schema allowed only listed values.',
     action: 'Handle values that you do not know.',
   },
   'response-enum-introduced': {
     level: 'additive',
-    when: 'Only listed values appear. The old schema allowed any value.',
+    when: 'The new schema allows only listed values. The old schema allowed any value.',
     action: nothing,
   },
   'error-key-removed': {
     level: 'breaking',
-    when: 'An error key (`error.key`) was removed. Client code for this key no longer runs.',
-    action: 'Handle the error key that replaces the removed one.',
+    when: 'An error key (`error.key`) was removed. Client code that handles this error key no longer runs.',
+    action: 'Handle the error key that replaces the removed error key.',
   },
   'error-key-added': {
     level: 'risky',
@@ -83,14 +87,14 @@ export const responseRules = {
   },
   'response-bound-widened': {
     level: 'risky',
-    when: 'A limit of a value was loosened or removed. A client that relies on the limit, such as for a database column, may fail.',
+    when: 'A limit of a value was loosened or removed. A client that relies on the old limit may fail, for example because its database column is too small.',
     action: 'Allow values beyond the old limit.',
   },
   'response-bound-narrowed': { level: 'additive', when: 'A limit of a value was added or tightened.', action: nothing },
   'response-pattern-changed': {
     level: 'risky',
     when: 'A `pattern` was changed or removed. A client that parses the value by the old pattern may fail.',
-    action: 'Parse the value by the new pattern, or not at all.',
+    action: 'If your client parses the value, use the new pattern.',
   },
   'response-pattern-added': { level: 'additive', when: 'A `pattern` was added.', action: nothing },
   'response-format-widened': {
@@ -98,17 +102,21 @@ export const responseRules = {
     when: 'A `format` or content encoding was removed, changed or widened (`int32` to `int64`). Clients parse values by their format.',
     action: 'Parse values in the new format.',
   },
-  'response-format-narrowed': { level: 'additive', when: 'A `format` was added or narrowed.', action: nothing },
+  'response-format-narrowed': {
+    level: 'additive',
+    when: 'A `format` was added or narrowed (`int64` to `int32`).',
+    action: nothing,
+  },
 
   'response-variant-added': {
     level: 'risky',
-    when: 'Another variant of `oneOf` or `anyOf` may appear, beside several old variants.',
+    when: 'An additional variant of `oneOf` or `anyOf` may appear. The old schema had several variants.',
     action: 'Handle the new variant, and variants that you do not know.',
   },
   'response-variant-introduced': {
     level: 'breaking',
-    when: 'A second variant of a value may appear. Old clients cannot distinguish the two variants.',
-    action: 'Distinguish the two variants.',
+    when: 'A value that had a single variant may now have a second variant. Old clients cannot distinguish the two variants.',
+    action: 'In your client, distinguish the two variants.',
   },
   'response-variant-removed': {
     level: 'additive',
@@ -117,12 +125,12 @@ export const responseRules = {
   },
   'response-discriminator-changed': {
     level: 'breaking',
-    when: 'The discriminator of the variants changed, or one of its values means another variant.',
-    action: 'Choose the variant by the new discriminator.',
+    when: 'The `discriminator` of variants has another field, or one of its values now selects another variant or none.',
+    action: 'In your client, choose the variant by the discriminator of the new document.',
   },
   'response-default-changed': {
     level: 'risky',
-    when: 'The default of a missing value changed or was removed.',
+    when: 'The default for a missing value changed or was removed.',
     action: 'Use the new default for a missing value.',
   },
   'response-default-added': {
@@ -138,7 +146,7 @@ export const responseRules = {
   },
   'response-schema-narrowed': {
     level: 'additive',
-    when: 'The new schema allows only values of the old schema.',
+    when: 'The new schema allows only values that the old schema allowed.',
     action: nothing,
   },
 } as const satisfies Record<string, Rule>;
