@@ -30,7 +30,7 @@ an addition requires a minor version. Written by \`npm run client:api\`.
 ${sections.join('\n')}`;
 }
 
-/** One file of type declarations: its own declarations, and the files of the names that it imports. */
+/** A file of type declarations: the declarations in it, and the files that it imports names from. */
 interface Module {
   declarations: Map<string, string>;
   names: Map<string, { file: string; name: string }>;
@@ -86,7 +86,6 @@ function addDeclaration({ declarations, exported }: Module, statement: string) {
   const text = lines
     .map(line => line.replace(/^( {4})+/, indent => ' '.repeat(indent.length / 2)).trimEnd())
     .join('\n');
-  // An overloaded function has several declarations.
   declarations.set(name, [declarations.get(name), text].filter(Boolean).join('\n'));
   if (statement.startsWith('export')) exported.add(name);
 }

@@ -8,7 +8,7 @@ const client = resolve(import.meta.dirname, '../client');
 const outDir = resolve(process.argv[2] ?? join(client, 'dist'));
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
-// Files from an earlier build would otherwise be published, too.
+// Files from an earlier build would otherwise be published with the new build.
 rmSync(outDir, { recursive: true, force: true });
-// A single thread is faster here. With several threads, each thread would check the common imports of the few files.
+// Several threads would be slower here, because each thread would check the imports that the few files have in common.
 execFileSync(process.execPath, [compiler, '-p', client, '--outDir', outDir, '--singleThreaded'], { stdio: 'inherit' });

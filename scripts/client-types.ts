@@ -11,7 +11,6 @@ export interface JsonSchema {
   description?: string;
 }
 
-/** Converts schemas to plain TypeScript types, and their components to type declarations. */
 export function buildTypes(components: Record<string, JsonSchema>) {
   const referred = new Set<string>();
 
@@ -43,7 +42,6 @@ export function buildTypes(components: Record<string, JsonSchema>) {
     return name;
   }
 
-  /** Returns the declarations of all components that were referred to, by name. */
   function declarations(): string {
     const written = new Map<string, string>();
     for (let missing = [...referred]; missing.length > 0; missing = [...referred].filter(name => !written.has(name))) {

@@ -1,8 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
 /**
- * Writes a generated file. With `--check`, it fails instead if the stored file differs, and prints the command that
- * updates the file.
+ * Writes a generated file. With `--check`, fails instead if the stored file differs, and prints the command that
+ * updates the stored file.
  */
 export function writeGenerated(path: string, text: string, command: string) {
   const file = new URL(`../${path}`, import.meta.url);

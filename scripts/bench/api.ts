@@ -22,7 +22,7 @@ interface RunningServer {
   baseUrl: string;
 }
 
-/** Compares the server with the floor, a minimal server. Fails if a round has answers other than 2xx. */
+/** Compares the server with the floor, a minimal server. Fails if any answer in a round is not 2xx. */
 export async function run(stage: Stage, options: Options): Promise<boolean> {
   const report = await measure(stage, options);
   process.stdout.write(options.json ? `${JSON.stringify(summarize(report), null, 2)}\n` : describe(report));
@@ -64,7 +64,7 @@ async function measure(stage: Stage, options: Options): Promise<Report> {
     const result: ScenarioRounds = { name, server: [], floor: [] };
     await runFloor?.(warmUpSeconds);
     await runRound(server, name, warmUpSeconds);
-    // The rounds of both servers alternate, so that other load on the machine affects both equally.
+    // The rounds of the server and of the floor alternate, so that other load on the machine affects both equally.
     for (let round = 0; round < options.rounds; round++) {
       if (runFloor) result.floor.push(await runFloor(options.seconds));
       result.server.push(await runRound(server, name, options.seconds));

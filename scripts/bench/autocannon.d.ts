@@ -21,7 +21,6 @@ declare module 'autocannon' {
   interface Options {
     url: string;
     connections: number;
-    /** The duration in seconds. */
     duration: number;
     setupClient(client: Client): void;
   }

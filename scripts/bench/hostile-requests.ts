@@ -6,7 +6,7 @@ export interface HostileRequest {
   body?: string;
 }
 
-/** The cheapest request. The others are compared with it. */
+/** The cheapest request. The benchmark compares all hostile requests with it. */
 export const plainRequest: HostileRequest = { name: 'plain 404', path: '/x' };
 
 /** The size of a request head near Node's limit. Node accepts at most 16 KiB for the request line and the headers. */

@@ -14,7 +14,10 @@ interface Measured {
   cpuMicroseconds: number;
 }
 
-/** Returns the same request twice: for a server that serves it, and for a server whose rate limit it exceeds. */
+/**
+ * Returns the same request under two names: for a server that answers it, and for a server that rejects it by its rate
+ * limit.
+ */
 function readRequests(token: string): [HostileRequest, HostileRequest] {
   const one = { path: '/api/v1/ideas/1', headers: { authorization: `Bearer ${token}` } };
   return [
@@ -24,8 +27,8 @@ function readRequests(token: string): [HostileRequest, HostileRequest] {
 }
 
 /**
- * Sends one hostile request at a time and compares its CPU time with a plain 404. Also compares a rate-limited request
- * with the same request when the server serves it.
+ * Sends one hostile request at a time and compares its CPU time with the CPU time of a plain 404. Also compares a
+ * request that exceeds the rate limit with the same request below the limit.
  */
 export async function run(
   stage: Stage,

@@ -4,8 +4,8 @@ import { answerCalls } from './answer-calls.ts';
 import { connections, makeRequests, type ScenarioName, type Targets } from './scenarios.ts';
 
 /**
- * The number of requests that are prepared for each connection and second. A faster connection would repeat requests,
- * but with 16 connections none is that fast.
+ * The number of requests that are prepared for each connection and second. A connection that needs more would repeat
+ * requests, but with 16 connections none needs more.
  */
 const requestsPerConnectionSecond = 500;
 

@@ -5,7 +5,6 @@ import { connections, type ScenarioName, scenarios } from './scenarios.ts';
 export interface Options {
   ideas: number;
   votes: number;
-  /** The length of a round in seconds. */
   seconds: number;
   rounds: number;
   /** The scenarios to run. If the list is empty, all scenarios run. */
@@ -23,8 +22,8 @@ export interface ScenarioRounds {
   name: ScenarioName;
   server: Round[];
   /**
-   * The rounds of the floor. If the scenario is an MCP tool, the rounds of the same REST scenario. Empty if there is
-   * nothing to compare with.
+   * The rounds of the floor, the minimal server. For an MCP tool, the rounds of the same REST scenario. Empty if there
+   * is nothing to compare with.
    */
   floor: Round[];
 }

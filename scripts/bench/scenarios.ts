@@ -1,6 +1,5 @@
 import type { Request } from 'autocannon';
 
-/** The number of concurrent requests. */
 export const connections = 16;
 
 /** The values that the requests of a run choose from at random. */
@@ -18,7 +17,9 @@ type Draft = Omit<Request, 'headers'> & { headers?: Record<string, string> };
 
 interface Scenario {
   title: string;
-  /** The other side of the ratio: the same requests to the floor, or another scenario on the same server. */
+  /**
+   * The requests to compare the scenario with: the same requests to the floor, or another scenario on the same server.
+   */
   comparedWith?: 'floor' | 'list' | 'one' | 'vote';
   draft(targets: Targets): Draft;
 }
@@ -102,7 +103,7 @@ function post(path: string, json: unknown): Draft {
   return { method: 'POST', path, body: JSON.stringify(json) };
 }
 
-/** Builds a tool call in the newest MCP protocol version, which is stateless. */
+/** Builds a tool call in the newest version of the MCP protocol, which is stateless. */
 function call(name: string, given: Record<string, unknown>): Draft {
   const meta = {
     'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -123,7 +124,7 @@ function anyOf<T>(choices: readonly T[]): T {
   return choices[Math.floor(Math.random() * choices.length)] as T;
 }
 
-/** Picks a random word with the frequencies of the seed: the n-th most common word has a share of 1/n (Zipf). */
+/** Picks a random word as frequently as the seed uses it: the n-th most common word has a share of 1/n (Zipf). */
 function byFrequency(words: readonly string[]): string {
   return words[Math.floor(words.length ** Math.random()) - 1] as string;
 }

@@ -16,7 +16,8 @@ export interface Seed {
 const tokenCount = 64;
 
 /**
- * Fills a migrated, empty database with one account and one board. Equal sizes give equal data, except for the tokens.
+ * Fills a migrated, empty database with one account and one board. The same size gives the same data, except for the
+ * tokens.
  */
 export async function seed(url: string, size: SeedSize): Promise<Seed> {
   const client = new pg.Client({ connectionString: url });
@@ -151,8 +152,9 @@ const codas = ['', '', '', '', 'n', 'r', 's', 't', 'l', 'm', 'd', 'ck', 'nd', 'n
 const endings = ['', '', '', 's', 'ed', 'er', 'ing', 'ion', 'ment', 'ly'];
 
 /**
- * Makes an artificial vocabulary, the most common word first. It is the same in every run. As in natural language,
- * common words are short and some prefixes are frequent. The cost of a search depends on how many words have its prefix.
+ * Makes an artificial vocabulary, the most common word first, which is the same in every run. As in natural language,
+ * common words are short and some prefixes are frequent. A search for the start of a word costs more if many words have
+ * this start.
  */
 function makeWords(): string[] {
   const random = seededRandom(20_000);

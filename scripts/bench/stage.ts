@@ -24,7 +24,7 @@ export class Stage {
       return await Promise.race([working, aborted]);
     } finally {
       await stage.#stop();
-      // The benchmark's work fails at its next step, because its processes and connections have ended.
+      // The processes and connections have ended, so the benchmark fails at its next step. Ignores that failure.
       await working.catch(() => {});
       await stage.#stop();
     }
@@ -41,7 +41,8 @@ export class Stage {
     await chmod(dataDir, 0o711);
     const starting = startForSeeding(dataDir);
     this.#stops.push(async () => {
-      // Waits for a PostgreSQL that is still starting. Otherwise it would run on in a removed directory.
+      // Waits for a PostgreSQL that is still starting. Otherwise that PostgreSQL would continue to run in a removed
+      // directory.
       await starting.then(
         postgres => postgres.stop(),
         () => {},

@@ -5,9 +5,7 @@ import { type RuleId, rules } from './rules/rules.ts';
 export interface Change {
   level: Level;
   rule: RuleId;
-  /** A sentence that describes the difference. */
   message: string;
-  /** A sentence that tells clients how to react. */
   action: string;
   /** The affected places in a stable order. Empty if the change affects no operation. */
   places: Place[];
@@ -46,8 +44,9 @@ export function isSerious(finding: Finding): boolean {
 }
 
 /**
- * Groups findings into changes, the most severe first. A finding in a component that many operations use is one change.
- * Equal findings in several places without a common component are also one change.
+ * Groups findings into changes, the most severe first. All findings in one component (a schema under `components`) are
+ * one change, even if many operations use the component. Equal findings in several places without a common component
+ * are also one change.
  */
 export function foldFindings(findings: readonly Finding[]): Change[] {
   const groups = new Map<string, Finding[]>();

@@ -68,7 +68,8 @@ function compareBuckets(place: Place, pair: Pair): void {
   if (isSame(rate?.value, newRate?.value)) return;
   const message = `${sentence(textOfRate(newRate))} are allowed instead of ${textOfRate(rate)}.`;
   const isLower = (newRate?.perSecond ?? Infinity) < (rate?.perSecond ?? Infinity);
-  // If the rate is the same but the window is longer, clients may send a larger burst, but must then pause for longer.
+  // With the same rate but a longer window, clients may send a larger burst, but must then wait longer for the next
+  // one.
   const isSameRate = newRate?.perSecond === rate?.perSecond;
   tell(place, isLower || isSameRate ? 'rate-limit-lowered' : 'rate-limit-raised', message, pair);
 }

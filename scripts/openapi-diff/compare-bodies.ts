@@ -4,7 +4,6 @@ import { isSame } from './json.ts';
 import type { RuleId } from './rules/rules.ts';
 import { quote } from './sentence.ts';
 
-/** Compares the request body of an operation or a webhook. */
 export function compareRequestBodies(place: Place, operations: Pair): void {
   const { comparison, isReceived } = place;
   const there = { ...place, where: isReceived ? 'body' : 'request body' };
@@ -38,7 +37,6 @@ const rulesOfBody = {
   received: { removed: 'webhook-media-type-changed', added: 'webhook-media-type-changed' },
 } as const;
 
-/** Compares the media types of a body and the schema of each media type. */
 export function compareContents(
   place: Place,
   pair: Pair,
@@ -79,8 +77,8 @@ function contentsOf(body: Located): Map<string, Located> {
 }
 
 /**
- * Whether the head still accepts a request's media type, or the base already expects a response's media type. A range
- * such as `image/*` includes many types.
+ * For a request, whether the head document still accepts the media type. For a response, whether clients of the base
+ * document already expect the media type. A range such as `image/*` includes many types.
  */
 function isWithin(direction: 'request' | 'response', base: string, head: string): boolean {
   return direction === 'request' ? isNamedBy(base, head) : isNamedBy(head, base);

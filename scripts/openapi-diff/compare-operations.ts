@@ -16,7 +16,6 @@ import {
 } from './document.ts';
 import { quote } from './sentence.ts';
 
-/** Compares the paths and the webhooks of two documents. */
 export function compareOperations(comparison: Comparison): void {
   const [base, head] = [comparison.base.root, comparison.head.root];
   const paths = { base: childOf(base, 'paths') ?? base, head: childOf(head, 'paths') ?? head };
@@ -29,7 +28,6 @@ export function compareOperations(comparison: Comparison): void {
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
 
-/** Returns the operations of a path, by HTTP method. */
 function operationsOf(item: Located | undefined): Map<string, Located> {
   return new Map(childrenOf(item).filter(([method]) => methods.includes(method)));
 }

@@ -11,7 +11,7 @@ import {
 } from './document.ts';
 import { sentence } from './sentence.ts';
 
-/** Compares the parameters of an operation and the parameters of its path. */
+/** Compares the parameters of an operation, including the parameters of its path. */
 export function compareParameters(
   place: Place,
   path: { base: string; head: string },
@@ -46,7 +46,7 @@ export function compareParameters(
 }
 
 interface Parameter {
-  /** The parameter in the operation's list. It may be a reference to the parameter's definition. */
+  /** The entry in the operation's list of parameters. The entry may be a reference to the parameter's definition. */
   listed: Located;
   node: Located;
   name: string;

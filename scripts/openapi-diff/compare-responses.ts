@@ -43,9 +43,9 @@ export function compareResponses(place: Place, operations: Pair): void {
 }
 
 /**
- * Compares statuses that have their own response in the head but shared a response in the base. The shared one is the
- * response of their class or the default. An error key counts as removed only if each own response lacks it and the
- * shared response is gone, too.
+ * Compares statuses that have their own response in the head document but shared a response in the base document. The
+ * shared response is for their class, such as 4XX, or the default. An error key counts as removed if all own responses
+ * lack it and the shared response is gone.
  */
 function compareParts(place: Place, cover: Located, parts: readonly [string, Located][], isCoverLeft: boolean): void {
   const { comparison } = place;
@@ -80,10 +80,7 @@ function responsesOf(document: OpenApiDocument, operation: Located): Map<string,
   );
 }
 
-/**
- * Returns the key of the response that covers a status without its own response: its class, such as 4XX, or the
- * default.
- */
+/** Returns the key of the response for a status that has no own response: its class, such as 4XX, or the default. */
 function coverOf(responses: ReadonlyMap<string, Located>, status: string): string | undefined {
   const range = `${status[0]}XX`;
   if (/^\d{3}$/.test(status) && responses.has(range)) return range;
@@ -145,7 +142,7 @@ function compareHeaders(place: Place, pair: Pair): void {
 
 interface Header {
   name: string;
-  /** The header in the response's list. It may be a reference to the header's definition. */
+  /** The entry in the response's list of headers. The entry may be a reference to the header's definition. */
   listed: Located;
   node: Located;
 }

@@ -24,7 +24,7 @@ export function compareServers(place: Place, items: Pair, operations: Pair): voi
 }
 
 interface Servers {
-  /** The servers by URL. The names of variables are removed from the URLs, because requests do not contain them. */
+  /** The servers by URL. Names of variables are not part of these URLs, because requests do not contain the names. */
   servers: Map<string, Located>;
   around: Located;
 }

@@ -24,7 +24,7 @@ export interface Place {
   isError: boolean;
 }
 
-/** The locations of a part in both documents. If a document lacks the part, its location is the nearest parent. */
+/** A part in both documents. If one document lacks the part, its location there is the nearest parent. */
 export interface Pair {
   base: Located;
   head: Located;

@@ -20,7 +20,8 @@ export async function describeSchema(client: pg.Client): Promise<string> {
 }
 
 /**
- * Throws if the schema has kinds of objects that this file cannot write. Otherwise the output would silently lack them.
+ * Throws if the schema has a kind of object that this file cannot write. Otherwise docs/schema.sql would silently lack
+ * that object.
  */
 async function refuseUnknownObjects(client: pg.Client) {
   const { rows } = await client.query<{ name: string }>(`

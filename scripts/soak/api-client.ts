@@ -47,7 +47,7 @@ export function buildApiClient(baseUrl: string, token: string, seen: Observation
     const text = await response.text();
     const path = target.split('?', 1)[0] as string;
     const answer = `${method} ${path.replace(/\/\d+/g, '/{id}')} ${response.status}`;
-    // The answers of the load balancer itself need not match the contract.
+    // The load balancer's own answers need not match the contract.
     const problem = response.headers.has('x-balancer') ? undefined : violationOf(method, path, response.status, text);
     if (problem) seen.faults.push(`${answer}: ${problem}: ${text.slice(0, 300)}`);
     seen.answers.set(answer, (seen.answers.get(answer) ?? 0) + 1);

@@ -14,7 +14,9 @@ export interface BigMerge {
   /** The number of votes on the target idea during the merge, and the number of votes that got 503. */
   votesDuring: number;
   refused: number;
-  /** The number of reads on another board, and their 99th percentiles in milliseconds before and during the merge. */
+  /**
+   * The reads on another board: their number, and their 99th percentiles in milliseconds before and during the merge.
+   */
   reads: { count: number; before: number; during: number };
   faults: string[];
 }

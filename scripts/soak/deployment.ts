@@ -19,9 +19,7 @@ export interface Deployment {
   memory: ReturnType<typeof watchMemory>;
   /** Runs a command of Idea-Board's command line and returns its JSON output. */
   cli<Result>(...args: string[]): Promise<Result>;
-  /** Runs a statement directly on the database. */
   query<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
-  /** Returns the server processes that are running. */
   servers(): ServerProcess[];
   /** Stops a process gracefully and starts it again. Returns the exit status of the stopped process. */
   restart(name: ProcessName): Promise<number | NodeJS.Signals>;

@@ -3,7 +3,7 @@ import { hang, startReceiver } from '../../test/helpers/receiver.ts';
 import type { SmtpReceiver } from '../../test/helpers/smtp-receiver.ts';
 import type { Deployment } from './deployment.ts';
 
-/** The longest delays for one account while another account's endpoints hang. */
+/** The longest delays of one account's webhook and mail while another account's endpoints hang. */
 export interface HangingFigures {
   webhookMs: number;
   mailMs: number;

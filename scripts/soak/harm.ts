@@ -5,11 +5,10 @@ import { faultOfHanging, type HangingFigures, measureHanging } from './hanging.t
 import type { Actor } from './load.ts';
 import type { Receiver } from './receiver.ts';
 
-/** A disruption of the deployment and its results. */
 export interface Harm {
   what: string;
   atMinute: number;
-  /** The times that elapsed after PostgreSQL returned: until each server answered, and until an event was delivered. */
+  /** The times from the return of PostgreSQL until each server answered, and until an event was delivered. */
   recovered: { answeredMs: number; toldMs: number } | undefined;
   fault: string | undefined;
   /** The delays for other accounts while the endpoints of one account hang. */
@@ -27,7 +26,7 @@ interface Scene {
 
 type Outcome = Pick<Harm, 'recovered' | 'fault' | 'hanging'>;
 
-/** The disruptions. The number is the time of a disruption, as a share of the test's duration. */
+/** The disruptions. The number is the start of a disruption, as a share of the test's duration. */
 const harmful: [number, string, (scene: Scene) => Promise<Outcome>][] = [
   [0.15, 'PostgreSQL stopped (fast), away for 3 s, started', scene => restartPostgres(scene, 'fast')],
   [0.35, 'Server 1 restarted (SIGTERM)', scene => restart(scene, 'server 1')],
@@ -37,7 +36,6 @@ const harmful: [number, string, (scene: Scene) => Promise<Outcome>][] = [
   [0.85, 'Worker restarted (SIGTERM)', scene => restart(scene, 'worker')],
 ];
 
-/** Runs all disruptions while the load continues. */
 export async function doHarm(
   scene: Scene,
   minutes: number,

@@ -13,11 +13,10 @@ export type Vote = 'up' | 'down' | 'none';
 /** All writes that the server acknowledged. At the end the database must contain exactly these writes. */
 export interface Ledger {
   ideas: Map<number, KnownIdea>;
-  /** The votes, by token and idea. */
   votes: Map<string, Vote>;
   /** The bodies of the comments. No two bodies are equal. */
   comments: Set<string>;
-  /** The expected number of events for each event type. */
+  /** The number of events of each type that the acknowledged writes cause. */
   events: Record<EventType, number>;
 }
 

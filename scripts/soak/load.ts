@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ApiClient, Observations } from './api-client.ts';
 import { type KnownIdea, type Ledger, type Vote, voteKey } from './ledger.ts';
 
-/** An API token with a client that uses it. */
 export interface Actor {
   tokenId: number;
   token: string;
@@ -100,7 +99,7 @@ async function mergeOrUnmerge({ client }: Actor, { ledger }: LoadOptions, own: K
     ledger.events['idea.unmerged'] += 1;
     return;
   }
-  // Both ideas must be unmerged, and no idea may be merged into the source.
+  // The source and the target must be unmerged, and no idea may be merged into either of them.
   const free = own.filter(({ id, mergedInto }) => mergedInto === null && !own.some(one => one.mergedInto === id));
   const source = pick(free);
   const target = pick(free);

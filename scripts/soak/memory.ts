@@ -1,7 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** The resident memory of a process in megabytes, measured after a warm-up. */
 export interface MemoryFigures {
   name: string;
   minutes: number;
@@ -23,13 +22,12 @@ interface Series {
 const warmUpMinutes = 1;
 
 /**
- * The maximum growth that counts as flat, as a share of the memory. Growth within the noise of garbage collection also
- * counts as flat.
+ * The maximum growth that counts as flat, as a share of the memory. Garbage collection causes noise, and growth within
+ * this noise also counts as flat.
  */
 const flatShare = 0.1;
 const noiseMb = 15;
 
-/** Measures the memory of processes at intervals. */
 export function watchMemory(intervalMs: number) {
   const alive = new Map<number, Series>();
   const all: Series[] = [];
@@ -83,7 +81,6 @@ function figuresOf({ name, samples }: Series, warmUp: number): MemoryFigures[] {
   ];
 }
 
-/** Computes the slope of the samples with the least-squares method. */
 function slopeOf(samples: Series['samples']): number {
   const meanX = samples.reduce((sum, { minutes }) => sum + minutes, 0) / samples.length;
   const meanY = samples.reduce((sum, { mb }) => sum + mb, 0) / samples.length;

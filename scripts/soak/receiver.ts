@@ -7,7 +7,6 @@ export interface Receiver {
   trust(secret: string): void;
   /** The number of deliveries for each event id. */
   arrivals: Map<string, number>;
-  /** Returns the total number of deliveries. */
   count(): number;
   faults: string[];
   close(): Promise<void>;

@@ -8,7 +8,6 @@ import type { SoakReport } from './run-soak.ts';
 const heading = '## Soak';
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
-/** Formats the results of the soak test as Markdown. */
 export function describeSoak(report: SoakReport): string {
   const { observations, ledger, memory, harms, bigMerge, faults } = report;
   const answers = [...observations.answers.values()].reduce((sum, count) => sum + count, 0);

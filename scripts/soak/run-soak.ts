@@ -119,7 +119,6 @@ export async function runSoak(minutes: number, note: (line: string) => void, sig
   }
 }
 
-/** Waits until the receiver has got every event, up to a time limit. */
 async function awaitDeliveries(deployment: Deployment, receiver: Receiver): Promise<Set<string>> {
   const deadline = performance.now() + deliveryPatienceMs;
   for (;;) {

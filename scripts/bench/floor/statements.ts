@@ -23,8 +23,8 @@ export const authenticate = `
   from token left join charged on true`;
 
 /**
- * The fields of an idea with the names of the API. The query must name the ideas `i`. $1 is the account and $3 the
- * reader's voter id.
+ * The fields of an idea with the names of the API. The query that contains these fields must name the ideas `i`. $1 is
+ * the account and $3 the reader's voter id.
  */
 const fields = `
   i.id, i.title, i.body,
@@ -72,13 +72,13 @@ export const listIdeas = `
   join ideas i on i.account_id = $1 and i.id = page.id ${joins}
   order by page.created_at desc, page.id desc`;
 
-/** Parameters: $1 account, $2 board, $3 voter, $4 idea, $5 value. If the vote is not allowed, no row is returned. */
+/** Parameters: $1 account, $2 board, $3 voter, $4 idea, $5 value. Returns no row if the vote is not allowed. */
 export const castVote = 'select up_count, down_count from floor_vote($1, $2, $3, $4, $5)';
 
 /**
- * Casts a vote without the product's rules: it has no error keys and no merged votes. It is a function because of the
- * isolation level read committed. There, only a new statement sees the commits that happened while the vote waited for
- * the lock.
+ * Casts a vote without the product's rules: no error keys and no merged votes. It is a function, because each of its
+ * statements sees all earlier commits (read committed). A single statement would not see commits that happen while it
+ * waits for the idea's lock.
  */
 export const defineVote = `
 create or replace function floor_vote(

@@ -3,7 +3,6 @@ import type { Difference } from '../compare-documents.ts';
 import { actionOf, placesOf } from './places.ts';
 import { summarize } from './summary.ts';
 
-/** Writes the differences as text for a terminal. */
 export function formatText(difference: Difference): string {
   const head = `${difference.base} -> ${difference.head}\n${summarize(difference)}\n`;
   return [head, ...difference.changes.map(formatChange)].join('\n');

@@ -44,7 +44,6 @@ function skipSpace(text: string, position: number): number {
   return at;
 }
 
-/** Returns the end of the value at a position. */
 function skipValue(text: string, position: number): number {
   let depth = 0;
   for (let at = position; at < text.length; at += 1) {
@@ -65,7 +64,6 @@ function skipValue(text: string, position: number): number {
   return text.length;
 }
 
-/** Returns the position of the closing quote of a string. */
 function endOfString(text: string, position: number): number {
   let at = position + 1;
   while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1;

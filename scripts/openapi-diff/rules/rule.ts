@@ -9,7 +9,6 @@ export interface Rule {
   level: Level;
   /** A description of the change, and the reason for its level. */
   when: string;
-  /** A sentence that tells clients how to react. */
   action: string;
 }
 

@@ -8,7 +8,6 @@ export const rules = { ...operationRules, ...requestRules, ...responseRules } as
 
 export type RuleId = keyof typeof rules;
 
-/** Renders the tables of docs/openapi-diff.md. */
 export function renderRules(): string {
   return [
     table('### Operations, parameters, statuses, webhooks, security', operationRules),

@@ -11,7 +11,7 @@ import {
 import { isObject, type Json, type JsonObject } from '../json.ts';
 import type { Fragment } from './shape.ts';
 
-/** An atom is one schema object without its `$ref` and `allOf`. Their targets are atoms of their own. */
+/** A schema object without its `$ref` and `allOf`. The targets of `$ref` and `allOf` are separate atoms. */
 export interface Atom extends Located {
   value: JsonObject;
   /**
@@ -64,7 +64,7 @@ export function pointerOf(document: OpenApiDocument, fragment: Fragment): string
   return node?.pointer ?? '#';
 }
 
-/** Returns the alternatives of an atom, one list for each `anyOf` and `oneOf`. */
+/** Returns one list of alternatives for each `anyOf` and `oneOf` of an atom. */
 export function unionsOf(atom: Atom): Located[][] {
   return ['anyOf', 'oneOf'].map(key => itemsOf(childOf(atom, key))).filter(union => union.length > 0);
 }
@@ -107,7 +107,7 @@ function isConstraint(keyword: string): boolean {
   return !annotations.has(keyword) && !keyword.startsWith('x-') && !keyword.startsWith('$');
 }
 
-/** The keywords that have no property of their own in `Shape`. They stay in their original form. */
+/** The keywords that `Shape` keeps in `rest` in their original form. */
 const restKeywords = [
   '$dynamicRef',
   'contains',
@@ -126,7 +126,7 @@ const restKeywords = [
   'unevaluatedProperties',
 ] as const;
 
-/** Returns the keywords of a schema object that have no property of their own in `Shape`. */
+/** Returns the keywords of a schema object that `Shape` keeps in `rest`. */
 export function restOf(atom: Atom, isEvaluatedHere: boolean): JsonObject {
   const rest: [string, Json][] = [];
   for (const keyword of restKeywords) {

@@ -97,7 +97,7 @@ function comparePatterns(walk: Walk, step: Step): void {
   }
 }
 
-/** For some formats, another format that includes all of their values. */
+/** Wider formats by format. A wider format includes all values of the other one. */
 const widerFormats: Readonly<Record<string, string>> = { int32: 'int64', float: 'double' };
 
 function compareFormats(walk: Walk, step: Step): void {

@@ -2,7 +2,6 @@ import { quote, sentence } from '../sentence.ts';
 import { type Fragment, isClosed } from './shape.ts';
 import { report, type Site, type Step, type Walk } from './walk.ts';
 
-/** Compares two object schemas: described fields, required fields and additional fields. */
 export function compareFields(walk: Walk, step: Step): void {
   const { base, head } = step;
   for (const [name, fragment] of base.properties) {
@@ -43,7 +42,7 @@ function reportRemoved(walk: Walk, step: Step, name: string, fragment: Fragment)
   } else {
     const how = `${subject} is no longer described, but other fields are accepted.`;
     report(walk, within, 'request-field-ignored', how, at);
-    // The new schema no longer describes the field, so the field must now match the schema of additional fields.
+    // The new schema no longer describes the field, so the schema of additional fields now applies to the field.
     if (head.additional.length > 0) walk.enter(step, siteOf(step.site, name), fragment, head.additional);
   }
   step.isExplained ||= within.isExplained;
@@ -70,7 +69,7 @@ function reportAdded(walk: Walk, step: Step, name: string, fragment: Fragment): 
     report(walk, within, `${direction}-field-added`, `${quote(name)} is new${optional}.`, at);
   }
   step.isExplained ||= within.isExplained;
-  // The base already allowed the field as one of its additional fields.
+  // The base schema already allowed the field as one of its additional fields.
   if (base.additional.length > 0 && !isClosed(base.additional)) {
     walk.enter(step, siteOf(step.site, name), base.additional, fragment);
   }

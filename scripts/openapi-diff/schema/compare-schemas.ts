@@ -23,7 +23,6 @@ export function beginComparison(
   return { direction, base: reader(base), head: reader(head), report, equal: new Set() };
 }
 
-/** Reports every difference between two schemas that affects clients. */
 export function compareSchemas(comparison: SchemaComparison, site: Site, base: Fragment, head: Fragment): void {
   const walk: Walk = {
     comparison,

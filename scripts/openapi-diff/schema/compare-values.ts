@@ -3,7 +3,6 @@ import { oneOf, sentence, textOfValue, textOfValues } from '../sentence.ts';
 import { type Kind, type Shape, typesOf } from './shape.ts';
 import { report, type Step, type Walk } from './walk.ts';
 
-/** Compares the types, the listed values, the default value and the deprecation of two schemas. */
 export function compareValues(walk: Walk, step: Step): void {
   compareNull(walk, step);
   compareTypes(walk, step);
@@ -12,7 +11,7 @@ export function compareValues(walk: Walk, step: Step): void {
   compareDeprecation(walk, step);
 }
 
-/** Whether a schema allows every type. Null is then only one of many types. */
+/** Whether a schema allows every type, so that null is only one of many types. */
 function hasEveryKind(shape: Shape): boolean {
   return ['null', 'boolean', 'fraction', 'string', 'array', 'object'].every(kind => shape.kinds.has(kind as Kind));
 }
@@ -62,7 +61,7 @@ function compareLists(walk: Walk, step: Step): void {
   const { direction } = walk.comparison;
   const subject = sentence(site.subject);
   if (base.values === undefined && head.values === undefined) return;
-  // If the new schema allows no old type, that change is already reported.
+  // If the new schema allows no type of the old schema, that change is already reported.
   if (base.kinds.isDisjointFrom(head.kinds)) return;
   if (base.values === undefined) {
     const message = `${subject} is one of ${textOfValues(head.values ?? [])} instead of any value.`;
@@ -78,7 +77,7 @@ function compareLists(walk: Walk, step: Step): void {
     );
     return;
   }
-  // A change of null is reported separately.
+  // Another rule reports whether null is still allowed.
   const [had, has] = [base.values, head.values].map(values => values.filter(value => value !== null)) as [
     Json[],
     Json[],

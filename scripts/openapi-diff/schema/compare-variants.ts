@@ -15,7 +15,7 @@ export function compareVariants(walk: Walk, step: Step): void {
   for (const { one, other } of pairs) walk.enterShapes(step, step.site, one.shape, other.shape);
   const removed = had.filter(one => !pairs.some(pair => pair.one === one));
   const added = has.filter(other => !pairs.some(pair => pair.other === other));
-  // If the other alternatives include all values of a removed one, its removal makes no difference.
+  // If the other alternatives include all values of a removed alternative, its removal makes no difference.
   for (const one of removed) {
     if (direction === 'request' && isTaken(walk, one, has)) continue;
     reportVariant(walk, step, one, 'removed');
@@ -30,9 +30,9 @@ interface Variant {
   shape: Shape;
   schema: JsonObject;
   text: string;
-  /** The values of the constant fields. They identify the alternative. */
+  /** The values of the constant fields, which identify the alternative. */
   marks: Map<string, string>;
-  /** The types of an alternative. They identify the alternative if no other criterion does. */
+  /** The types of an alternative, which identify it if nothing else does. */
   types: string;
 }
 

@@ -58,7 +58,7 @@ export interface Shape {
   /** The alternatives. If there are alternatives, each of them is complete and the parts above are empty. */
   variants: Shape[];
   discriminator: Located | undefined;
-  /** The keywords that have no property of their own in this type. They are compared literally. */
+  /** The keywords that have no property of their own in `Shape`. Only their literal texts are compared. */
   rest: JsonObject[];
   fallback: Json | undefined;
   isDeprecated: boolean;
@@ -73,7 +73,6 @@ export function isOpen(fragment: Fragment): boolean {
   return fragment.every(({ value }) => value === true);
 }
 
-/** Converts kinds to the type names of JSON Schema. */
 export function typesOf(of: ReadonlySet<Kind>): string[] {
   const types = kinds
     .filter(kind => of.has(kind))

@@ -13,7 +13,6 @@ export interface Site {
   isError: boolean;
 }
 
-/** Compares the schemas of two documents in one direction. */
 export interface SchemaComparison {
   direction: Direction;
   base: SchemaReader;
@@ -66,7 +65,7 @@ export function report(
   walk.comparison.report(finding);
 }
 
-/** Reports that a change may be a problem, if no specific rule describes it. */
+/** Reports that two schemas may be incompatible, although no specific rule found a difference. */
 export function reportUnexplained(walk: Walk, step: Step): void {
   const { subject } = step.site;
   if (walk.comparison.direction === 'request') {

@@ -97,7 +97,7 @@ function writeLimits({ lower, upper }: Shape): JsonObject {
   return written;
 }
 
-/** Writes the keywords that are compared literally. They may also contain references. */
+/** Writes the keywords in `rest`, which may contain references. */
 function withReferences(writer: Writer, value: JsonObject): JsonObject {
   const visit = (one: Json): Json => {
     if (Array.isArray(one)) return one.map(visit);
