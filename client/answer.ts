@@ -53,10 +53,7 @@ function errorOf(request: PreparedRequest, answer: Answer, body: unknown, attemp
   });
 }
 
-/**
- * Returns the message for a response that is not from the API. For a redirect that fetch does not follow, a browser
- * reports only the status 0.
- */
+/** The message for a response that is not from the API. In a browser, the status of a redirect is 0. */
 function unexpectedMessage({ status, headers }: Answer): string {
   if (status !== 0 && (status < 300 || status > 399)) {
     return `The response with status ${status} did not come from the Agent API. Check baseUrl.`;

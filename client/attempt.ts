@@ -60,10 +60,7 @@ async function send(fetch: Fetch, request: PreparedRequest, signal: AbortSignal)
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-/**
- * Builds the message of a ConnectionError. An error of fetch often says only "fetch failed" and has the reason in its
- * cause.
- */
+/** Builds the message of a ConnectionError. fetch often gives the reason only in the `cause` of its error. */
 function connectionMessage({ url }: PreparedRequest, error: unknown): string {
   const reasons: string[] = [];
   for (let one = error; one instanceof Error && reasons.length < 3; one = one.cause) {

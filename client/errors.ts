@@ -1,10 +1,7 @@
 import type { ErrorKey, OperationId, Operations, ValidationIssue } from './contract.ts';
 import type { RateLimit } from './rate-limit.ts';
 
-/**
- * The mark of this package's errors. All loaded copies of the package share it, so that each recognizes the errors of
- * the others.
- */
+/** Marks this package's errors. All loaded copies of the package share the mark and recognize each other's errors. */
 const mark = Symbol.for('@idea-board/client: error');
 
 /**

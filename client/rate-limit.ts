@@ -12,10 +12,7 @@ export interface RateLimit {
   resetSeconds: number;
 }
 
-/**
- * Reads the rate limit from the headers of a response. Returns undefined in a browser if the server does not expose the
- * headers.
- */
+/** Reads the rate limit headers. Returns undefined in a browser if the server does not expose them. */
 export function readRateLimit(headers: Headers): RateLimit | undefined {
   const [limit, remaining, resetSeconds] = ['limit', 'remaining', 'reset'].map(name =>
     wholeNumber(headers.get(`x-ratelimit-${name}`)),

@@ -73,10 +73,7 @@ export function prepareRequest(
   };
 }
 
-/**
- * Returns an issue for each id that is not a number. An id becomes part of the URL's path, and other characters could
- * change the path.
- */
+/** Returns an issue for each id that is not a number. Other characters in an id could change the path of the URL. */
 function idIssues(params: RequestParts['params']): ValidationIssue[] {
   return Object.entries(params)
     .filter(([, id]) => !/^\d+$/.test(String(id)))

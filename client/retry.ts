@@ -2,16 +2,11 @@ import type { IdeaBoardError } from './errors.ts';
 import type { defaultLimits } from './options.ts';
 import type { PreparedRequest } from './request.ts';
 
-/**
- * The first and the longest delay of a retry if the server sends no Retry-After. Each delay is twice the previous one.
- */
+/** The first and the longest delay without a Retry-After header. Each delay is twice the previous one. */
 const firstBackoffMs = 500;
 const longestBackoffMs = 8_000;
 
-/**
- * The maximum random delay after Retry-After. With it, clients with the same Retry-After do not all return at the same
- * moment.
- */
+/** The maximum random delay after Retry-After, so that clients with the same Retry-After return at different times. */
 const jitterMs = 1_000;
 
 /** The information that decides whether and when to retry. */

@@ -29,10 +29,7 @@ function issuesIn(place: string[], schema: unknown, value: unknown): ValidationI
   }));
 }
 
-/**
- * Whether a route has a schema here. A route without a body has a symbol instead, and a route without a query has
- * undefined.
- */
+/** Whether a route has a schema here. Without a body it has a symbol instead, and without a query undefined. */
 function isSchema(schema: unknown): schema is z.ZodType {
   return typeof schema === 'object' && schema !== null && 'safeParse' in schema;
 }

@@ -6,7 +6,6 @@ import { Status, statusExamples } from './status.ts';
 import { Tag, tagExample } from './tag.ts';
 import { Timestamp } from './text.ts';
 
-/** The board that all examples use. */
 export const boardExample = {
   id: 1,
   slug: 'web-app',

@@ -14,7 +14,6 @@ import {
 } from './routes.ts';
 import { Timestamp, text } from './text.ts';
 
-/** The two comments that all examples use. */
 export const commentExamples = {
   first: {
     id: 1000,

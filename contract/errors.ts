@@ -87,7 +87,6 @@ export const transportKeys = [
 ] as const satisfies ErrorKey[];
 type ErrorStatus<K extends ErrorKey = ErrorKey> = (typeof errors)[K]['status'];
 
-/** The error keys in K whose HTTP status is S. */
 type KeysOfStatus<K extends ErrorKey, S> = { [Key in K]: (typeof errors)[Key]['status'] extends S ? Key : never }[K];
 
 export const ValidationIssue = z
@@ -111,10 +110,7 @@ export type ErrorResponses<K extends ErrorKey> = {
   [S in ErrorStatus<K>]: z.ZodType<ErrorBody<KeysOfStatus<K, S>>, ErrorBody<KeysOfStatus<K, S>>>;
 };
 
-/**
- * Returns the error response schemas of an endpoint that can answer with these keys. There is one schema for each HTTP
- * status.
- */
+/** Returns the error response schemas of an endpoint that can answer with these keys, one for each HTTP status. */
 export function raises<const K extends ErrorKey>(...keys: K[]): ErrorResponses<K> {
   return raisesWithin({ envelope: {}, error: {} }, ...keys) as ErrorResponses<K>;
 }

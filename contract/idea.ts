@@ -81,9 +81,7 @@ const duplicate = {
   updated_at: '2026-03-16T08:12:30.250Z',
 } satisfies Idea;
 
-/**
- * The ideas in all examples of the OpenAPI document: one idea at several times, and a duplicate that is merged into it.
- */
+/** One idea at several times, and a duplicate that is merged into it. All examples use these two ideas. */
 export const ideaExamples = {
   created,
   pending: { ...created, moderation_state: 'pending' },

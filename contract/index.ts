@@ -10,9 +10,7 @@ import { tokenRoutes } from './token.ts';
 import { useTools } from './tools.ts';
 import { voteRoutes } from './votes.ts';
 
-/**
- * The operations of the Agent API and the probes. Each operation of the API is both a REST endpoint and an MCP tool.
- */
+/** The operations of the Agent API and the probes. Each API operation is a REST endpoint and an MCP tool. */
 export const operations = c.router(
   {
     ...boardRoutes,

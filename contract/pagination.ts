@@ -39,10 +39,7 @@ export function onePlace<T extends z.ZodType<{ page?: unknown; cursor?: unknown 
   });
 }
 
-/**
- * A schema for the response of a list. It has no total number of entries, because the database would have to scan all
- * rows to count them.
- */
+/** A schema for one page of a list. It has no total, because the database would have to scan all rows to count them. */
 export function listOf<T extends z.ZodType>(entry: T, title: string, description: string, example: unknown) {
   return z
     .object({

@@ -14,18 +14,12 @@ export type Route = AppRoute;
 /** Stands for the body of a request or a response that has none. */
 export const noBody: ReturnType<typeof c.noBody> = c.noBody();
 
-/**
- * Describes a route as a tool of POST /api/v1/mcp. The arguments of the tool are the parameters and the body fields of
- * the route.
- */
+/** A route as a tool of POST /api/v1/mcp. The tool's arguments are the route's parameters and body fields. */
 export interface ToolMetadata {
   name: string;
   /** The name of the tool that clients show to people. */
   title: string;
-  /**
-   * The description for a language model that does not know the product. It says what the tool is for, when not to use
-   * it, and its limits.
-   */
+  /** Tells a language model that does not know the product the purpose, the alternatives and the limits of the tool. */
   description: string;
   /** Whether the tool undoes or replaces the work of other people. If so, a client should ask the user first. */
   isDestructive: boolean;
@@ -33,10 +27,7 @@ export interface ToolMetadata {
   isIdempotent: boolean;
 }
 
-/**
- * The properties of a route that the server needs before it reads the body of a request. ts-rest stores them as the
- * metadata of the route.
- */
+/** The metadata of a route in ts-rest. The server needs these properties before it reads the body of a request. */
 export type RouteMetadata = {
   /** The tag of the operation in the OpenAPI document. */
   tag: 'Board' | 'Ideas' | 'Comments' | 'Votes' | 'Moderation' | 'Token' | 'Tools' | 'Probes';
@@ -75,10 +66,7 @@ type Nothing = Partial<Record<never, never>>;
 /** The query of a route without parameters. With this type, a client can omit the query. */
 export const NoQuery: z.ZodType<Nothing, Nothing> = z.strictObject({});
 
-/**
- * The Idempotency-Key header of a POST request. The client chooses the key. The server executes requests with the same
- * key only once.
- */
+/** The Idempotency-Key header of a POST request. The server executes requests with the same key only once. */
 export const IdempotencyHeaders = {
   'idempotency-key': z
     .string()

@@ -5,9 +5,7 @@ const storable = (value: string) => value.isWellFormed() && !value.includes('\0'
 
 const length = (value: string) => [...value].length;
 
-/**
- * A schema for text of min to max characters after trimming. It counts code points, as JSON Schema and PostgreSQL do.
- */
+/** A schema for text of min to max code points after trimming. JSON Schema and PostgreSQL also count code points. */
 export function text(min: number, max: number) {
   return bounded(z.string().trim(), min, max);
 }

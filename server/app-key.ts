@@ -26,10 +26,7 @@ export async function loadAppKey(config: KeyConfig, logger: Pick<Logger, 'warn'>
   return (await readKey(config)) ?? makeKeptSecret(keyFile(config), fileName);
 }
 
-/**
- * Returns the application key for a command. If DATABASE_URL is set, never creates a key, because the server of that
- * database already has another one.
- */
+/** Returns the application key for a command. If DATABASE_URL is set, creates none, because the server has a key. */
 export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
   const key = config.APP_KEY ?? (await readKey(config));
   if (key) return key;

@@ -63,8 +63,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     // guardTransport answers client errors, so Fastify must not.
     clientErrorHandler() {},
     routerOptions: { ignoreTrailingSlash: false },
-    // During a stop, requests on open connections are answered as usual. Fastify's own 503 would have a body in another
-    // format.
+    // During a stop, open connections still get answers. Fastify's own 503 would have a body in another format.
     return503OnClosing: false,
     frameworkErrors: answerUnroutable(
       (error, request, reply) => {
@@ -143,10 +142,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   return app;
 }
 
-/**
- * Sets the headers that every answer has. Browsers ignore Strict-Transport-Security over plain HTTP, so it is only set
- * for HTTPS.
- */
+/** Sets the headers of every answer. Browsers ignore Strict-Transport-Security over HTTP, so it is only for HTTPS. */
 function headersOfAnswers({ BASE_URL }: Config) {
   const isSecure = BASE_URL.startsWith('https:');
   return async (request: FastifyRequest, reply: FastifyReply) => {

@@ -45,10 +45,7 @@ function isOrigin(text: string): boolean {
 
 const httpUrl = z.url({ protocol: /^https?$/ }).transform(url => url.replace(/\/+$/, ''));
 
-/**
- * An origin as browsers write it. It must have no path, because pages, cookies and OAuth clients would not work below a
- * path.
- */
+/** An origin as browsers write it, without a path. Pages, cookies and OAuth clients would not work below a path. */
 const publicOrigin = z
   .string()
   .refine(isPublicOrigin, 'must be an origin such as https://ideas.example.com, without a path')
@@ -59,7 +56,6 @@ function isPublicOrigin(text: string): boolean {
   return url !== null && /^https?:$/.test(url.protocol) && url.href === `${url.origin}/`;
 }
 
-/** The length of the application key in bytes. */
 const appKeyBytes = 32;
 
 /** All settings of the server. Each has an environment variable, a schema, a default and a description. */

@@ -5,10 +5,7 @@ import { ConfigError } from './config.ts';
 
 const secretBytes = 32;
 
-/**
- * Reads a secret from a file with 32 bytes in base64. Returns undefined if the file does not exist. `name` is the name
- * of the secret in an error message.
- */
+/** Reads a secret of 32 bytes in base64. Returns undefined if the file does not exist. Errors contain `name`. */
 export async function readKeptSecret(file: string, name: string): Promise<Buffer | undefined> {
   let text: string;
   try {

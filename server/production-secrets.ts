@@ -4,10 +4,7 @@ import { type Config, ConfigError } from './config.ts';
 const knownPasswords = new Set(['postgres', 'password', 'passw0rd', 'secret', 'changeme', 'admin', 'example', 'test']);
 const minPasswordLength = 12;
 
-/**
- * The minimum number of different bytes in a key. Of 32 random bytes about 30 are different. A phrase or a repeated
- * byte has far fewer different bytes.
- */
+/** The minimum number of different bytes in a key. 32 random bytes have about 30, and a phrase has far fewer. */
 const minDifferentBytes = 20;
 
 /** Returns a line of text for each secret that is unset or weak. The line has the name of the setting. */

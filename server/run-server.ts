@@ -76,9 +76,7 @@ async function startServer(options: StartOptions, stops: Stops): Promise<void> {
   greet(address, config.BASE_URL, tokens);
 }
 
-/**
- * Makes /ready answer 503, continues to serve until load balancers have noticed, and then completes the open requests.
- */
+/** Makes /ready answer 503, serves until load balancers have noticed, and then completes the open requests. */
 async function stopServing(app: FastifyInstance, { noticeMs }: StopReason): Promise<void> {
   app.isDraining = true;
   await delay(noticeMs);
@@ -119,10 +117,7 @@ async function openServer(options: StartOptions, stops: Stops, startEmbedded: St
   return { server, url };
 }
 
-/**
- * Starts the embedded PostgreSQL if DATABASE_URL is not set. Checks the version of PostgreSQL, migrates the database
- * and returns its URL.
- */
+/** Starts PostgreSQL if DATABASE_URL is unset, checks its version, migrates the database and returns its URL. */
 async function prepareDatabase(
   { config, logger, extensions }: StartOptions,
   stops: Stops,

@@ -15,9 +15,7 @@ export interface StopReason {
 /** Adds a reporter that gets uncaught errors. They are logged in any case. */
 export type ReportCrashes = (reporter: ErrorReporter) => void;
 
-/**
- * Ctrl-C in a terminal sends the signal twice: directly, and through npm. A second signal within this time is ignored.
- */
+/** Ctrl-C sends the signal directly and through npm. A second signal within this time is ignored. */
 const sameSignalMs = 1_000;
 
 type LifecycleConfig = Pick<Config, 'SHUTDOWN_DELAY_MS' | 'SHUTDOWN_TIMEOUT_MS'>;
@@ -44,8 +42,7 @@ export async function runUntilSignal(
   stopOnSignal(config, logger, signal => {
     // The stop of a starting server need not wait, because load balancers do not use it yet.
     const reason = { noticeMs: isStarted && signal === 'SIGTERM' ? config.SHUTDOWN_DELAY_MS : 0 };
-    // A signal during the start takes effect when the start has ended, because a part that is still starting cannot be
-    // stopped.
+    // A part that is still starting cannot be stopped, so a signal takes effect when the start has ended.
     return starting.then(
       () => stop(reason),
       () => stop({ noticeMs: 0 }),
@@ -59,10 +56,7 @@ export async function runUntilSignal(
   }
 }
 
-/**
- * Stops the started parts after a failed start. Limits the time for it, so that the error of the start is always
- * printed.
- */
+/** Stops the started parts after a failed start, within a time limit, so that the error is always printed. */
 async function stopInTime({ SHUTDOWN_TIMEOUT_MS }: LifecycleConfig, logger: Logger, stopping: Promise<void>) {
   const isOver = new AbortController();
   const stopped = stopping.catch(error => logger.error({ err: error }, 'stopping failed'));

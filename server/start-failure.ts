@@ -8,10 +8,7 @@ import { buildEnvironmentRedactor } from './observability/redactor.ts';
 /** The errors whose messages are written for the operator of the server. */
 const expectedErrors = [ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];
 
-/**
- * Describes a failed start without secrets. If the cause is known, the description is one line. Otherwise it has the
- * stacks of the errors.
- */
+/** Describes a failed start without secrets: one line for a known cause, otherwise the stacks of the errors. */
 export function describeFailure(error: unknown, environment: NodeJS.ProcessEnv): string {
   const redactor = buildEnvironmentRedactor(environment);
   const explanation = explainFailure(error);

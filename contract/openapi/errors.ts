@@ -84,10 +84,7 @@ function errorExample(key: ErrorKey, route: Raising, components: Json): Json {
   return hasOwnIssues || meaning !== errors[key].meaning ? example : refer(example, components);
 }
 
-/**
- * Returns example issues: the issues of an empty body, or the issue of an unknown query parameter if the route takes no
- * body.
- */
+/** Returns example issues: the issues of an empty body, or of an unknown query parameter if there is no body. */
 function issuesOf({ query, body }: Pick<Raising, 'query' | 'body'>): ValidationIssue[] {
   const part = body instanceof z.ZodType ? 'body' : 'query';
   const schema = body instanceof z.ZodType ? body : (query as z.ZodType);

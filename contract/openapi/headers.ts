@@ -52,10 +52,7 @@ export const headers = {
   },
 };
 
-/**
- * Returns the examples of a rate limit header after a read and after a write. They show the second request, halfway
- * through the time window.
- */
+/** Returns examples of a rate limit header after a second read and a second write, halfway through the time window. */
 function byBucket(sentFor: (name: string, bucket: { limit: number; windowSeconds: number }) => string | number) {
   const { 'apitoken:read': read, 'apitoken:write': write } = buckets;
   return {

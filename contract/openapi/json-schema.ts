@@ -17,10 +17,9 @@ export function toJsonSchema(schema: unknown, io: 'input' | 'output'): Json | nu
         for (const key of Object.keys(jsonSchema)) delete jsonSchema[key];
         Object.assign(jsonSchema, openapi, description && { description });
       }
-      // For a transformed input Zod omits the examples. They are added here, because they show values that a client
-      // sends.
+      // Zod omits the examples of a transformed input. They show values that a client sends, so they are added here.
       if (examples) jsonSchema.examples = examples as unknown[];
-      // z.int() gives every integer the bounds of a double. They are removed, because they do not help a reader.
+      // z.int() gives every integer the bounds of a double. The bounds are removed, because they do not help a reader.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       // Responses may have additional fields, because the server can add fields within v1.

@@ -25,10 +25,7 @@ const emptyResponses: Record<string, string> = {
   304: 'Not modified. Does not count against the rate limit.',
 };
 
-/**
- * Completes an operation with facts that ts-rest does not know: the access rules, the headers, the errors and the
- * examples.
- */
+/** Adds facts that ts-rest does not know: the access rules, the headers, the errors and the examples. */
 export function describeOperation(
   operation: Operation,
   route: Route,
@@ -63,8 +60,7 @@ function describeParameters({ parameters }: Operation, route: Route) {
     const [value] = examples as unknown[];
     if (value === undefined) continue;
     if (parameter.required) parameter.example = value;
-    // Disables the example for the page at /docs. Otherwise that page would add every parameter with an example to its
-    // sample request.
+    // Disables the example for the page /docs, which adds every parameter with an example to its sample request.
     else parameter.examples = { example: { value, 'x-disabled': true } };
   }
 }

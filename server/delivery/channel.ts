@@ -2,9 +2,7 @@ import { SecretBoxError } from '../domain/secret-box.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type OutgoingAnswer, OutgoingRequestError, type OutgoingRequests } from '../outgoing/outgoing-request.ts';
 
-/**
- * The outcome of one try to deliver an item. The reason is shown to the person who set up the webhook or chat channel.
- */
+/** The outcome of one try. The person who set up the webhook or chat channel sees the reason. */
 export type Outcome = (
   | { result: 'delivered' }
   /** The receiver will never accept the item. */
@@ -25,10 +23,7 @@ export interface Channel<Item> {
   send(item: Item, signal?: AbortSignal): Promise<Outcome>;
 }
 
-/**
- * Tries once to deliver an item, and records the outcome and the duration in the metrics. Throws the errors that the
- * channel throws.
- */
+/** Tries once to deliver an item and records the result in the metrics. Throws the errors that the channel throws. */
 export async function deliver<Item>(
   channel: Channel<Item>,
   item: Item,
@@ -79,10 +74,7 @@ export async function post(
   return { result: 'failed', reason, retryAfterMs: parseRetryAfter(retryAfter, now), answer };
 }
 
-/**
- * Converts a Retry-After header to milliseconds. The header has a date or seconds (RFC 9110, 10.2.3). Discord sends
- * fractions of seconds.
- */
+/** Converts a Retry-After header (a date or seconds, RFC 9110, 10.2.3) to milliseconds. Discord sends fractions. */
 function parseRetryAfter(value: string | undefined, now: Date): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,9}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);

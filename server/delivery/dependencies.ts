@@ -8,9 +8,7 @@ import type { Mailer } from './mail/mailer.ts';
 
 /** The locks that one worker process holds. They are released when the process ends. */
 export interface WorkerLocks {
-  /**
-   * Takes a lock. Returns false if another process holds it. A process must not ask for a lock that it already holds.
-   */
+  /** Takes a lock. Returns false if another process holds it. Never ask for a lock that this process already holds. */
   tryLock(key: string): Promise<boolean>;
   unlock(key: string): Promise<void>;
 }
@@ -29,9 +27,6 @@ export interface TaskDependencies extends Omit<ServerDependencies, 'appKey' | 'p
    */
   queue: Queryable;
   locks: WorkerLocks;
-  /**
-   * The signal that is aborted when the worker stops. A long task then ends early and leaves the rest of its work to
-   * other processes.
-   */
+  /** When this signal is aborted, a long task ends early and leaves the rest of its work to other processes. */
   stopping: AbortSignal;
 }

@@ -4,14 +4,9 @@ const hourMs = 60 * minuteMs;
 interface RetryPolicy {
   /** The delays before the retries: the first after the first failed try, and so on. */
   delaysMs: readonly number[];
-  /**
-   * The maximum random change of a delay, as a fraction. With it, items that failed together are not retried together.
-   */
+  /** The maximum random change of a delay, as a fraction. It spreads the retries of items that failed together. */
   jitter: number;
-  /**
-   * The maximum age of an event at a retry. An item is given up if its event would be older. Until then, the last delay
-   * repeats.
-   */
+  /** The maximum age of an event at a retry. Older events are given up. Until then, the last delay repeats. */
   maxAgeMs?: number;
   /** The shortest delay that a Retry-After header can request. Without this field, Retry-After headers are ignored. */
   minRetryAfterMs?: number;
@@ -69,10 +64,7 @@ export function nextTry(policy: RetryPolicy, { failedTries, retryAfterMs, ageMs 
 const shortestPauseMs = 5_000;
 const longestPauseMs = 5 * minuteMs;
 
-/**
- * Returns the pause between two single tries of a failing endpoint. The longer the endpoint has been failing, the
- * longer the pause.
- */
+/** The pause between single tries of an endpoint. The longer the endpoint has been failing, the longer the pause. */
 export function pauseMs(failingForMs: number): number {
   const pause = Math.min(Math.max(failingForMs, shortestPauseMs), longestPauseMs);
   return withJitter(pause, retryPolicies.webhook.jitter);

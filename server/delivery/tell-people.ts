@@ -11,7 +11,6 @@ import type { NotificationToMail } from '../domain/notifications/notifications.t
 import { chatQueue } from './chat/chat-queues.ts';
 import type { TaskDependencies } from './dependencies.ts';
 
-/** The payload of a tell_people job. */
 interface TellPeople {
   /** The id of the account. Jobs from an older version of the server do not have it. */
   account_id?: number;
@@ -20,10 +19,7 @@ interface TellPeople {
   after?: number;
 }
 
-/**
- * The maximum number of users that one job notifies, so that no job takes long. If there are more users, the job adds
- * another job for them.
- */
+/** The maximum number of users that one job notifies. For further users, the job adds another job. */
 const batchSize = 1000;
 
 /** The maximum number of mails that one job sends. */
@@ -90,8 +86,8 @@ function selectRecipients(
   return query(name, (db, $: Arguments<Batch>) =>
     db
       .selectFrom(candidatesOf(db, $).as('c'))
-      // The lateral join looks up each member separately. Otherwise PostgreSQL could reuse a plan for a small account
-      // and join all members of a large one.
+      // The lateral join looks up each member separately. Otherwise PostgreSQL could reuse the plan for a small account
+      // and join all members of a large account.
       .innerJoinLateral(
         () =>
           activeMemberships(db, $.accountId)

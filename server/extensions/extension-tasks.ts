@@ -47,10 +47,7 @@ export function buildExtensionTasks(deps: ExtensionTaskDependencies, timeoutMs =
   return tasks;
 }
 
-/**
- * Returns the crontab of the extensions. A failed task is retried until its next scheduled time. Two runs of a task
- * never overlap.
- */
+/** Returns the extensions' crontab. A failed task is retried until its next scheduled time. Its runs never overlap. */
 export function extensionCrontab(extensions: readonly Extension[]): string {
   const lines = ['23 * * * * clear_left_extensions ?max=1'];
   for (const { name, on = {}, cron = {} } of extensions) {
@@ -76,10 +73,7 @@ const selectEvent = query('select_event_for_extension', (db, $: Arguments<{ acco
 
 type EventHandler = (event: ExtensionEvent, context: JobContext<Record<string, unknown>>) => Promise<unknown>;
 
-/**
- * Builds the task that passes an event to an extension. Skips the event if its idea has been deleted in the meantime,
- * as webhooks do.
- */
+/** Builds the task that passes an event to an extension. Skips events of deleted ideas, as webhooks do. */
 function handleEvent({ on = {} }: Extension, database: Queryable): Handler {
   return async (payload, context) => {
     const { account_id, event_id: eventId } = Payload.parse(payload);

@@ -79,10 +79,7 @@ function readSettings(
   throw new ExtensionError(extension, `has invalid settings: ${problems.join('; ')}`);
 }
 
-/**
- * Returns the environment variable of an extension's setting. For example, EXT_FORM_INBOX_SECRET is the setting SECRET
- * of form-inbox.
- */
+/** Returns the variable of a setting: EXT_FORM_INBOX_SECRET for the setting SECRET of form-inbox. */
 function variableOf(extension: string, key: string): string {
   return `EXT_${extension.replaceAll('-', '_')}_${key}`.toUpperCase();
 }

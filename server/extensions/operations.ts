@@ -98,10 +98,7 @@ export function operationsIn(transaction: Transaction, extension: string, clock:
   };
 }
 
-/**
- * Runs SQL text from an extension. The statements are not prepared, because the names of prepared statements could
- * collide.
- */
+/** Runs an extension's SQL. It is not prepared, because the names of prepared statements could collide. */
 export function queriesOn(queryable: Queryable): ExtensionQueries {
   return { query: (text, values = []) => queryable.query(queryOfText(text, values.length), values) };
 }

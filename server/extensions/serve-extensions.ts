@@ -7,10 +7,7 @@ import { buildContext } from './context.ts';
 import type { Extension } from './extension.ts';
 import { ExtensionError, reasonOf } from './extension-error.ts';
 
-/**
- * The time limit of register(). It is shorter than Fastify's timeout for plugins, because Fastify's message would not
- * name the extension.
- */
+/** The time limit of register(). It ends before Fastify's own timeout, whose message does not name the extension. */
 const registrationTimeoutMs = 8_000;
 
 /**

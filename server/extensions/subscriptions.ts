@@ -8,10 +8,7 @@ export function taskIdentifier(extension: string, task: string): string {
   return `ext:${extension}:${task}`;
 }
 
-/**
- * Returns the name of the task that handles the events of an extension. The database function record_event() adds jobs
- * with this name.
- */
+/** Returns the name of an extension's task for events. The database function record_event() also uses this name. */
 export function eventIdentifier(extension: string): string {
   return `extension_event:${extension}`;
 }

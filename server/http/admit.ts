@@ -18,8 +18,7 @@ export function admitRequests(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const metadata = routeMetadata(request);
     if (metadata?.auth === 'none' && !metadata.isLimitedPerIp) return;
-    // The body of an MCP request names the tool, so the MCP endpoint admits its requests itself after it has read the
-    // body.
+    // The MCP endpoint admits its requests itself after it has read the body, because the body names the tool.
     if (metadata?.auth === 'tools') return;
     if (!metadata) return chargeAddress(server, request, reply);
     // While the database is slow, the readiness probe is admitted without counting against the rate limit. The probe
@@ -36,9 +35,7 @@ export function admitRequests(server: ServerDependencies) {
   };
 }
 
-/**
- * Checks the plan, the board, the grant and the issuer of a token before the request is validated. Throws 400 or 403.
- */
+/** Checks a token's plan, board, grant and issuer before the request is validated. Throws 400 or 403. */
 export function authorize(
   server: ServerDependencies,
   request: FastifyRequest,
@@ -103,9 +100,7 @@ function neededGrant(metadata: RouteMetadata & { auth: 'board' }, query: Record<
 
 const moderatingRoles: readonly (Role | null)[] = ['owner', 'admin', 'moderator'];
 
-/**
- * The moderate grant has effect only while the issuer of the token has a role that may moderate (Authentication, 3).
- */
+/** The moderate grant has effect only while the token's issuer has a role that may moderate (Authentication, 3). */
 export function isModerateEffective(principal: Principal, board: GrantedBoard): boolean {
   return board.grant === 'moderate' && moderatingRoles.includes(principal.issuer.role);
 }

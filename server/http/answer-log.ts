@@ -2,16 +2,10 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '../observability/metrics.ts';
 
-/**
- * The answers that could not be sent because the client had disconnected. transport.ts records them when the client
- * disconnects.
- */
+/** Answers that could not be sent because the client had disconnected. transport.ts records these answers. */
 export const abandonedAnswers = new WeakSet<ServerResponse>();
 
-/**
- * The hook that logs and counts each answer. The log omits the query string of the URL, because it may contain a
- * secret.
- */
+/** The hook that logs and counts each answer. It omits the query string of the URL, which may contain a secret. */
 export function recordAnswers(metrics: Metrics | undefined) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     if (abandonedAnswers.has(reply.raw)) return;

@@ -19,10 +19,7 @@ export function refuseExhausted(
   throw new DomainError('rate_limited');
 }
 
-/**
- * Writes an audit entry for the first request in a time window that exceeds the rate limit. Later requests in the same
- * window get no entry.
- */
+/** Writes an audit entry only for the first request in a time window that exceeds the rate limit. */
 export function auditLimit(audit: AuditLog, request: FastifyRequest, state: BucketState, principal?: Principal | null) {
   if (state.count !== state.limit + 1) return;
   audit.record('rate_limit.exceeded', {

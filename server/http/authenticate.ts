@@ -20,10 +20,7 @@ import {
   tokenCounter,
 } from './rate-limit.ts';
 
-/**
- * Finds the principal of a request and counts the request against its rate limits, in one round trip to the database.
- * Throws 401 and 429.
- */
+/** Finds a request's principal and counts the request against rate limits, in one round trip. Throws 401 and 429. */
 export async function authenticate(
   server: ServerDependencies,
   request: FastifyRequest,
@@ -90,9 +87,7 @@ export async function chargeAddress(
   else if (!mayPassUncharged) passUncharged(server, counter);
 }
 
-/**
- * The readiness probe must answer within two seconds. Counting it against the rate limit may take this part of them.
- */
+/** The part of the readiness probe's two seconds that counting against the rate limit may take. */
 const chargeTimeoutMs = 500;
 
 async function chargeIfPossible(server: ServerDependencies, counter: Counter, now: Date) {

@@ -24,10 +24,7 @@ export function shareWithOrigins(origins: readonly string[]) {
   }
 
   return {
-    /**
-     * Sets the CORS headers. Runs before all hooks that may refuse a request, so that a web page can also read an
-     * error.
-     */
+    /** Sets the CORS headers before any hook refuses the request, so that a web page can also read an error. */
     async allow(request: FastifyRequest, reply: FastifyReply) {
       if (origins.length === 0 || !isShared(request)) return;
       // A cache must not send the answer for one origin to a page of another origin.
@@ -38,10 +35,7 @@ export function shareWithOrigins(origins: readonly string[]) {
       reply.header('Access-Control-Expose-Headers', exposedHeaders);
     },
 
-    /**
-     * Answers a preflight request of an allowed origin. Runs after the request was counted against the rate limit of
-     * its IP address.
-     */
+    /** Answers a preflight request of an allowed origin, after the rate limit of the IP address has counted it. */
     async answerPreflight(request: FastifyRequest, reply: FastifyReply) {
       const { method, headers, is404, routeOptions } = request;
       const isPreflight = method === 'OPTIONS' && headers.origin && headers['access-control-request-method'];
@@ -55,10 +49,7 @@ export function shareWithOrigins(origins: readonly string[]) {
   };
 }
 
-/**
- * The OAuth endpoints that clients call. The authorization endpoint is not in the list, because it is a page that
- * browsers open.
- */
+/** The OAuth endpoints that clients call. Browsers open the authorization endpoint as a page, so it is not listed. */
 const oauthEndpoints = ['/.well-known/oauth-', '/oauth/token', '/oauth/register', '/oauth/revoke'];
 
 /** Whether other origins may read the answer. They may not read pages for people and the routes of extensions. */

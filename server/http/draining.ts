@@ -34,8 +34,7 @@ export function drainConnections(app: FastifyInstance) {
 
   app.decorate('isDraining', false);
   app.addHook('onSend', (request, reply, payload, done) => {
-    // The last answer on a connection closes the connection. Otherwise the client could send another request, which
-    // would be lost.
+    // Closes the connection with its last answer. A request that the client sent later would be lost.
     const isLast = app.isDraining && (openRequests.get(request.raw.socket) ?? 1) <= 1;
     if (isLast) reply.header('Connection', 'close');
     done(null, payload);

@@ -45,8 +45,7 @@ export interface LookupResult {
   /** The reason why the bearer token is invalid. Null if it is valid. */
   failure: AuthenticationFailure | null;
   /**
-   * The rate limit of the token. Null if the request was not counted: its route has no such limit, or its answer is
-   * stored.
+   * The rate limit of the token. Null if the request was not counted: its route has no limit, or its answer is stored.
    */
   bucket: BucketState | null;
   storedAnswer: StoredAnswer | null;
@@ -145,10 +144,7 @@ function failureOf(credential: Credential, row: TokenRow | undefined, isMatching
   return { reason, tokenId: row.id, accountId: row.account_id };
 }
 
-/**
- * The content of an Authorization header: the id and the hashed secret of an API token, the hash of an OAuth access
- * token, or nothing usable.
- */
+/** The parsed Authorization header: id and hashed secret of an API token, hash of an OAuth access token, or nothing. */
 type Credential =
   | { kind: 'api'; tokenId: number; hash: Buffer }
   | { kind: 'access'; hash: Buffer }

@@ -4,10 +4,7 @@ import { DomainError } from '../domain/domain-error.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /**
-     * Returns the Allow header for a path. It is for HTTP methods that Fastify does not route, such as the methods of
-     * WebDAV.
-     */
+    /** Returns the Allow header for a path, for HTTP methods that Fastify does not route, such as those of WebDAV. */
     allowOf(path: string): string | undefined;
     /** The paths of all routes, each with its Allow header. In this router, each path is registered for GET. */
     knownPaths: Router.Instance<Router.HTTPVersion.V1>;
@@ -24,10 +21,7 @@ export function knowPaths(app: FastifyInstance) {
   app.decorate('allowOf', path => router.find('GET', path)?.store as string | undefined);
 }
 
-/**
- * Adds routes that answer 405 with an Allow header to unsupported methods on each path. Call this function after
- * registering all other routes.
- */
+/** Makes every path answer 405 with an Allow header to unsupported methods. Call this after all other routes exist. */
 export function refuseOtherMethods(app: FastifyInstance, paths: ReadonlySet<string>) {
   const methods = app.supportedMethods;
   for (const url of paths) {
@@ -50,8 +44,7 @@ export function collectPaths(app: FastifyInstance): ReadonlySet<string> {
   app.addHook('onRoute', ({ url, routePath, prefix, config }) => {
     if (config?.allow !== undefined) return;
     paths.add(url);
-    // Fastify routes the root of a prefix both with and without a final slash, but calls this hook only for one of
-    // them.
+    // Fastify routes the root of a prefix with and without a final slash, but calls this hook for only one of them.
     if (prefix !== '' && routePath === '') paths.add(`${url}/`);
   });
   return paths;

@@ -27,10 +27,7 @@ interface WriteInput {
   params?: unknown;
   query: unknown;
   body?: unknown;
-  /**
-   * The keys of the locks that the operation takes, so that operations with the same key run one after the other. See
-   * Database.inTurn.
-   */
+  /** The keys of locks. Operations with the same key run one after the other. See Database.inTurn. */
   turns?(actor: Actor): string[];
   /** Runs before the transaction. Each of its statements runs in a transaction of its own. */
   prepare?(op: ReadOperation): Promise<void>;
@@ -73,8 +70,8 @@ export function buildOperationRunner(server: ServerDependencies) {
         return { answer };
       }),
     );
-    // Sends the stored answer only after the transaction. It needs a database connection to correct the rate limit. It
-    // must not wait for one while the transaction holds another.
+    // Sends the stored answer after the transaction. To correct the rate limit, replay() needs a database connection.
+    // It must not wait for a connection while the transaction holds another.
     return outcome.stored ? replay<A>(server, input, outcome.stored) : outcome.answer;
   }
 
@@ -99,10 +96,7 @@ function actorOf(request: FastifyRequest): Actor {
   return actor;
 }
 
-/**
- * Sends the stored answer if the request is the same as the answered one. Such a request no longer counts against the
- * rate limit.
- */
+/** Sends the stored answer to an equal request, which then no longer counts against the rate limit. */
 async function replay<A>(server: ServerDependencies, input: WriteInput, stored: StoredAnswer): Promise<A> {
   const { request, reply } = input;
   if (!isSameRequest(input, stored)) throw new DomainError('idempotency_key_reused');
@@ -147,10 +141,7 @@ const selectAnswer = query('select_idempotent_answer', (db, $: Arguments<UsedKey
     .where('expires_at', '>', $.now),
 );
 
-/**
- * Locks an Idempotency-Key until the transaction ends. Returns the stored answer if another request with the key has
- * completed since this request was admitted.
- */
+/** Locks an Idempotency-Key until the transaction ends. Returns an answer that was stored since the admission. */
 async function claimKey(transaction: Transaction, used: UsedKey, now: Date): Promise<StoredAnswer | undefined> {
   const [lock] = await transaction.query(tryLockKey, { key: `${used.tokenId} ${used.path} ${used.key}` });
   if (!lock?.is_locked) throw new DomainError('idempotency_key_in_use');

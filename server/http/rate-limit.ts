@@ -6,10 +6,7 @@ import type { Queryable } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { integer, sql, text, time } from '../database/sql.ts';
 
-/**
- * The counter of a rate limit in a fixed time window (Limits). Its key is <bucket>:<identity>, such as
- * `ip:203.0.113.7`.
- */
+/** A rate limit counter in a fixed time window (Limits). Its key is <bucket>:<identity>, such as `ip:203.0.113.7`. */
 export interface Counter {
   name: string;
   key: string;

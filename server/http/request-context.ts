@@ -35,10 +35,7 @@ declare module 'fastify' {
   }
 }
 
-/**
- * Returns the metadata that the contract has for the route of a request. Undefined for a route that is not in the
- * contract.
- */
+/** Returns the contract's metadata for the route of a request, or undefined for a route outside the contract. */
 export function routeMetadata(request: FastifyRequest): RouteMetadata | undefined {
   return request.routeOptions.config.tsRestRoute?.metadata as RouteMetadata | undefined;
 }

@@ -10,16 +10,10 @@ import { abandonedAnswers, loggedPath } from './answer-log.ts';
 
 type TransportConfig = Pick<Config, 'REQUEST_TIMEOUT_MS' | 'MAX_CONNECTIONS'>;
 
-/**
- * The number of times that Node looks for slow requests during one timeout. So no request exceeds the timeout by more
- * than a thirtieth.
- */
+/** How often Node looks for slow requests in one timeout. A request exceeds the timeout by at most a thirtieth. */
 const checksPerTimeout = 30;
 
-/**
- * Returns options for an HTTP server. With them, Node refuses a request that takes longer than the timeout to arrive.
- * Node applies the timeout to idle connections too.
- */
+/** Makes Node refuse a request that takes longer than the timeout to arrive. Idle connections have the same timeout. */
 export function boundedServer({ REQUEST_TIMEOUT_MS }: Pick<TransportConfig, 'REQUEST_TIMEOUT_MS'>): ServerOptions {
   return {
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -39,8 +33,7 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
     loggedAt = performance.now();
     logger.warn({ maxConnections: config.MAX_CONNECTIONS }, 'connections are refused: too many are open');
   });
-  // Node caches the address when it is first read. If the client resets the connection, the address can no longer be
-  // read.
+  // Node caches the address at the first read. After a reset by the client, the address can no longer be read.
   app.server.on('connection', (socket: Socket) => void socket.remoteAddress);
 
   function record(refused: Refused) {
@@ -67,8 +60,7 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
 
   function refuse(socket: Socket, code: string | undefined, cause?: Error) {
     const latest = latestRequests.get(socket);
-    // Browsers and load balancers open connections in advance. The server closes an unused connection without an
-    // answer.
+    // Browsers and load balancers open connections in advance. An unused connection is closed without an answer.
     const isUnused = socket.bytesRead === 0;
     if (code === 'ECONNRESET' || isUnused || !mayAnswer(socket, latest)) return socket.destroy(cause);
     const key = (code !== undefined && keysByCode[code]) || 'bad_request';
@@ -97,10 +89,7 @@ interface Refused {
   durationMs?: number;
 }
 
-/**
- * The status in the log for a request whose client disconnected before the answer. nginx logs the same status. No
- * client gets it.
- */
+/** The logged status if the client disconnected before the answer, as in nginx. No client gets this status. */
 const clientLeft = 499;
 
 interface LatestRequest {
@@ -108,10 +97,7 @@ interface LatestRequest {
   response: ServerResponse;
 }
 
-/**
- * Whether the client would take an answer on this connection as the answer to the refused request, and not to an
- * earlier request.
- */
+/** Whether the client would relate an answer to the refused request, and not to an earlier request. */
 function mayAnswer(socket: Socket, latest: LatestRequest | undefined): boolean {
   if (!socket.writable) return false;
   if (!latest) return true;
@@ -139,10 +125,7 @@ const keysByCode: Record<string, ErrorKey> = {
 const saneId = /^[A-Za-z0-9._~-]{1,128}$/;
 const requestIds = new WeakMap<IncomingMessage, string>();
 
-/**
- * Returns the client's X-Request-Id if it is short and plain, so that the logs of client and server can be matched.
- * Otherwise returns a new id.
- */
+/** Returns the client's X-Request-Id if it is short and plain, for matching logs. Otherwise returns a new id. */
 export function requestIdOf(request: IncomingMessage): string {
   const known = requestIds.get(request);
   if (known !== undefined) return known;

@@ -13,10 +13,7 @@ export type Endpoints = RouterImplementation<typeof operations>;
 
 type ErrorHandler = (error: unknown, request: FastifyRequest, reply: FastifyReply) => unknown;
 
-/**
- * Registers the operations of the API as routes. Each request and each answer is validated with the schemas of the
- * contract.
- */
+/** Registers the API operations as routes. The contract's schemas validate each request and each answer. */
 export async function serveOperations(app: FastifyInstance, endpoints: Endpoints, answerError: ErrorHandler) {
   const server = initServer();
   await app.register(server.plugin(server.router(operations, endpoints)), {

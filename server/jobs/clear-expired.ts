@@ -3,10 +3,7 @@ import type { Queryable } from '../database/database.ts';
 import { type Query, query } from '../database/query.ts';
 import { primaryKeyOf } from '../database/tables.ts';
 
-/**
- * The tables with a column expires_at. They hold rate limit counters, stored answers, sessions, links and OAuth
- * records.
- */
+/** The tables with a column expires_at: rate limit counters, stored answers, sessions, links and OAuth records. */
 export const expiringTables = [
   'rate_limits',
   'idempotency_keys',
@@ -18,10 +15,7 @@ export const expiringTables = [
 
 const expiredBatchSize = 5_000;
 
-/**
- * Deletes the expired rows of all accounts. Skips rows that requests have locked, so that neither side waits for the
- * other.
- */
+/** Deletes the expired rows of all accounts. Skips locked rows, so that neither requests nor this statement wait. */
 const deleteExpired = expiringTables.map(table => {
   const key = primaryKeyOf(table);
   const keyOf = (alias: string) => sql.join(key.map(column => sql.ref(`${alias}.${column}`)));
@@ -55,10 +49,7 @@ const deleteExpired = expiringTables.map(table => {
 
 /** How many days events are kept. */
 const keptDays = 30;
-/**
- * The batch size for events. It is smaller than other batches, because each event is deleted with its deliveries and
- * notifications.
- */
+/** The batch size for events. It is small, because each event is deleted with its deliveries and notifications. */
 const eventBatchSize = 1_000;
 
 /** Deletes the old events of all accounts. An event with a pending delivery stays until the delivery ends. */
@@ -98,7 +89,6 @@ const deleteOldEvents = query(
   { isPrepared: false },
 );
 
-/** Deletes the expired rows of all tables. */
 export async function clearExpired(queue: Queryable, stopping: AbortSignal): Promise<void> {
   for (const deletion of deleteExpired) await deleteInBatches(queue, deletion, expiredBatchSize, stopping);
 }

@@ -30,10 +30,7 @@ export function logJobs(logger: Logger): GraphileLogger {
   });
 }
 
-/**
- * The delays before looking for the next job. PostgreSQL has usually recorded the end of a job after the first. The
- * second is for a busy PostgreSQL.
- */
+/** The waits until PostgreSQL has recorded the end of a job. The second is for a busy PostgreSQL. */
 const queueDelaysMs = [5, 50];
 
 /**

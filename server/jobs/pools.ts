@@ -9,15 +9,10 @@ export interface JobPool {
   hasCron: boolean;
 }
 
-/**
- * How many accounts can use their maximum of slots at the same time. So one account takes at most half the slots for
- * chats and half the slots for webhooks.
- */
+/** How many accounts can use all their slots at once. An account takes at most half the slots for chats or webhooks. */
 const accountsAtOnce = 2;
 
-/**
- * Returns the number of slots for webhooks. One account may take `concurrency` of them. No other pool has more slots.
- */
+/** The number of slots for webhooks, the most of all pools. One account may take `concurrency` of them. */
 export const webhookSlots = (concurrency: number) => accountsAtOnce * concurrency;
 
 /**

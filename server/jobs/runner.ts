@@ -37,9 +37,7 @@ export interface RunnerTiming {
   recoveryIntervalMs: number;
   /** How long a stop waits for running jobs before it aborts them. Another process runs aborted jobs again. */
   stopPatienceMs: number;
-  /**
-   * How long an aborted job may take to record its progress. After this time the runner closes the job's connections.
-   */
+  /** How long an aborted job may record its progress before the runner closes the job's connections. */
   settlingMs: number;
 }
 
@@ -131,10 +129,7 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
     },
   };
 
-  /**
-   * Unlocks the jobs of dead processes at intervals, and wakes the webhook lanes that waited in the memory of those
-   * processes.
-   */
+  /** Unlocks jobs of dead processes at intervals, and wakes the webhook lanes that waited in their memory. */
   async function recoverJobs(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {

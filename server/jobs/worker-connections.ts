@@ -12,10 +12,7 @@ type ConnectionConfig = Pick<
   'DATABASE_CONNECT_TIMEOUT_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS' | 'WORKER_CONCURRENCY'
 >;
 
-/**
- * Returns the timeouts that the server's other connections also have. Without them a job could wait forever, because
- * PostgreSQL may stop answering without closing a connection.
- */
+/** The timeouts of the server's connections. PostgreSQL may stop answering without closing a connection. */
 export function patienceOf(
   config: Pick<Config, 'DATABASE_CONNECT_TIMEOUT_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS'>,
 ): pg.ClientConfig {
@@ -30,16 +27,10 @@ export function patienceOf(
 /** How long the pool waits at its end until all connections are returned. */
 const farewellMs = 1_000;
 
-/**
- * The number of connections for work that is not a job, such as listening for new jobs in each pool. Connections are
- * opened on demand, and few are in use at the same time.
- */
+/** Connections for other work than jobs, such as listening. They are opened on demand, few at the same time. */
 const spareConnections = 6;
 
-/**
- * The connections of a runner. Emits 'answer lost' if a connection broke during a statement, because the statement may
- * have succeeded.
- */
+/** A runner's connections. Emits 'answer lost' if a connection breaks during a statement, which may have succeeded. */
 export class WorkerConnections extends pg.Pool {
   #gate: Promise<void> | undefined;
   readonly #clients = new Set<FailFastClient>();
@@ -67,7 +58,7 @@ export class WorkerConnections extends pg.Pool {
     });
   }
 
-  /** Makes connect() wait until the gate resolves. If the gate rejects, connect() fails. */
+  /** Makes connect() wait until the promise `gate` resolves. If the promise rejects, connect() fails. */
   waitFor(gate: Promise<void>) {
     this.#gate = gate;
     const open = () => {
@@ -79,9 +70,9 @@ export class WorkerConnections extends pg.Pool {
   // biome-ignore lint/suspicious/noExplicitAny: pg overloads connect in ways that no single signature can state.
   override connect(...args: any[]): any {
     const [callback] = args as [ConnectCallback?];
-    // Lets a connection be released only once. If its listening connection breaks during a stop, graphile-worker
-    // releases it twice, and the pool throws an error that nothing catches. A pool that has ended returns no client to
-    // release.
+    // Ignores the second release of a connection. If the listening connection of graphile-worker breaks during a stop,
+    // graphile-worker releases it twice. The pool would then throw an error that nothing catches. An ended pool returns
+    // no client to release.
     const take: ConnectCallback | undefined =
       callback && ((error, client, release) => callback(error, client, once(release ?? (() => {}))));
     if (!this.#gate) return take ? super.connect(take) : super.connect();
@@ -99,10 +90,7 @@ export class WorkerConnections extends pg.Pool {
     if (!this.ending) this.end().catch(() => {});
   }
 
-  /**
-   * Closes each connection when it is returned to the pool. After a short time, closes the connections that were not
-   * returned.
-   */
+  /** Closes each connection when it is returned, and after a short time also those that were not returned. */
   async close(): Promise<void> {
     const over = new AbortController();
     await Promise.race([this.end(), delay(farewellMs, undefined, over).catch(() => {})]);

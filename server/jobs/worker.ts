@@ -12,9 +12,7 @@ export interface Worker {
 
 export interface WorkerOptions extends Omit<ServerDependencies, 'passwords'> {
   url: string;
-  /**
-   * Sends the requests to webhooks and chats. By default the worker builds it with an address guard from the settings.
-   */
+  /** Sends the requests to webhooks and chats. The default uses the settings and an address guard. */
   requests?: OutgoingRequests;
   /** Other intervals and timeouts, for tests. */
   timing?: Partial<WorkerTiming>;

@@ -15,8 +15,7 @@ export async function answerWithSdk(
   definitions: Tool['definition'][],
   { message, headers, runTool }: ProtocolRequest,
 ): Promise<ProtocolAnswer> {
-  // The SDK turns every error into an answer. An error of the tool is kept here and thrown again after the SDK has
-  // answered.
+  // The SDK turns every error into an answer, so the tool's error is kept and thrown again after that answer.
   let failure: { error: unknown } | undefined;
   const run =
     runTool &&
@@ -54,10 +53,7 @@ function buildServer(definitions: Tool['definition'][], runTool: ProtocolRequest
   return server;
 }
 
-/**
- * Answers in an MCP protocol version before 2026. By default, the transport of these versions would open a session and
- * answer with a stream.
- */
+/** Answers an MCP protocol version before 2026. By default, the SDK's transport would open a session and a stream. */
 async function answerLegacy(server: Server, request: Request, message: Message): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: undefined,
@@ -74,8 +70,7 @@ async function answerLegacy(server: Server, request: Request, message: Message):
 const protocolHeaders = ['mcp-protocol-version', 'mcp-method', 'mcp-name'];
 
 function toWebRequest(given: ProtocolRequest['headers']): Request {
-  // The SDK refuses requests that do not accept both types. The answer is always JSON, so the client's own Accept
-  // header does not matter.
+  // The SDK requires both types in Accept. The client's own Accept header does not matter: the answer is always JSON.
   const headers = new Headers({ 'content-type': 'application/json', accept: 'application/json, text/event-stream' });
   for (const name of protocolHeaders) {
     const value = given[name];

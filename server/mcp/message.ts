@@ -16,10 +16,7 @@ export interface ProtocolAnswer {
   body: string;
 }
 
-/**
- * The maximum number of values in a message. Real messages have far fewer: a call has a handful, and the description of
- * a client a few dozen.
- */
+/** The maximum number of values in a message. A real call has a handful, a client's description a few dozen. */
 const maxValues = 500;
 const maxDepth = 32;
 

@@ -7,10 +7,7 @@ import { isId, isObject, type Message, type ProtocolRequest } from './message.ts
  * to 2.5 times. The SDK answers all calls of unusual form.
  */
 
-/**
- * Returns `modern` or `legacy` for a plain call, by its MCP protocol version. Returns undefined for every other
- * message.
- */
+/** Returns the era of a plain call's MCP protocol version. Returns undefined for every other message. */
 export function eraOfPlainCall({ message, headers }: ProtocolRequest): 'modern' | 'legacy' | undefined {
   const { jsonrpc, id, method, params } = message;
   if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return undefined;
@@ -24,10 +21,7 @@ export function eraOfPlainCall({ message, headers }: ProtocolRequest): 'modern' 
   return isModern(headers, name, fields) ? 'modern' : undefined;
 }
 
-/**
- * The MCP protocol versions before 2026. With these versions, a client first sends `initialize`, and its calls carry no
- * protocol data in `_meta`.
- */
+/** The MCP protocol versions before 2026: clients first send `initialize`, and `_meta` has no protocol data. */
 export const legacyVersions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 
 const messageFields = ['jsonrpc', 'id', 'method', 'params'];
@@ -75,10 +69,7 @@ function arePlainCapabilities(capabilities: unknown): boolean {
   });
 }
 
-/**
- * Writes the JSON of the answer to a plain call. It uses the JSON text of the result twice, because it is expensive to
- * serialize a list twice.
- */
+/** Writes the answer to a plain call. Inserts the result's JSON text twice, because serializing twice is expensive. */
 export function writePlainResult(
   { structuredContent, ...result }: CallToolResult,
   id: unknown,

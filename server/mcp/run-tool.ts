@@ -37,9 +37,7 @@ export function buildToolRunner(server: ServerDependencies, endpoints: Endpoints
   };
 }
 
-/**
- * The errors that are answered with their HTTP status instead of a tool result. Clients and proxies need the status.
- */
+/** Errors that get their HTTP status instead of a tool result. Clients and proxies need the status. */
 const keysOfTransport: ReadonlySet<ErrorKey> = new Set<ErrorKey>([
   'unauthorized',
   'rate_limited',
@@ -47,9 +45,7 @@ const keysOfTransport: ReadonlySet<ErrorKey> = new Set<ErrorKey>([
   'service_unavailable',
 ]);
 
-/**
- * Returns the result of an operation in two forms: as structured content, and as text for clients that read only text.
- */
+/** Returns a result as structured content, and as text for clients that read only text. */
 export function resultOf(body: unknown, isReplayed: boolean): CallToolResult {
   return {
     content: [{ type: 'text', text: JSON.stringify(body) }],

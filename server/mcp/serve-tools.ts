@@ -127,10 +127,7 @@ function refuseInJsonRpc({ config, reporter }: ServerDependencies) {
   };
 }
 
-/**
- * Returns the tool call in a message, if any. Other messages run no operation and do not count against the rate limits
- * of the token.
- */
+/** Returns the tool call in a message. Other messages run nothing and do not count against the token's rate limits. */
 function callIn({ jsonrpc, id, method, params }: Message, tools: ReadonlyMap<string, Tool>): ToolCall | undefined {
   if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return undefined;
   const { name, arguments: given = {}, _meta: meta = {} } = params;

@@ -58,10 +58,7 @@ function placeArguments({ places, route }: Tool, given: Arguments) {
   };
 }
 
-/**
- * Returns the path and the key of the REST request that equals the tool call, so that the server treats both as the
- * same request.
- */
+/** Returns the path and key of the equal REST request, so that the server treats both as the same request. */
 function idempotencyOf(
   { route }: Tool,
   { params, headers }: ReturnType<typeof validateInput>,
@@ -89,10 +86,7 @@ function refusalOfCall({ places }: Tool, given: Arguments, error: unknown): unkn
   return new DomainError('validation_failed', [...missing, ...others]);
 }
 
-/**
- * Changes the paths of validation issues: a path in the input of the REST route becomes a path in the arguments of the
- * tool.
- */
+/** Converts the paths of issues from the input of the REST route to the arguments of the tool. */
 export function issuesOfCall({ places }: Tool, issues: ValidationIssue[]): ValidationIssue[] {
   const names = new Map([...places].map(([name, { part, field }]) => [`${part}.${field}`, name]));
   return issues.map(({ path: [part, field, ...deeper], ...issue }) => {

@@ -21,10 +21,7 @@ export interface Tool {
   definition: ToolDefinition;
 }
 
-/**
- * Builds all tools, by their names and in the order of the contract. Call this function only once, because it converts
- * all schemas.
- */
+/** Builds all tools in the order of the contract. Call this function only once, because it converts all schemas. */
 export function buildTools(): ReadonlyMap<string, Tool> {
   const tools = new Map<string, Tool>();
   for (const [operationId, route] of Object.entries(operations as Record<string, Route>)) {
@@ -54,10 +51,7 @@ export function buildTools(): ReadonlyMap<string, Tool> {
 type ObjectSchema = ToolDefinition['inputSchema'];
 type Properties = NonNullable<ObjectSchema['properties']>;
 
-/**
- * Returns the arguments of a tool: the path parameters of its route, then the fields of the body and the query. The
- * board is the last argument.
- */
+/** Returns a tool's arguments: the path parameters, then the fields of the body and the query, and last the board. */
 function readArguments(route: Route): Pick<Tool, 'places'> & { inputSchema: ObjectSchema } {
   const places = new Map<string, ArgumentPlace>();
   const properties: Properties = {};
@@ -96,10 +90,7 @@ function schemaOf(route: Route, part: ArgumentPlace['part']): z.ZodObject | unde
   return schema instanceof z.ZodObject ? schema : undefined;
 }
 
-/**
- * Removes examples, because every word makes the prompt of a language model longer. Removes the format int64, because
- * validators refuse it.
- */
+/** Removes examples, which lengthen prompts of language models, and the format int64, which validators refuse. */
 function trim(schema: Json): Json {
   const isDropped = (key: string, value: unknown) =>
     (key === 'examples' && Array.isArray(value)) || (key === 'format' && value === 'int64');

@@ -7,10 +7,7 @@ import { unusedClientSeconds, usedClientSeconds } from './lifetimes.ts';
 
 interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> {
   endGrant(grantId: string): Promise<void>;
-  /**
-   * The tokens that the current token request redeems and issues. They are stored with its answer. Undefined for other
-   * requests.
-   */
+  /** The tokens that the current token request redeems and issues. Undefined for other requests. */
   redemptionOf(): Redemption | undefined;
   asksForAnother(resource: unknown): boolean;
   refusals: {
@@ -20,10 +17,7 @@ interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> 
   };
 }
 
-/**
- * Stores the records of the OAuth provider in the table oauth_records, so that any server can continue a request that
- * another server began.
- */
+/** Stores the provider's records in the table oauth_records, so that any server can continue any request. */
 export function buildAdapter({
   database,
   clock,
@@ -61,8 +55,8 @@ export function buildAdapter({
       async find(id) {
         const record = await findRecord(database, model, id, clock.now());
         if (!record) return undefined;
-        // A refresh token may be redeemed again by a parallel request. redeem() decides about it later, while it holds
-        // the lock of the grant.
+        // A parallel request may redeem a refresh token again. redeem() decides about that later, under the grant's
+        // lock.
         const isJudgedLater =
           model === 'RefreshToken' && redemptionOf() !== undefined && !asksForAnother(record.payload.resource);
         const isConsumed = record.consumedAt !== null && !isJudgedLater;

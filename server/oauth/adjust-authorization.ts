@@ -33,15 +33,12 @@ export function adjustAuthorization(ctx: Context): void {
         .filter(one => one !== 'select_account')
         .join(' ') || undefined;
   }
-  // For an unsupported mode, the provider sends the error to the client in the query of the redirect.
+  // For an unsupported response_mode, the provider sends the error to the client in the query of the redirect.
   if (query.response_mode !== undefined && query.response_mode !== 'query') query.response_mode = 'unsupported';
   ctx.query = query;
 }
 
-/**
- * The maximum number of parameters of an authorization request. OAuth defines far fewer. The provider takes 15 ms for a
- * thousand parameters.
- */
+/** The maximum number of parameters. OAuth defines far fewer, and the provider takes 15 ms for a thousand. */
 const maxParameters = 100;
 
 /** Refuses a request with too many parameters before the provider reads it. */
@@ -49,16 +46,10 @@ export function refuseManyParameters(query: object): void {
   if (Object.keys(query).length > maxParameters) throw new DomainError('validation_failed');
 }
 
-/**
- * The maximum length of the URL of an authorization request, which is stored until it is answered. No client needs a
- * longer URL.
- */
+/** The maximum URL length of an authorization request. The URL is stored until the request is answered. */
 const maxLength = 8 * 1024;
 
-/**
- * Whether an authorization request can be stored: its URL is not too long, and has no NUL character, which PostgreSQL
- * cannot store.
- */
+/** Whether an authorization request can be stored: a short URL without NUL, which PostgreSQL cannot store. */
 export function canBeStored({ query, req }: Context): boolean {
   if ((req.url?.length ?? 0) > maxLength) return false;
   return !Object.values(query)

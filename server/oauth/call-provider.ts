@@ -51,10 +51,7 @@ export async function callProvider(provider: Provider, request: FastifyRequest, 
 /** PostgreSQL's class of error codes for rollbacks, such as after a deadlock. */
 const rolledBack = /^40[0-9A-Z]{3}$/;
 
-/**
- * Returns the error to answer. If PostgreSQL rolled the transaction back despite retries, the answer is 503, so that
- * the client retries.
- */
+/** Returns the error to answer: 503 if PostgreSQL rolled back despite retries, so that the client retries. */
 function failureOf(failure: unknown): unknown {
   const isRolledBack = rolledBack.test(String((failure as { code?: unknown }).code));
   return isRolledBack ? Object.assign(new DomainError('service_unavailable'), { cause: failure }) : failure;
@@ -101,9 +98,7 @@ interface Connection {
   issuer: string;
   /** Ends a grant because a refresh token was reused. */
   endGrant(ctx: Context, grantId: string): Promise<void>;
-  /**
-   * The name of the cookie for the provider's own sessions. It is never sent, because those sessions are not stored.
-   */
+  /** The cookie name of the provider's own sessions. The cookie is never sent, because no session is stored. */
   sessionCookie: string;
 }
 
@@ -154,16 +149,10 @@ function replaceAnswer(call: ProviderCall, status: number, error: string, descri
   call.body = { error, error_description: description };
 }
 
-/**
- * The Retry-After when a refresh token was redeemed too often. It is short, because one of the parallel requests has
- * already given the client a new token.
- */
+/** The Retry-After after too many redemptions of a refresh token. A parallel request already got a new token. */
 const siblingRetrySeconds = 1;
 
-/**
- * Stores the redeemed and issued tokens in one transaction. If redeem() refuses, such as after a reuse, stores nothing
- * and answers with an error.
- */
+/** Stores the redeemed and issued tokens in one transaction, or answers with an error if redeem() refuses. */
 async function storeRedemption({ server: { clock, database }, endGrant }: Connection, ctx: Context) {
   const call = callOf(ctx.req);
   const { redemption } = call;

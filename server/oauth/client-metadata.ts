@@ -8,9 +8,7 @@ import { grantTypes, scopes, toolScope } from './metadata.ts';
  * or for itself.
  */
 
-/**
- * The metadata fields that the server stores. The other fields include keys, and URLs that the provider would fetch.
- */
+/** The metadata fields to store. The other fields include keys, and URLs that the provider would fetch. */
 const storedFields = new Set(
   (
     'application_type client_id client_id_issued_at client_name client_secret client_secret_expires_at client_uri ' +
@@ -28,9 +26,7 @@ export const fixedMetadata = {
   response_modes: ['query'],
 };
 
-/**
- * The maximum size of stored metadata. Real clients need less. There is a limit because anybody can register a client.
- */
+/** The maximum size of stored metadata, because anybody can register a client. Real clients need less. */
 const maxBytes = 8 * 1024;
 const maxRedirects = 10;
 
@@ -100,10 +96,7 @@ function problemOfRedirect(uri: unknown): string | undefined {
   return undefined;
 }
 
-/**
- * Returns the target of a redirect as text for people: the host, or the URL scheme of an application on the user's
- * machine.
- */
+/** Returns a redirect's target as text for people: the host, or the URL scheme of a local application. */
 export function shownTarget(redirectUri: string): { host: string; isLocal: boolean; isWeb: boolean } {
   const url = new URL(redirectUri);
   const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
@@ -112,8 +105,8 @@ export function shownTarget(redirectUri: string): { host: string; isLocal: boole
 
 /**
  * Returns the source for the form-action directive of a page's Content-Security-Policy. Chromium needs it to follow the
- * redirect after the form is sent. The source is the origin. It is the scheme if the host is an IPv6 address or has
- * special characters, because such an origin is invalid there.
+ * redirect after the form is sent. The source is the origin of the redirect URI. If the host is an IPv6 address or has
+ * special characters, the directive cannot contain the origin, and the source is the scheme.
  */
 export function formTargetOf(redirectUri: string): string {
   const { protocol, origin } = new URL(redirectUri);

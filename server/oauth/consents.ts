@@ -28,10 +28,7 @@ type Answer = Pick<Consent, 'accountId' | 'userId' | 'boards' | 'clientName'>;
 
 export function consentsOf({ config }: { config: Config }, providerOf: () => Promise<Provider>) {
   return {
-    /**
-     * Finds the authorization request of a consent page. Returns undefined if the request is unknown, answered or
-     * expired, or belongs to another browser.
-     */
+    /** Finds a consent page's request, or undefined if it is unknown, answered, expired or of another browser. */
     async find(request: FastifyRequest, reply: FastifyReply, id: string): Promise<ConsentRequest | undefined> {
       const provider = await providerOf();
       const interaction = await provider.interactionDetails(request.raw, reply.raw).catch(nothingIfNotFound);

@@ -9,10 +9,7 @@ export const routes = {
   revocation: '/oauth/revoke',
 } as const;
 
-/**
- * Returns the path of the consent page for an authorization request. The cookie that identifies the browser is sent
- * only to this path.
- */
+/** Returns the path of a consent page. The cookie that identifies the browser is sent only to this path. */
 export function consentPathOf(uid: string): string {
   return `/admin/connect/${uid}`;
 }

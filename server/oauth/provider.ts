@@ -12,10 +12,7 @@ import { grantEnder } from './end-grant.ts';
 import { lifetimes } from './lifetimes.ts';
 import { consentPathOf, grantTypes, routes, scopes, toolScope } from './metadata.ts';
 
-/**
- * The minimum time to cache the metadata document of a client. A client requests a new token every hour, and the
- * provider then needs the document.
- */
+/** The minimum time to cache a client's metadata document, which the provider needs at each hourly refresh. */
 const documentSeconds = 60 * 60;
 
 export interface BuiltProvider {
@@ -139,8 +136,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
     issueRefreshToken: async (_ctx: unknown, client: { grantTypeAllowed(type: string): boolean }) =>
       client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // If a token is revoked, its grant is revoked too. A grant without tokens would be useless, but would appear in the
-    // list of tokens.
+    // A revoked token ends its grant. A grant without tokens would be useless, but would appear in the token list.
     revokeGrantPolicy: () => true,
     // The setting CORS_ORIGINS decides which origins may read an answer, so the provider allows all.
     clientBasedCORS: () => true,
@@ -156,10 +152,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
   return { provider, close: outgoing.close };
 }
 
-/**
- * Builds the provider's fetch function, which fetches the metadata documents of clients. As for webhooks, it connects
- * to no private address and follows no redirect.
- */
+/** Builds the fetch for clients' metadata documents. As for webhooks, no private address and no redirect is allowed. */
 function fetchWith(outgoing: OutgoingRequests) {
   return async (url: string, { signal }: { signal?: AbortSignal }): Promise<Response> => {
     const { status, headers, body } = await outgoing.get(url, { headers: { accept: 'application/json' }, signal });
@@ -183,8 +176,7 @@ function compareHashedSecrets({ Client }: OauthProvider): void {
 }
 
 /**
- * Adds a prefix for the kind of token to each token of the provider. Secret scanners and the redactor of the logs
- * recognize tokens by their prefixes.
+ * Adds a prefix for its kind to each token. Secret scanners and the log redactor recognize tokens by their prefixes.
  */
 function prefixTokens(provider: OauthProvider): void {
   const prefixes = {

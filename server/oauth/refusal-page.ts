@@ -14,10 +14,7 @@ const page = definePage<RefusalData>('oauth/refusal');
 
 const title = 'The program cannot be connected';
 
-/**
- * Shows the error of an authorization request on a page. The server does not redirect, because it does not trust the
- * redirect URI.
- */
+/** Shows an authorization error on a page. The server does not redirect, because it does not trust the redirect URI. */
 export function sendRefusalPage(reply: FastifyReply, { status, refusal }: { status: number; refusal: OauthErrorBody }) {
   const explanation = explanations[refusal.error] ?? 'Its request is invalid. Start again in the program.';
   const detail = detailOf(refusal.error, refusal.error_description);

@@ -87,9 +87,7 @@ export function buildOauth(server: ServerDependencies) {
   };
 }
 
-/**
- * Whether a redirect leads to another site: neither to the consent page nor to an application on the user's machine.
- */
+/** Whether a redirect leads to another site, and not to the consent page or an application on the user's machine. */
 function leadsAway(location: string): boolean {
   return !location.startsWith(consentPathOf('')) && !shownTarget(location).isLocal;
 }

@@ -32,10 +32,7 @@ const key = { key: text('the key of the status') };
 const tag = { tag_id: whole('the id of the tag') };
 const rows = z.record(z.string(), z.int()).describe('the number of deleted or changed rows, for each table');
 
-/**
- * The audit entries for changes in the administration of the server or of an account. Each entry is written when its
- * change is committed.
- */
+/** The audit entries for changes in administration. Each entry is written when its change is committed. */
 export const administrationEntries = {
   'account.created': entry('An account was created.', {
     ...inAccount,

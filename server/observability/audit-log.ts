@@ -19,10 +19,7 @@ export interface AuditLogOptions {
 
 type Fields = Record<string, unknown>;
 
-/**
- * The repeated entries of one name. Entries with the same fields are counted together. The time window begins with the
- * first entry.
- */
+/** The repeated entries of one name, counted by equal fields. The time window begins with the first entry. */
 interface RepeatWindow {
   kinds: Map<string, { fields: Fields; repeated: number }>;
   /** The number of new different entries after the maximum was reached. */
@@ -30,10 +27,7 @@ interface RepeatWindow {
   timer: NodeJS.Timeout;
 }
 
-/**
- * The maximum number of different entries that one time window counts. It limits the memory and the lines that an
- * attacker can cause.
- */
+/** The maximum number of different entries in a time window. It limits the memory and lines an attacker can cause. */
 const maxKinds = 100;
 
 const definitions: Record<AuditEntryName, EntryDefinition> = auditEntries;

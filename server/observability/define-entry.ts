@@ -27,10 +27,7 @@ export const whole = (meaning: string) => z.int().describe(meaning);
 export const oneOf = <const Values extends readonly string[]>(values: Values, meaning: string) =>
   z.enum(values).describe(meaning);
 
-/**
- * Fields that have the same meaning in every audit entry. They name people and things by their ids, because ids reveal
- * nothing.
- */
+/** Fields with the same meaning in every audit entry. They contain ids, because ids reveal nothing. */
 export const field = {
   accountId: whole('the id of the account'),
   boardId: whole('the id of the board'),

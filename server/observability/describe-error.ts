@@ -4,10 +4,7 @@ const kept =
     ' ',
   );
 
-/**
- * The maximum length of a message that is repeated in the stack. A longer message would leave no room for the stack
- * frames.
- */
+/** The maximum length of a message in the stack. A longer message would leave no room for the stack frames. */
 const maxRepeatedLength = 1_000;
 
 /**

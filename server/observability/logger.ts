@@ -22,8 +22,7 @@ export function buildLogger(
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { log: readFields },
-      // The redactor has already converted errors to plain properties. Pino's own serializer would convert them a
-      // second time.
+      // The redactor has already converted errors. Pino's own serializer would convert them a second time.
       serializers: { msg: redactor.text, err: described => described },
     },
     destination,

@@ -1,18 +1,12 @@
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../domain/users/canonical-address.ts';
 
-/**
- * Returns a hash of 12 hexadecimal digits. The same text always has the same hash, and the hash does not reveal the
- * text.
- */
+/** Returns 12 hexadecimal digits. The same text always has the same hash, and the hash does not reveal the text. */
 export type HashText = (text: string) => string;
 
 export const cutOff = '[…]';
 
-/**
- * The maximum number of addresses to mask in a text. An ordinary line has fewer. A hash takes as long as reading some
- * hundred characters.
- */
+/** The maximum number of masked addresses in a text. An ordinary line has fewer, and each hash takes time. */
 export const maxAddresses = 20;
 
 /**
@@ -20,10 +14,7 @@ export const maxAddresses = 20;
  * in JSON or in HTML.
  */
 const sign = String.raw`(?:[@\uff20\ufe6b]|%(?:25)*40|\\u0040|&(?:#64|#x40|commat);)`;
-/**
- * The characters that separate e-mail addresses from other text. The next pattern has the same characters as a URL
- * encodes them.
- */
+/** Characters that separate e-mail addresses from other text. The next pattern has them in URL encoding. */
 const separator = String.raw`\s\p{Cc}\p{Z}\p{Pi}\p{Pf}"(),:;<>@\uff20\ufe6b[\]\\/=?&#、。，；：（）「」`;
 const encodedSeparator = '%(?:25)*(?:[01][0-9a-f]|2[023689cf]|3[a-f]|40|5[bcd]|7f)';
 const quoted = String.raw`"(?:(?!${sign})(?:\\.|[^"\\\r\n])){1,64}"(?=${sign})`;
@@ -101,9 +92,9 @@ export function decodeUrl(text: string, times: number): string {
 }
 
 /**
- * Masks an IP address for the audit log, such as `203.0.113.0/24#3f9a0c1d2b4e`. With the network, an operator can find
- * its owner and block it. The hash identifies the client. For IPv6 it is the hash of the /64 network, because the rate
- * limits count a /64 as one client.
+ * Masks an IP address for the audit log, such as `203.0.113.0/24#3f9a0c1d2b4e`. An operator can block the network or
+ * find the owner of the network. The hash identifies the client. For IPv6 the hash covers the /64 network, because the
+ * rate limits count a /64 as one client.
  */
 export function maskIp(ip: string, hash: HashText): string {
   const [plain = ''] = ip.split('%', 1);

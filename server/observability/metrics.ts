@@ -15,10 +15,7 @@ export interface Metrics {
 
 interface CountedRequest {
   method: string;
-  /**
-   * The pattern of the path, such as `/ideas/:id`, so that different ids share one time series. `none` for an unknown
-   * path.
-   */
+  /** The pattern of the path, such as `/ideas/:id`, so that ids share a time series. `none` for an unknown path. */
   route: string;
   status: number;
   /** The error key of the answer. Empty if the answer is no error. */
@@ -26,10 +23,7 @@ interface CountedRequest {
   durationMs: number;
 }
 
-/**
- * The histogram buckets for the duration of a request, in seconds. They range from a cached read to a statement that
- * almost times out.
- */
+/** Histogram buckets for requests, in seconds: from a cached read to a statement that almost times out. */
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 
 /** The histogram buckets for the duration of a job or a delivery, in seconds. A webhook may take up to ten seconds. */

@@ -7,9 +7,7 @@ const names =
   'passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|app[_-]?key|access[_-]?key|private[_-]?key|signing[_-]?key|' +
   'encryption[_-]?key|idempotency[_-]?key|credentials?|verifier|assertion|signature|sig(?![a-z])|jwt|dsn|session[_-]?id|csrf|xsrf';
 
-/**
- * Matches the characters between a name and its value. JSON inside a string has backslashes before its quotation marks.
- */
+/** Matches the text between a name and its value. Quotation marks of JSON inside a string have backslashes. */
 const between = String.raw`\\{0,15}["']?\s{0,4}(?:[=:]|%(?:25)*3[AD])\s{0,4}`;
 const slash = '(?:/|%(?:25)*2F)';
 const space = String.raw`(?:\s|%20|\+)+`;
@@ -43,10 +41,7 @@ const forms = [
 ];
 const secrets = new RegExp(forms.join('|'), 'gi');
 
-/**
- * Matches a part that every pattern of a secret contains. This search is fast, and most texts in a log contain no such
- * part.
- */
+/** Matches a part of every secret pattern. The search is fast, and most texts in a log contain no such part. */
 const hints = /[\s:=%_.+"]|hooks|invitations/i;
 
 /**
@@ -93,10 +88,7 @@ export function isPlainId(name: string, value: unknown): boolean {
   return [value].flat().every(one => /^\s{0,4}(?:\d{1,16}|null|undefined)\s{0,4}$/.test(String(one)));
 }
 
-/**
- * Whether a text is the name of a header with a secret value. In a list of alternating names and values, the next item
- * is then the secret.
- */
+/** Whether a text names a header with a secret value. In a list of names and values, the next item is the secret. */
 export function isSecretHeader(name: unknown): boolean {
   return (
     typeof name === 'string' && /^(?:(?:proxy-)?authorization|(?:set-)?cookie2?|x-(?:api-key|auth-token))$/i.test(name)

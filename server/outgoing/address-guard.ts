@@ -20,10 +20,7 @@ export type ResolveName = (
 /** The error code for a request to a forbidden address. */
 export const forbiddenAddress = 'ERR_FORBIDDEN_ADDRESS';
 
-/**
- * Builds the guard. A socket connects only to an address that the guard's own lookup returned, so DNS rebinding cannot
- * avoid the check.
- */
+/** Builds the guard. Sockets connect only to addresses from its lookup, so DNS rebinding cannot avoid the check. */
 export function buildAddressGuard(
   allowed: Config['WEBHOOK_ALLOWED_CIDRS'],
   resolve: ResolveName = systemLookup,
@@ -48,20 +45,14 @@ export function buildAddressGuard(
   };
 }
 
-/**
- * Whether the host of a URL is a forbidden IP address. Sockets check names at the lookup, but make no lookup for an IP
- * address.
- */
+/** Whether a URL's host is a forbidden IP address. Sockets check names at the lookup, but do not look up addresses. */
 export function isForbiddenHost(guard: AddressGuard, hostname: string): boolean {
   // People often enter localhost. It is checked here, because it is always a loopback address (RFC 6761, section 6.3).
   const addresses = hostname === 'localhost' ? ['127.0.0.1', '::1'] : [hostname.replace(/^\[(.*)\]$/, '$1')];
   return addresses.every(address => isIP(address) !== 0 && !guard.isAllowed(address));
 }
 
-/**
- * Returns the reason why the server cannot send requests to a URL. Returns undefined if it can. Does not look up host
- * names.
- */
+/** Returns the reason why the server cannot send to a URL, if any. Does not look up host names. */
 export function problemOfUrl(text: string, guard?: AddressGuard): string | undefined {
   const url = URL.parse(text);
   if (!url) return 'is not a URL';

@@ -8,10 +8,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { type AddressGuard, forbiddenAddress, isForbiddenHost, problemOfUrl } from './address-guard.ts';
 
-/**
- * Sends requests to URLs that customers chose: webhooks, incoming webhooks of chats, and metadata documents of OAuth
- * clients.
- */
+/** Sends requests to URLs of customers: webhooks, incoming webhooks of chats, and metadata documents of clients. */
 export interface OutgoingRequests {
   /**
    * Resolves to the answer, even if its status is an error. Does not follow redirects. Rejects with an
@@ -43,10 +40,7 @@ export interface OutgoingAnswer {
   body: Buffer;
 }
 
-/**
- * The error of a request that got no answer. The person who entered the URL reads the message, so it reveals nothing
- * about this server.
- */
+/** A request without an answer. The person who entered the URL reads the message, so it reveals no internals. */
 export class OutgoingRequestError extends Error {
   override readonly name = 'OutgoingRequestError';
 }
@@ -75,8 +69,7 @@ export function buildOutgoingRequests({
       method: body === undefined ? 'GET' : 'POST',
       headers: {
         'user-agent': 'Idea-Board',
-        // Asks for an uncompressed answer. A compressed answer would have to be decompressed for display, and could be
-        // a zip bomb.
+        // Asks for an uncompressed answer, because a compressed answer could be a zip bomb.
         'accept-encoding': 'identity',
         ...headers,
         ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
@@ -137,9 +130,7 @@ export function buildOutgoingRequests({
   };
 }
 
-/**
- * Reads the body of an answer. If the body exceeds the maximum size, closes the connection and returns the part so far.
- */
+/** Reads the body of an answer. At the maximum size, closes the connection and returns the part so far. */
 function readBody(response: IncomingMessage): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -10,10 +10,7 @@
 // biome-ignore lint/suspicious/noControlCharactersInRegex: oneLine removes these characters.
 const control = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
-/**
- * Matches a text that has only invisible characters, such as zero-width spaces. Between visible characters they are
- * allowed, because they join letters and emoji.
- */
+/** Matches a text of only invisible characters. Elsewhere they are allowed, because they join letters and emoji. */
 const blank = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 /** Returns the text on one line. Returns an empty text if all characters are invisible. */
@@ -33,10 +30,7 @@ export function visibleText(text: string): string {
     .replace(invisible, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/**
- * Cuts a text to `max` code points, so that no character is cut in half. The last character of a cut text is an
- * ellipsis.
- */
+/** Cuts a text to `max` code points, so that no character is cut in half. A cut text ends in an ellipsis. */
 export function truncate(text: string, max: number): string {
   // A text never has more code points than UTF-16 code units, so this text is short enough.
   if (text.length <= max) return text;

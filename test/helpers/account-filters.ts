@@ -30,10 +30,7 @@ export async function findFilterProblems(statement: string, columns: AccountColu
   return finder.problems();
 }
 
-/**
- * Checks the statements of an SQL or PL/pgSQL function like findFilterProblems. The account id is a parameter of the
- * function.
- */
+/** Checks an SQL or PL/pgSQL function like findFilterProblems. The account id is a parameter of the function. */
 export async function findFunctionProblems(definition: string, columns: AccountColumns): Promise<string[]> {
   const [created] = (await parse(definition)).stmts ?? [];
   if (!created?.stmt || !('CreateFunctionStmt' in created.stmt)) throw new Error('This creates no function');
@@ -114,7 +111,7 @@ class FilterFinder {
   }
 
   #visitLevel(statement: Statement, ctes: readonly string[]) {
-    // The lockingClause repeats relations of `from`, so it is left out.
+    // The lockingClause repeats relations of `from`, so it is not checked.
     const { withClause, relation, fromClause, usingClause, sourceRelation, lockingClause, ...rest } = statement;
     const visible = this.#visitCtes(withClause, ctes);
     const conditions: Condition[] = [];
@@ -287,9 +284,7 @@ const dynamicParts = ['PLpgSQL_stmt_dynexecute', 'PLpgSQL_stmt_dynfors', 'dynque
 /** The parse modes of PL/pgSQL that belong to statements and expressions. All other modes belong to assignments. */
 const parseModes = { statement: 0, expression: 2 };
 
-/**
- * Returns all SQL statements and expressions of a PL/pgSQL function. An expression is returned as a `select` statement.
- */
+/** Returns all SQL of a PL/pgSQL function. An expression becomes a `select` statement. */
 function statementsOf(tree: unknown): string[] {
   if (typeof tree !== 'object' || tree === null) return [];
   if (!('PLpgSQL_expr' in tree)) return Object.values(tree).flatMap(statementsOf);

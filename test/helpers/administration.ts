@@ -4,9 +4,7 @@ import type { AuditLog } from '../../server/observability/audit-log.ts';
 
 const silent: AuditLog = { record() {} };
 
-/**
- * Returns the context of an administrative operation by the operator of the server. By default it drops audit entries.
- */
+/** The context of an operation by the operator of the server. By default it drops audit entries. */
 export function operatorIn(transaction: Transaction, now = new Date(), audit = silent): Administration {
   return administrationIn(transaction, { audit, actor: { by: 'operator' }, now });
 }
@@ -16,9 +14,7 @@ export function userIn(transaction: Transaction, userId: number, now = new Date(
   return administrationIn(transaction, { audit: silent, actor: { by: 'user', by_user_id: userId }, now });
 }
 
-/**
- * Returns the context with a user of the admin pages as the actor. If the user id is null, the actor stays the same.
- */
+/** Returns the context with a user as the actor. With null as the user id, the actor stays the same. */
 export function asUser(admin: Administration, userId: number | null): Administration {
   return userId === null ? admin : { ...admin, by: { by: 'user', by_user_id: userId } };
 }

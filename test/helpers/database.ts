@@ -13,10 +13,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/**
- * Creates a separate database for a test file. It copies the migrated template, or another database without
- * connections.
- */
+/** Creates a test file's database as a copy of the migrated template, or of another database without connections. */
 export async function createTestDatabase(template = templateDatabase): Promise<TestDatabase> {
   const { url, drop } = await createBareDatabase(template);
   const database = await openDatabase({

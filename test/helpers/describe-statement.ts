@@ -1,10 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type pg from 'pg';
 
-/**
- * The types of a statement's parameters and columns, as PostgreSQL describes them without running the statement.
- * format_type() gives the type names.
- */
+/** PostgreSQL's description of a statement that is not run. format_type() gives the type names. */
 export interface StatementDescription {
   parameterTypes: string[];
   columns: { name: string; type: string }[];

@@ -9,15 +9,11 @@ export interface DocumentServer {
   url: string;
   /** Sets the response: a JSON document with the status 200, or only a status. */
   serve(answer: object | number): void;
-  /** Returns the number of received requests. */
   requestCount(): number;
   close(): Promise<void>;
 }
 
-/**
- * Serves one document over HTTPS on 127.0.0.1. The test process trusts the server's certificate until the server
- * closes.
- */
+/** Serves one document over HTTPS. The test process trusts the server's certificate until the server closes. */
 export async function serveDocument(): Promise<DocumentServer> {
   const { key, certificate } = makeCertificate();
   const trusted = getCACertificates('default');
@@ -46,9 +42,7 @@ export async function serveDocument(): Promise<DocumentServer> {
   };
 }
 
-/**
- * Creates a self-signed certificate for 127.0.0.1. Node cannot create certificates, so the function encodes DER itself.
- */
+/** Creates a self-signed certificate for 127.0.0.1 in DER, because Node cannot create certificates. */
 function makeCertificate(): { key: string; certificate: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(oid('2a8648ce3d040302')); // ecdsa-with-SHA256

@@ -114,7 +114,6 @@ export async function brokenInvariants({ sql }: Pick<TestDatabase, 'sql'>): Prom
   return broken;
 }
 
-/** Fails if the database violates an invariant. */
 export async function expectInvariants(db: Pick<TestDatabase, 'sql'>) {
   expect(await brokenInvariants(db)).toEqual({});
 }

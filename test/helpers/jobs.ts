@@ -37,7 +37,6 @@ export async function runJobs(server: TestServer): Promise<FailedJob[]> {
   return (await runner).run();
 }
 
-/** Makes all scheduled jobs due immediately. */
 export async function makeJobsDue({ sql }: Pick<TestServer, 'sql'>) {
   await sql('update graphile_worker._private_jobs set run_at = now() where run_at > now()');
 }

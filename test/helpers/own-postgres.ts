@@ -23,9 +23,7 @@ export interface OwnPostgres {
   close(): Promise<void>;
 }
 
-/**
- * The child processes of a killed PostgreSQL need up to this long to exit. Until then PostgreSQL cannot start again.
- */
+/** How long the child processes of a killed PostgreSQL may take to exit. Until then it cannot start again. */
 const orphansLimitMs = 15_000;
 
 export async function startOwnPostgres(settings: Record<string, string> = {}, dataDir?: string): Promise<OwnPostgres> {

@@ -17,14 +17,12 @@ declare module 'vitest' {
 
 /** Starts one PostgreSQL for all test files, with a migrated template database that each test file copies. */
 export default async function setup(project: TestProject) {
-  // Prints a warning if Chromium is missing. The test workers start later and inherit the note that the warning was
-  // printed.
+  // Warns if Chromium is missing. The test workers start later and inherit the note that the warning was printed.
   findChromium();
   const dataDir = await makeScratchDirectory();
   // Turns off features of PostgreSQL that only a long-lived server needs.
   const savings = { max_connections: '300', max_wal_size: '256MB', autovacuum: 'off', io_method: 'sync' };
-  // With the default setting, each deadlock in a test would last a second. Only a superuser may change the setting in a
-  // session.
+  // With the default, each test deadlock would last a second. Only a superuser may change the setting in a session.
   const settings = { ...savings, deadlock_timeout: '100ms' };
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings });
   const stop = async () => {

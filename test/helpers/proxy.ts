@@ -13,8 +13,7 @@ export interface DatabaseProxy {
   /** Stops forwarding data on all open connections permanently. New connections work normally. */
   freezeConnections(): void;
   /**
-   * Waits for the next client message that contains the text, and for the response of PostgreSQL. Then drops the
-   * response, breaks the connection and resolves.
+   * Waits for the next client message with the text. Drops PostgreSQL's response, breaks the connection and resolves.
    */
   loseAnswerTo(text: string): Promise<void>;
   /** Breaks all connections and rejects new ones until `restore`. */

@@ -2,10 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
 import { startServer, type TestServer, type TestServerOptions } from './server.ts';
 
-/**
- * Starts a server whose BASE_URL is the address that clients connect to, as OAuth clients require. This is the address
- * of a relay in front of the server, because the server's own address is not known before its start.
- */
+/** Starts a server behind a relay, whose address is BASE_URL. The server's own address is unknown before its start. */
 export async function startPublicServer({ environment, ...options }: TestServerOptions = {}): Promise<TestServer> {
   const relay = await startRelay();
   const server = await startServer({ ...options, environment: { BASE_URL: relay.url, ...environment } });

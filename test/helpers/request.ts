@@ -7,7 +7,6 @@ export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: tests access arbitrary fields of the body.
   body: any;
   text: string;
-  /** The key of the error in an error response. */
   key: string | undefined;
 }
 

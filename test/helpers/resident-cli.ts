@@ -52,10 +52,7 @@ function capture(name: 'stdout' | 'stderr'): () => string {
   return () => Buffer.concat(chunks).toString();
 }
 
-/**
- * Waits until all resources, such as connections, are closed. Returns the resources that are still open after ten
- * seconds.
- */
+/** Waits until all resources are closed. After ten seconds, returns those that are still open. */
 async function untilClosed(): Promise<string[]> {
   const deadline = performance.now() + 10_000;
   for (;;) {

@@ -3,9 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 const memory = '/dev/shm';
-/**
- * The free memory that the PostgreSQL directories of a test run need at most. Containers often have a smaller /dev/shm.
- */
+/** The memory that the PostgreSQL directories of a test run need. Containers often have a smaller /dev/shm. */
 const enoughBytes = 2 * 2 ** 30;
 
 /**

@@ -4,7 +4,7 @@ import { listQueries, type Query } from '../../server/database/query.ts';
 
 const server = fileURLToPath(new URL('../../server/', import.meta.url));
 
-/** Modules that start a program when they are imported. They are left out. */
+/** Modules that start a program when they are imported, so they are not loaded. */
 const programs = ['main.ts', 'worker.ts', 'cli/main.ts'];
 
 /** Loads all modules of the server. Returns the queries that the modules define. */

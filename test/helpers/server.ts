@@ -17,9 +17,7 @@ export interface TestServer extends TestDatabase {
   config: Config;
   /** The dependencies of the server. A test can start a worker with the same dependencies. */
   dependencies: ServerDependencies;
-  /** All lines of the server's log. */
   logLines: string[];
-  /** All lines of the server's audit log. */
   auditLines: string[];
   /** Adds a function that runs before the server closes. The function that was added last runs first. */
   beforeClose(cleanUp: () => Promise<unknown>): void;

@@ -24,9 +24,7 @@ export interface TestWebhook {
   secret: string;
 }
 
-/**
- * Creates a webhook endpoint in the account of the world. By default the endpoint gets all event types of all boards.
- */
+/** Creates a webhook endpoint in the world's account, by default for all event types of all boards. */
 export async function addWebhook(
   db: Pick<TestDatabase, 'database'>,
   world: Pick<World, 'accountId'>,

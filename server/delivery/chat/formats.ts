@@ -35,9 +35,7 @@ function renderElement({ text, isStrong, url }: Run) {
   return url === undefined ? { type: 'text', text, ...style } : { type: 'link', url, text, ...style };
 }
 
-/**
- * Escapes a text for mrkdwn. A zero-width space after each @ prevents mentions in workspaces where Slack parses names.
- */
+/** Escapes a text for mrkdwn. A zero-width space after @ prevents mentions if a Slack workspace parses names. */
 function escapeMrkdwn(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('@', '@\u200b');
 }
@@ -115,18 +113,12 @@ function renderLines({ sentence, quote }: ChatMessage, escapeText: (text: string
   return lines.join('\n');
 }
 
-/**
- * Escapes the characters that mark emphasis, code, links, hidden text (spoilers) and headings in the Markdown of the
- * chats.
- */
+/** Escapes emphasis, code, links, spoilers (hidden text) and headings in the Markdown of the chats. */
 function escapeInline(text: string): string {
   return text.replace(/[\\`*_~|[\]#]/g, '\\$&');
 }
 
-/**
- * Escapes the characters that mark a list or a horizontal rule at the start of a line. The line has already passed
- * escapeInline.
- */
+/** Escapes the marks of lists and horizontal rules at the start of a line, after escapeInline. */
 function escapeLineStart(text: string): string {
   return text.replace(/^(\d{1,9})([.)])/, '$1\\$2').replace(/^[-+=]/, '\\$&');
 }

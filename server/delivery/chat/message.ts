@@ -1,9 +1,7 @@
 import type { EventBody } from '../../../contract/events.ts';
 import { oneLine, shortLine, truncate } from '../../text/plain-text.ts';
 
-/**
- * A part of a message's sentence, with one style: plain, strong or a link. The text is on one line and not escaped yet.
- */
+/** A part of a sentence in one style: plain, strong or a link. The text is on one line and not escaped yet. */
 export interface Run {
   text: string;
   isStrong?: true;

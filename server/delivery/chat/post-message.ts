@@ -7,10 +7,7 @@ import { deliver, type Outcome, post } from '../channel.ts';
 import { renderers } from './formats.ts';
 import { type ChatMessage, describeTest } from './message.ts';
 
-/**
- * Posts one message to the incoming webhook of a chat. The outcome is `refused` if the webhook has been permanently
- * removed.
- */
+/** Posts one message to a chat's incoming webhook. The outcome is `refused` if the webhook was permanently removed. */
 export function postMessage(
   requests: OutgoingRequests,
   { kind, url }: Pick<OpenedChannel, 'kind' | 'url'>,
@@ -22,9 +19,7 @@ export function postMessage(
   return post(requests, { url, headers, body, receiver: 'The chat', goneStatuses: [404, 410], now }, signal);
 }
 
-/**
- * Builds a function that posts test messages. It has connections of its own, which stay usable until they are closed.
- */
+/** Builds a function that posts test messages over its own connections. Close the connections at the end. */
 export function buildTestPoster(
   { WEBHOOK_ALLOWED_CIDRS }: Pick<Config, 'WEBHOOK_ALLOWED_CIDRS'>,
   timeoutMs?: number,

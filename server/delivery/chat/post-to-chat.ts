@@ -50,10 +50,7 @@ const disableChannel = query(
       .returning('c.id'),
 );
 
-/**
- * The maximum number of slow channels that a process remembers. If it forgets a slow channel, the next post shows again
- * that the channel is slow.
- */
+/** The maximum number of slow channels that a process remembers. A forgotten channel counts as quick for one post. */
 const maxRemembered = 10_000;
 
 /**

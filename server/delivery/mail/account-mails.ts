@@ -16,10 +16,7 @@ import { type MailContent, writeLinkMail } from './write-mail.ts';
 
 interface AccountMail extends MailContent {
   to: string;
-  /**
-   * The id of the recipient, for the log, because the log must not contain addresses. Undefined for an address that
-   * belongs to no user.
-   */
+  /** The id of the recipient for the log, which must not contain addresses. Undefined if the address has no user. */
   userId?: number;
   /** Records whether the mail was sent. */
   settle?(outcome: 'mailed' | 'refused'): Promise<unknown>;
@@ -114,10 +111,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
       },
     ),
 
-    /**
-     * Each try creates a new link. An invitation that was already mailed is not mailed again, because a new link would
-     * make the mailed one invalid.
-     */
+    /** Each try creates a new link, which makes earlier links invalid. So a mailed invitation is not mailed again. */
     mail_invitation: mailTask<{ account_id: number; invitation_id: number }>(
       'invitation',
       async ({ account_id: accountId, invitation_id: invitationId }) => {
@@ -154,8 +148,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
   }
 
   /**
-   * Builds the task that sends one kind of mail. If the mail server cannot accept the mail now, the worker retries the
-   * job.
+   * Builds the task for one kind of mail. If the mail server cannot accept the mail now, the worker retries the job.
    */
   function mailTask<Payload>(kind: string, write: (payload: Payload) => Promise<AccountMail | undefined>) {
     return ifMailed(async (mailer, payload: Payload) => {

@@ -139,10 +139,7 @@ export function mailNotifications(deps: TaskDependencies) {
     return ids.map(id => (failures.has(id) ? Promise.reject(failures.get(id)) : undefined));
   }
 
-  /**
-   * Sends one mail and marks its notification. Returns the reason if this mail failed. Throws if no mail can be sent
-   * now.
-   */
+  /** Sends one mail and marks its notification. Returns the error of this mail. Throws if no mail can be sent now. */
   async function mailOne(mailer: Mailer, notification: DueNotification): Promise<Error | undefined> {
     const outcome = await deliver(mailer, mailOf(notification), { metrics });
     if (outcome.result === 'failed') return new Error(outcome.reason);
@@ -155,8 +152,7 @@ export function mailNotifications(deps: TaskDependencies) {
   function mailOf(notification: DueNotification): Mail {
     const { id, kind, idea_id, board_slug, target_id } = notification;
     const endingUrl = unsubscribeUrl(config, unsubscribeTokens.make(subscriptionOf(notification)));
-    // Mails about a rejected idea have no link, because it has no page. A merged idea is shown on the page of its
-    // target.
+    // A rejected idea has no page, so its mails have no link. A merged idea is shown on the page of its target.
     const shownId = kind === 'idea.merged' ? target_id : idea_id;
     const ideaPage = shownId === null || board_slug === null ? config.BASE_URL : ideaUrl(config, board_slug, shownId);
     const content = writeNotificationMail({
@@ -175,10 +171,7 @@ export function mailNotifications(deps: TaskDependencies) {
   }
 }
 
-/**
- * Returns the subscription that the link in a mail ends. In a mail to moderators it is all mail to the user. In other
- * mails it is the idea that the user follows.
- */
+/** Returns the subscription that a mail's link ends: all mail in a mail to moderators, otherwise the followed idea. */
 function subscriptionOf({ kind, user_id, idea_id, followed_id }: DueNotification): Subscription {
   if (kind === 'idea.pending' || kind === 'webhook.disabled') return { userId: user_id, ideaId: 'all' };
   return { userId: user_id, ideaId: followed_id ?? idea_id ?? 'all' };

@@ -17,10 +17,7 @@ export interface Mail {
   unsubscribeUrl?: string;
 }
 
-/**
- * Sends mails. The outcome is `refused` if the mail server will never accept this message, or does not know the
- * address.
- */
+/** Sends mails. The outcome is `refused` if the mail server will never accept the message or the address. */
 export interface Mailer extends Channel<Mail> {
   close(): void;
 }
@@ -34,8 +31,7 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
   const transport = nodemailer.createTransport({
     url: config.SMTP_URL,
     pool: true,
-    // Nodemailer must not resend a message after a lost connection, because the message may have arrived. The job
-    // decides whether to send it again.
+    // Nodemailer must not resend after a lost connection: the message may have arrived. The job decides about a retry.
     maxRequeues: 0,
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,
@@ -71,10 +67,7 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
   };
 }
 
-/**
- * Returns a function that wraps a task that sends mail. If SMTP_URL is not set, the wrapped task does nothing. The
- * first skipped task logs a warning.
- */
+/** Wraps a task that sends mail. Without SMTP_URL the task does nothing, and the first skipped task logs a warning. */
 export function requireMailer({
   mailer,
   logger,

@@ -40,7 +40,6 @@ interface NotificationMail extends NotificationSubject {
 
 const maxQuoteLength = 1000;
 
-/** Writes the mail about a notification. */
 export function writeNotificationMail(about: NotificationMail): MailContent {
   const words = wordsOf(about);
   const quote = words.quote ? truncate(oneLine(words.quote), maxQuoteLength) : '';

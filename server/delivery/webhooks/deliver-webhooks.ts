@@ -39,7 +39,7 @@ interface Turn {
  * Builds the task that sends the due deliveries of a lane, one after the other.
  *
  * Each endpoint has eight lanes. A lane is a queue that sends one delivery at a time. The deliveries are rows of a
- * table, and a job only wakes a lane. So a job for a lane that is already being sent ends at once. The lanes of an
+ * table, and a job only wakes a lane. If the lane is already awake, the job ends at once. The lanes of an
  * endpoint take at most eight jobs of a worker. Slots limit how many lanes of an endpoint and of an account send at the
  * same time. A lane without a slot ends its job, so that other accounts do not wait for it.
  *
@@ -99,9 +99,7 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
     }
   }
 
-  /**
-   * Sends the due deliveries of a lane until none is left. Resolves to true if another job will continue with the lane.
-   */
+  /** Sends all due deliveries of a lane. Resolves to true if another job will continue with the lane. */
   async function sendDue(lane: Lane, turn: Turn, signal: AbortSignal | undefined): Promise<boolean> {
     for (;;) {
       const deliveries = await pending.load(lane);
@@ -121,10 +119,7 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
     }
   }
 
-  /**
-   * Sends deliveries one after the other until one fails or is slow. Records the success of a delivery while it sends
-   * the next.
-   */
+  /** Sends deliveries in order until one fails or is slow. Records each success while the next delivery is sent. */
   async function sendInOrder(deliveries: DueDelivery[], lane: Lane, turn: Turn, signal: AbortSignal | undefined) {
     const recording: Promise<unknown>[] = [];
     try {

@@ -6,10 +6,7 @@ interface TakenSlot {
   sendingSince: number | undefined;
 }
 
-/**
- * The maximum number of endpoints that a process remembers. A forgotten endpoint starts again with one delivery at a
- * time, which does no harm.
- */
+/** The maximum number of remembered endpoints. A forgotten endpoint starts again with one delivery at a time. */
 const maxRemembered = 10_000;
 
 /**
@@ -31,16 +28,10 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   const unprovenShare = Math.max(1, Math.floor(accountShare / 3));
   const taken = new Map<string, TakenSlot>();
   const waiting = new Map<string, Lane>();
-  /**
-   * The time of the last quick answer of each endpoint. Undefined if the last delivery to the endpoint was slow or
-   * failed.
-   */
+  /** The time of an endpoint's last quick answer. Undefined if its last delivery was slow or failed. */
   const quickAt = new Map<number, number | undefined>();
 
-  /**
-   * Whether an endpoint is quick. An endpoint that has answered quickly within the last `quickMs` stays quick, even if
-   * another delivery to it is slow.
-   */
+  /** Whether an endpoint has answered quickly within the last `quickMs`, even if another delivery is slow. */
   function isQuick(endpointId: number): boolean {
     const lastQuick = quickAt.get(endpointId);
     if (lastQuick === undefined) return false;
@@ -68,9 +59,9 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   function wakeWaiting(accountId: number): Lane[] {
     const isLate = ({ endpointId }: Lane) => Number(quickAt.has(endpointId) && !isQuick(endpointId));
     const candidates = [...waiting.values().filter(lane => lane.accountId === accountId)];
-    // Another process may take the jobs of the woken lanes. If no slot is taken here, nothing would wake a lane later,
-    // so all are woken. If only slow endpoints hold slots, a slot may stay taken for long. So more lanes are woken than
-    // there is room for.
+    // Another process may take the jobs of the woken lanes. If no slot is taken in this process, nothing wakes a lane
+    // later, so all lanes are woken. If only slow endpoints hold slots, no slot may become free for long. So more lanes
+    // are woken than there are free slots.
     const holders = [...taken.values().filter(({ lane }) => lane.accountId === accountId)];
     const isLast = holders.length === 0;
     const mayHang = !holders.some(({ lane }) => isQuick(lane.endpointId));
@@ -95,7 +86,6 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
     },
     /** Whether a lane waits for a slot and has not been woken. */
     isWaiting: (lane: Lane) => waiting.has(laneKey(lane)),
-    /** Records the start of a delivery. */
     begin(lane: Lane): void {
       const slot = taken.get(laneKey(lane));
       if (slot) slot.sendingSince = performance.now();

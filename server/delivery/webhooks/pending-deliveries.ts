@@ -16,10 +16,7 @@ import {
 /** A due delivery with its event and its endpoint. */
 export type DueDelivery = RowOf<typeof selectDue>;
 
-/**
- * How many deliveries of a lane are read at a time. The number is small, so that a change of the endpoint soon takes
- * effect.
- */
+/** How many deliveries of a lane are read at a time. Few, so that a change of the endpoint soon takes effect. */
 const chunkSize = 16;
 
 /** The lanes of one account, as arguments of a query. */
@@ -73,10 +70,7 @@ const selectDue = query('select_due_deliveries', (db, $: Arguments<LanesOfAccoun
     .orderBy('d.id'),
 );
 
-/**
- * Finds out whether a lane has a due delivery. It uses a limit, because for `exists` PostgreSQL may read the due
- * deliveries of all lanes.
- */
+/** Uses a limit, because for `exists` PostgreSQL may read the due deliveries of all lanes. */
 const selectAnyDue = query('select_any_due_delivery', (db, $: Arguments<LanesOfAccount>) =>
   db
     .selectFrom(lanesOf($))
@@ -91,9 +85,7 @@ const selectAccount = query('select_account_of_endpoint', (db, $: Arguments<{ en
 
 export function readPendingDeliveries(queue: Queryable) {
   return {
-    /**
-     * Finds the account of an endpoint, for a job of an older version. Returns undefined if the endpoint was deleted.
-     */
+    /** Finds an endpoint's account, for a job of an older version. Returns undefined if the endpoint was deleted. */
     async accountOf(endpointId: number): Promise<number | undefined> {
       const [endpoint] = await queue.query(selectAccount, { endpointId });
       return endpoint?.account_id;
@@ -104,7 +96,6 @@ export function readPendingDeliveries(queue: Queryable) {
       const byPosition = Map.groupBy(rows, row => row.position);
       return lanes.map((_, index) => byPosition.get(index + 1) ?? []);
     }),
-    /** Whether a lane has a due delivery. */
     isDue: coalesceCallsByAccount(async (accountId, lanes: Lane[]) => {
       const rows = await queue.query(selectAnyDue, { accountId, ...columnsOf(lanes) });
       return rows.map(({ delivery_id }) => delivery_id !== null);

@@ -11,7 +11,7 @@ import { nextTry, retryPolicies } from '../retry-policy.ts';
 export interface Attempt {
   accountId: number;
   deliveryId: number;
-  /** The due time that the table had when the delivery was read. */
+  /** The due time in the delivery's row when the row was read. */
   dueAt: string;
   attemptedAt: Date;
   durationMs: number;
@@ -39,10 +39,7 @@ interface Result {
   finishedAt: RawBuilder<string | null>;
 }
 
-/**
- * Returns the new values of a delivery d after a try. If a person asked for a redelivery of d during the try, d stays
- * pending.
- */
+/** Returns the columns of a delivery d after a try. If a person requested a redelivery meanwhile, d stays pending. */
 function deliveryAfter(dueAt: RawBuilder<string>, { state, nextAttemptAt, finishedAt }: Result) {
   const isRedelivered = sql`d.state = 'pending' and d.next_attempt_at is distinct from ${dueAt}`;
   return {
@@ -53,10 +50,7 @@ function deliveryAfter(dueAt: RawBuilder<string>, { state, nextAttemptAt, finish
   };
 }
 
-/**
- * Builds a table a from the JSON of the attempts. The column names are in quotation marks, because they are the names
- * in the type Attempt.
- */
+/** Builds a table a from JSON. Its quoted column names are the field names of the type Attempt. */
 function attemptsOf(attempts: RawBuilder<string>) {
   return sql<Attempt>`json_to_recordset(${attempts}::json)`.as<'a'>(
     sql`a("deliveryId" bigint, "attemptedAt" timestamptz, "durationMs" integer, status integer, response text,
@@ -66,7 +60,6 @@ function attemptsOf(attempts: RawBuilder<string>) {
 
 interface Successes {
   accountId: number;
-  /** An array of attempts as JSON. */
   attempts: string;
 }
 
@@ -92,8 +85,7 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
             .selectFrom('attempts as a')
             .innerJoin('delivered as d', 'd.id', 'a.deliveryId')
             .select([$.accountId.as('account_id'), 'd.id', 'a.attemptedAt', 'a.durationMs', 'a.status'])
-            // Drops the answer if the event was redacted during the try, because the answer may repeat the removed
-            // text.
+            // If the event was redacted during the try, drops the answer, because it may repeat the removed text.
             .select(d => d.case().when('d.is_redacted', '=', false).then(d.ref('a.response')).end().as('response')),
         ),
     )
@@ -103,8 +95,7 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
         .select(['d.endpoint_id', sql<boolean>`bool_or(d."isProbe")`.as('is_probe')])
         .groupBy('d.endpoint_id'),
     )
-    // Updates only endpoints that were failing. Otherwise all lanes of an endpoint would wait for each other's lock on
-    // its row.
+    // Updates only failing endpoints. Otherwise all lanes of an endpoint would wait for each other's lock on its row.
     .with('recovered', cte =>
       cte
         .updateTable('webhook_endpoints as w')

@@ -18,10 +18,7 @@ export function buildWebhookChannel({
 }: Pick<TaskDependencies, 'requests' | 'secretBox' | 'clock'>): Channel<DueDelivery> {
   const keyOf = cacheKeys(sealed => signingKey(secretBox.open(sealed, secretPurpose)));
 
-  /**
-   * Opens the previous secret of an endpoint. After a change of APP_KEY it cannot be opened. Then it is skipped, so
-   * that deliveries are still signed with the new secret.
-   */
+  /** Opens the endpoint's previous secret. After a change of APP_KEY, only the new secret signs the deliveries. */
   function keyUnlessLost(sealed: Buffer): Buffer | undefined {
     try {
       return keyOf(sealed);
@@ -67,10 +64,7 @@ interface MessageToSign {
   body: string;
 }
 
-/**
- * Returns the headers of a signed message, as Standard Webhooks specifies them. For each valid secret they have an
- * HMAC-SHA-256 of the id, the time and the body.
- */
+/** Returns the headers of Standard Webhooks, with one HMAC-SHA-256 of id, time and body for each valid secret. */
 function signMessage(keys: readonly Buffer[], { id, sentAt, body }: MessageToSign): Record<string, string> {
   const timestamp = String(Math.floor(sentAt.getTime() / 1000));
   const signatures = keys.map(
