@@ -1,7 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 
-/** A row of RULES.md: a rule and its tests. A test is a file and the titles of its describe blocks and of itself. */
+/**
+ * A row of RULES.md: a rule and its tests. A test is given by its file, the titles of its describe blocks, and its own
+ * title.
+ */
 interface Rule {
   id: string;
   tests: { file: string; titles: string[] }[];

@@ -21,7 +21,7 @@ afterAll(() => db.drop());
 
 const lanes = 8;
 
-/** Creates an account with eight ideas. The events of each idea use a different lane of an endpoint. */
+/** Creates an account with eight ideas. Each endpoint delivers the events of each idea in a different lane. */
 async function createAccount() {
   const world = await createWorld(db);
   const ideas: number[] = [];
@@ -77,8 +77,8 @@ test('a new endpoint gets one delivery at a time until it has answered quickly, 
   const release = hold(receiver);
   await record(ideas);
   await receiver.waitForRequests(1);
-  // Jobs start in order. After the last delivery to the other endpoint, each lane of the first endpoint has had its
-  // turn.
+  // Jobs start in order. When the last delivery to the neighbour arrives, a job has run for each lane of the first
+  // endpoint.
   await neighbour.waitForRequests(lanes);
   expect(receiver.maxConcurrent()).toBe(1);
   expect((await deliveriesOf(db, id)).map(one => one.state)).toEqual(Array(lanes).fill('pending'));
@@ -117,7 +117,7 @@ test('deliveries that wait for a slot in a process that is killed are sent by an
   await record(ideas);
   await receiver.waitForRequests(1);
   // Only the job of the current delivery is left. The jobs of the other lanes have ended, and the process remembers
-  // these lanes.
+  // that these lanes wait.
   await eventually(async () => {
     const jobs = await db.sql(`select id from graphile_worker._private_jobs where payload->>'endpoint_id' = $1`, [
       String(id),

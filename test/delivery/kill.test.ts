@@ -11,14 +11,14 @@ import { addWebhook, eventually, verify } from '../helpers/webhooks.ts';
 /** The number of kills and the seed of the random numbers. For a longer test, set KILLS=500 KILL_SEED=7. */
 const kills = Number(process.env.KILLS ?? 50);
 const seed = Number(process.env.KILL_SEED ?? 1);
-/** The number of servers that answer requests at the same time. More servers load their modules in the meantime. */
+/** The number of servers that answer requests at the same time. The spare servers only load their modules. */
 const serving = 2;
 const spares = 2;
 const writers = 4;
 const longestPauseMs = 80;
 /**
- * The pause of a writer between two requests. It is longer while the next server loads, because loading needs the
- * processors.
+ * The pause of a writer between two requests. The pause is longer while the next server loads, because loading needs
+ * the processors.
  */
 const writeDelayMs = { beforeKill: 8, whileLoading: 250 };
 /** The longest delay of the receiver's responses. Because of the delay, some kills interrupt a delivery. */
@@ -79,7 +79,7 @@ test(`a server that is killed ${kills} times under load (seed ${seed}) loses no 
           await send(`/api/v1/ideas/${ideaId}/status`, { status: dice < 0.9 ? 'planned' : 'done' });
         }
       } catch {
-        // The server was killed before the response. Only the database shows whether the write succeeded.
+        // The server was killed before it responded to the write. Only the database shows whether the write succeeded.
       }
     }
   }
@@ -117,7 +117,7 @@ test(`a server that is killed ${kills} times under load (seed ${seed}) loses no 
   const known = new Set(done.map(one => one.what));
   const invented = [...told].filter(what => /^(idea|comment) /.test(what) && !known.has(what));
   expect(invented).toEqual([]);
-  // A repeated delivery has the same body as the first.
+  // A repeated delivery of an event has the same body as the event's first delivery.
   for (const one of receiver.received) expect(one.body).toBe(first.get(one.headers['webhook-id'] ?? '')?.body);
   // The first deliveries of the events of an idea arrived in the order of the events.
   const order = await db.sql<{ idea_id: number; ids: string[] }>(

@@ -46,8 +46,8 @@ afterAll(async () => {
 });
 
 /**
- * Records a merge, and then removes its data and its jobs. A webhook, a chat, a follower and an extension subscribe to
- * the merge.
+ * Records the event of a merge, and then removes the event's data and jobs. A webhook, a chat, a follower and an
+ * extension subscribe to it.
  */
 beforeEach(async () => {
   await renewSubscriptions(server.database, [listener]);
@@ -75,7 +75,7 @@ beforeEach(async () => {
   heard.length = 0;
 });
 
-/** Sets the columns data and body of the event. */
+/** Sets the columns data and body in the event's row. */
 const store = (data: object | null, body: object) =>
   server.sql('update events set data = $2, body = $3 where id = $1', [
     event.id,

@@ -99,7 +99,7 @@ describe('a webhook delivery', () => {
     }
     expect(bodies.get('webhook.test').data).toEqual({ endpoint_id: id });
 
-    // The admin page of a delivery shows the body that was signed.
+    // The admin page of a delivery shows the body that the server signed and sent.
     const sent = new Map(received.map(one => [one.headers['webhook-id'], one.body]));
     for (const { id: deliveryId } of await deliveriesOf(server, id)) {
       const place = { accountId: world.accountId, endpointId: id, deliveryId };
@@ -596,7 +596,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'One', body: 'Two' } });
     await Promise.all(Array.from({ length: 40 }, submit));
     await healthy.waitForRequests(40);
-    // All deliveries to the healthy endpoint arrived while each attempt at the other endpoint hangs.
+    // All deliveries to the healthy endpoint have arrived, and each attempt at the hanging endpoint still hangs.
     expect((await deliveriesOf(server, slow.id)).map(one => one.attempt_count)).toEqual(Array(40).fill(0));
     await hanging.waitForRequests(2);
     expect(hanging.maxConcurrent()).toBe(2);

@@ -299,7 +299,7 @@ describe('the submission window and frozen boards', () => {
         expect([time, answer.status, answer.key]).toEqual([time, status, key]);
       }
       expect((await stored()).length - before).toBe(status === 201 ? 3 : 0);
-      // Closed submissions do not prevent reads.
+      // A token can read ideas while the submission window is closed.
       expect((await request(server, 'GET /api/v1/ideas', { token })).status).toBe(200);
     }
   });

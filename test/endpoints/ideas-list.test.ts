@@ -123,7 +123,7 @@ describe('the filters by status', () => {
     ['new', ['is new']],
     ['spam', ['is spam']],
     ['declined', ['is declined']],
-    // A category or an unknown key finds no ideas.
+    // The filter status_key finds no ideas if its value is a category or an unknown key.
     ['open', []],
     ['inbox', []],
     ['no-such-status', []],

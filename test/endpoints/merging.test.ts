@@ -145,7 +145,8 @@ test('a withdrawn vote on a target stays withdrawn when another idea with a vote
   expect(await votes(target)).toEqual(Array(6).fill('none'));
   await unmerge(first);
   expect(await votes(target)).toEqual(Array(6).fill('none'));
-  // After the last unmerge the withdrawal has no vote to override, so the server deletes its row.
+  // After the last unmerge the withdrawn vote overrides no other vote, so the server deletes the row of the withdrawn
+  // vote.
   await unmerge(second);
   expect(await server.sql('select value from votes where idea_id = $1', [target])).toEqual([]);
   await merge(second, target);
@@ -357,7 +358,7 @@ test('two merges of the same two ideas in opposite directions lock the ideas in 
     try {
       await holder.query('begin');
       await holder.query('select from ideas where id = $1 for update', [second]);
-      // If each merge locked its source first, each would wait for the other.
+      // If each merge locked its source idea first, each merge would wait for the other merge.
       const backwards = merge(second, first);
       await expect.poll(waiting, { timeout: 10_000 }).toBe(1);
       const forwards = merge(first, second);

@@ -88,7 +88,8 @@ test("the time of a token's last use is stored again only if the stored time is 
   await self(token);
   clock.advance(1);
   await self(token);
-  // The second use came exactly one minute after the first and was not stored. The third came a millisecond later.
+  // The second use of the token came exactly one minute after the first and was not stored. The third use came a
+  // millisecond later.
   await expect.poll(lastUse).toBe('2026-03-14T09:27:15.001Z');
   clock.advance(-60_001);
 });

@@ -33,7 +33,7 @@ const invalid: Expected = [422, 'validation_failed'];
 const malformed: Expected = [400, 'malformed_json'];
 const notFound: Expected = [404, 'not_found'];
 
-/** Sends each bad request. Fails unless the request gets the expected error and changes nothing. */
+/** Sends each bad request. Fails unless each request gets the expected error and changes nothing. */
 async function refusesAll(method: string, requests: [what: string, path: string, RawRequestOptions, Expected][]) {
   const before = await snapshot(server);
   const outcomes: unknown[] = [];
@@ -56,7 +56,7 @@ const utf8 = (text: string) => new TextEncoder().encode(text);
 const bytes = (...parts: (string | number[])[]) =>
   Buffer.concat(parts.map(part => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
-/** Bodies that are not a JSON object. */
+/** Request bodies that are not a JSON object, each with the expected error. */
 const brokenBodies: [string, string | Uint8Array, Expected][] = [
   ['half an object', '{"value":', malformed],
   ['text', 'hello', malformed],

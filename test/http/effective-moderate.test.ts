@@ -38,7 +38,7 @@ const setRole = (role: string) =>
 
 const moderating = writes.filter(({ grant }) => grant === 'moderate');
 
-/** Sends each operation with the token. Returns the status or error key of each answer. */
+/** Sends a request for each operation with the token. Returns the status or error key of each answer. */
 async function abilities() {
   const targets = await createTargets(server, world);
   const untouchedId = await insertIdea(server, world);
@@ -77,7 +77,10 @@ const everything = {
   saysItModerates: true,
 };
 
-/** The answers to a moderate token of a member without the role: new ideas are pending, pending ideas are not found. */
+/**
+ * The answers to a moderate token whose issuer is not a moderator: new ideas are pending, and pending ideas are not
+ * found.
+ */
 const asMember = {
   moderatorActions: ['token_issuer_not_moderator'],
   readsPending: false,

@@ -369,7 +369,7 @@ test('two tokens can use the same Idempotency-Key independently, even at the sam
     await holder.query('begin');
     await holder.query('select from boards where id = $1 for update', [world.boardId]);
     sent = [send(create, 'a-key'), send(create, 'a-key', other.token)];
-    // Both requests run in parallel, so neither gets 409.
+    // Both requests wait for the same lock at the same time, and later neither request gets 409.
     await expect.poll(() => server.sql(waiting), { timeout: 10_000 }).toHaveLength(2);
   } finally {
     await holder.query('rollback');
@@ -442,7 +442,8 @@ test('a repeated request that starts before the first answer is ready gets that 
       token,
       body: JSON.stringify(create.json),
       headers: { 'content-type': 'application/json', 'idempotency-key': 'a-key' },
-      // This request counts against the rate limit before its body arrives. Meanwhile the other request is answered.
+      // This request counts against the rate limit before its body arrives. Before the body arrives, the server answers
+      // the other request.
       beforeBody: async () => {
         await expect.poll(charged, { timeout: 10_000 }).toBe(1);
         first = await send(create, 'a-key');

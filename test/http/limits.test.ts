@@ -338,7 +338,7 @@ describe('the rate limit of an IP address', () => {
     const refused = await request(strict, line);
     expect(refused.status).toBe(429);
     const isJson = refused.headers.get('content-type')?.startsWith('application/json');
-    // The documentation is a page for people, so its 429 is a page too.
+    // The answer 429 to a request for the HTML page /docs/ is also an HTML page.
     expect(isJson).toBe(line !== 'GET /docs/');
     if (isJson && !line.startsWith('HEAD')) expect(refused.key).toBe('rate_limited');
     expect(limitHeaders(refused)).toEqual({

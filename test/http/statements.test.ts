@@ -19,7 +19,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Sets the last use of all tokens to a future time. Otherwise the first request in a minute would also update it. */
+/**
+ * Sets the last use of all tokens to a future time. Otherwise the first request in a minute would also update the last
+ * use.
+ */
 const forgoNotes = () => server.sql(`update api_tokens set last_used_at = now() + interval '1 day'`);
 
 const isControl = ({ text }: LoggedStatement) =>

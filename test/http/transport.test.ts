@@ -81,7 +81,8 @@ describe('slow requests', () => {
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => requestLines(server)).toHaveLength(1);
-    // The timeout closes this later connection. If it applied to idle connections, it would also close the first one.
+    // The timeout closes this later connection. If the timeout applied to idle connections, it would also close the
+    // first connection.
     await exchangeRaw(server, 'GET /health HTTP/1.1\r\n');
     await send('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect((await closed).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
@@ -237,7 +238,7 @@ describe('invalid HTTP', () => {
     const server = await start();
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\nbroken');
-    // If the first response were a 400, the client would take it for the answer to its first request.
+    // If the first response were a 400, the client would take this response for the answer to its first request.
     expect((await closed).match(/^HTTP\/1\.1 \d+/)?.[0] ?? 'HTTP/1.1 200').toBe('HTTP/1.1 200');
   });
 

@@ -48,13 +48,13 @@ test('while the rate limit counters are locked, a process serves only as many re
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
   for (const answer of answers.filter(({ status }) => status !== 200)) expectUnavailable(answer);
-  // All paths share this number of requests. The next rate limit window allows the same number again.
+  // All paths share the allowed number of requests. The next rate limit window allows the same number again.
   expectUnavailable(await ask('GET /no/such/path', '203.0.113.50'));
   clock.advance(60_000);
   const next = await many(n => ask('GET /no/such/path', `203.0.113.${n}`));
   expect(next.filter(({ status }) => status === 404)).toHaveLength(limit);
   await outside.query('rollback');
-  // The server counts the requests of each address separately again.
+  // The server again counts the requests of each IP address separately.
   for (let n = 0; n < limit; n++) expect((await ask('GET /api/v1/openapi.json', '198.51.100.1')).status).toBe(200);
   expect((await ask('GET /api/v1/openapi.json', '198.51.100.1')).status).toBe(429);
   expect((await ask('GET /api/v1/openapi.json', '198.51.100.2')).status).toBe(200);

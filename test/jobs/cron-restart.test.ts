@@ -67,7 +67,8 @@ test('two workers run the cron jobs of a minute once, and after both are killed,
   await Promise.all([first.kill(), second.kill()]);
   expect(await ticks()).toEqual([{ at, what: 'began' }]);
 
-  // The clock of the third worker shows the same minute, as after a restart with a slow clock.
+  // The clock of the third worker shows the same minute as the clocks of the killed workers, like a slow clock after a
+  // restart.
   await db.sql(`delete from graphile_worker._private_known_crontabs where identifier = 'heartbeat'`);
   await setClock('two', minute);
   await third.begin();

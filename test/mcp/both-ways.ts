@@ -82,7 +82,7 @@ export function expectSameAnswer(ofMcp: Answer, ofRest: Answer) {
   // The fields of the query and the body are arguments in the tool call.
   const ofArguments = JSON.stringify(body).replace(/"path":\["(query|body)"/g, '"path":["arguments"');
   expect(JSON.parse(content[0].text)).toEqual(JSON.parse(ofArguments));
-  // The second content is the advice to the model.
+  // The second content element of the tool result is advice to the model.
   expect(content[1].text).toMatch(/^\w.{10,}\.$/);
 }
 

@@ -186,7 +186,7 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
     given: ({ params, query, body }, { ideaId, mergedId }) => ({
       params: { ...params, id: mergedId },
       query,
-      // A merge into the current target of the idea would change nothing.
+      // The target is another idea, because a merge into the current target would change nothing.
       body: 'target_id' in body ? { target_id: ideaId } : body,
     }),
   },
@@ -209,7 +209,10 @@ const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>>
   mergeIdea: ({ mergedId }) => ({ target_id: mergedId }),
 };
 
-/** Whether an operation cannot have an error. Its route may declare the error because all routes of its kind do. */
+/**
+ * Whether an operation can never have the given error. Its route may still declare the error, because all routes of the
+ * same kind do.
+ */
 function isImpossible({ id, metadata }: Operation, key: string): boolean {
   if (key === 'insufficient_scope') return metadata.auth === 'board' && metadata.grant === 'read' && id !== 'listIdeas';
   // An idempotency key belongs to one path, so two requests without a body never differ.

@@ -4,7 +4,7 @@ import { connect } from '../helpers/database.ts';
 import type { TestServer } from '../helpers/server.ts';
 import type { Operation } from './cases.ts';
 
-/** A fault for all operations: the SQL that causes it at both servers, and the expected error. */
+/** A fault for all operations: the SQL that causes the fault at both servers, and the expected error. */
 export interface Fault {
   what: string;
   key: ErrorKey;

@@ -23,7 +23,7 @@ const document: {
 
 let db: TestDatabase;
 let server: TestServer;
-/** Another server on the same database. */
+/** A second server on the same database. */
 let replica: TestServer;
 let world: World;
 let token: string;

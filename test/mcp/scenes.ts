@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Grant } from '../../contract/grants.ts';
 
-/** The data of a case: an account with a board. The ids are the same on each server. */
+/** The data of a test case: an account with a board. Both servers have the same ids. */
 export interface Scene {
   accountId: number;
   issuerId: number;

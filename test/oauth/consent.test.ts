@@ -296,7 +296,8 @@ describe('the person who consents', () => {
       ...levelFields({ [world.boardId]: 'read' }),
     };
     expect((await victim.post(page, fields)).status).toBe(404);
-    // The cookie of a later authorization request is not valid for the earlier one of the same browser.
+    // The cookie of a later authorization request is not valid for an earlier authorization request of the same
+    // browser.
     const later = await program.ask(visitor);
     expect([(await visitor.get(later)).status, (await visitor.get(page)).status]).toEqual([200, 404]);
     // A forged cookie does not work, and another browser cannot complete the authorization request.

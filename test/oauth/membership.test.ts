@@ -167,7 +167,7 @@ test.each<[string, (one: Connected) => Promise<unknown>]>([
   },
 );
 
-/** Runs the work in a transaction and sends a refresh before the commit. Returns the answer to the refresh. */
+/** Runs the work in a transaction and sends a token refresh before the commit. Returns the answer to the refresh. */
 async function administerAtOnceWith(
   { tokens }: Connected,
   work: Parameters<typeof administerAtOnce>[1],

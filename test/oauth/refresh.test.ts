@@ -144,7 +144,7 @@ test('if one refresh token was redeemed several times, all tokens from these red
     await refreshed(tokens.refresh_token),
   ];
   const children: Tokens[] = [];
-  // Each of these refresh tokens can be redeemed again within its own leeway.
+  // Each of these refresh tokens can be redeemed again for 60 seconds after its own first redemption.
   for (const { refresh_token } of [...siblings, ...siblings]) children.push(await refreshed(refresh_token));
   for (const { refresh_token } of children) await refreshed(refresh_token);
   for (const one of [...siblings, ...children]) expect(await statusOf(one)).toBe(200);
@@ -198,7 +198,7 @@ test('if a refresh token and its successor are redeemed in parallel, the order d
     const answers = await atTheSameInstant(tokenId, order === 0 ? sent : sent.reverse());
     const [ofParent, ofChild] = (order === 0 ? answers : answers.reverse()) as [Answer, Answer];
     if (ofParent.status === 200) {
-      // The server redeemed the parent first. At that time its successor was not yet redeemed.
+      // The server redeemed the older refresh token first, when its successor was not yet redeemed.
       expect(ofChild.status).toBe(200);
       for (const { body } of answers) expect(await statusOf(body)).toBe(200);
       expect(endOf(tokenId)).toBeUndefined();
@@ -290,7 +290,8 @@ test('the clean-up deletes an expired refresh token, and other tokens of the gra
 
 test('a redemption that conflicts with other transactions is retried, and if all retries fail, the client can redeem the token again', async () => {
   const tokens = await connectProgram();
-  // One request gives up before the last conflict, and a second request succeeds. A sequence is not rolled back.
+  // The first request gives up before the last conflict, and a second request succeeds. A sequence counts the
+  // conflicts, because a rollback does not reset a sequence.
   await server.sql(`
     create sequence conflicts;
     create function lose() returns trigger language plpgsql as $$

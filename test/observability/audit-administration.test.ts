@@ -555,7 +555,7 @@ describe.each(Object.entries(cases))('%s', (event, arrange) => {
     expect(server.auditLines.join('')).not.toMatch(/a-secret-path|ada@|key=|ib_|whsec_/);
 
     server.auditLines.length = 0;
-    // The second time, the same change is refused or changes nothing.
+    // When the same change is made a second time, it is refused or changes nothing.
     if (!once.has(event)) await administer(change).catch(() => {});
     expect(server.auditLines).toEqual([]);
   });

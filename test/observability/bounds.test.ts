@@ -148,7 +148,7 @@ const hidden: [string, string, string][] = [
 ];
 
 describe('a text that is cut in the middle of a secret or an address', () => {
-  /** Returns the words of a part of a secret, without words of one or two characters. */
+  /** Returns the words of a part of a secret or address, without words of one or two characters. */
   const wordsOf = (half: string) => half.split(/[^A-Za-z0-9]+/).filter(word => word.length >= 3);
 
   test.each(hidden)(
@@ -239,7 +239,7 @@ test('a request over the rate limit of its IP address runs only one SQL statemen
   const { token } = await issueToken(server, world, 'read');
   await insertIdea(server, world);
   const ask = () => logStatements(() => rawRequest(server, 'GET', '/api/v1/ideas', { token }));
-  // The first request runs one more statement, which stores the last use of the token.
+  // The first request of a token runs one more SQL statement, which stores the token's last use.
   await ask();
   const served = await ask();
   await ask();

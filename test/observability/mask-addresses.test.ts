@@ -149,7 +149,8 @@ describe('email addresses in any text', () => {
   test('an email address without spaces around it is masked in any surrounding text', () => {
     fc.assert(
       fc.property(around, fc.oneof(address, oddAddress), around, (before, one, after) => {
-        // A letter next to the address makes it a part of a longer address, so the test looks for the whole text.
+        // A letter next to an address makes the address a part of a longer address, so the test looks for the whole
+        // text.
         expect(mask(`${before}<${one}>${after}`)).not.toContain(`<${one}>`);
         expect(mask(before + one + after)).not.toContain(before + one + after);
       }),

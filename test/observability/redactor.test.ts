@@ -327,7 +327,7 @@ describe('the redaction of a database error', () => {
       expect(line).not.toContain(secret.slice(0, 22));
       expect(line).not.toContain('more');
       expect(line).not.toContain('99999999999');
-      // The worker logs a message of this form.
+      // The worker logs the failure of a task with such a message.
       expect(text(`Failed task with error '${(error as Error).message}'`)).not.toContain(secret.slice(0, 22));
     }
   });

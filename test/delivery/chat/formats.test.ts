@@ -123,7 +123,8 @@ describe('Slack', () => {
     const { text, blocks } = renderers.slack(messageOf('comment.created', { title: hostile, comment: hostile }));
     expect(text).toBe(`Ada commented on ${escaped} · Web app`);
     const elements = blocks.flatMap(block => block.elements).flatMap(section => section.elements);
-    // Each element is plain text or the link to the idea. None is a user, a group, a broadcast or a date.
+    // Each element is plain text or the link to the idea. No element mentions a user or a group, or is a broadcast or a
+    // date.
     expect(elements.map(({ type }) => type)).toEqual(['text', 'text', 'link', 'text', 'text']);
     expect(elements.map(element => ('url' in element ? element.url : undefined)).filter(Boolean)).toEqual([url]);
     expect(elements.at(-1)?.text).toBe(hostile);

@@ -41,7 +41,9 @@ afterEach(async () => {
   await server.sql('delete from graphile_worker._private_jobs');
 });
 
-/** Creates a channel with the receiver's URL in the database. The validation of chat URLs would reject this URL. */
+/**
+ * Inserts a chat channel with the receiver's URL directly, because the validation of chat URLs would reject this URL.
+ */
 async function insertChannel(
   kind: ChatKind,
   { eventTypes = [], boardId = world.boardId, url = `${chat.url}/${kind}`, box = testSecretBox } = {},

@@ -232,7 +232,7 @@ describe('a mail job', () => {
     ];
     await createFollower('grace');
     await setStatus();
-    // The notifications exist, and their mails wait for a retry.
+    // The mail server refuses all mails temporarily, so the mails wait for a retry.
     for (const address of ['grace', 'unfollowed', 'blocked', 'left', 'silent'])
       smtp.refuse(`${address}@example.com`, 450);
     expect(await runJobs(server)).toHaveLength(1);

@@ -273,7 +273,7 @@ describe('the job that notifies all followers', () => {
     return row;
   };
 
-  /** Runs the due jobs. Holds back the jobs that they add, and returns the added jobs. */
+  /** Runs the due jobs. Returns the jobs that these jobs add, and does not run the added jobs. */
   async function jobsMade() {
     await server.sql(`create function hold() returns trigger language plpgsql as $$
       begin new.run_at := now() + interval '1 day'; return new; end $$`);

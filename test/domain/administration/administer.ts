@@ -15,8 +15,8 @@ export function administer<T>(
 }
 
 /**
- * Runs two operations at the same time, in the most harmful order. The second starts when the first has done everything
- * except the commit. The first commits when the second waits for a lock or has ended.
+ * Runs two operations at the same time, in the most harmful order. The second operation starts when the first has done
+ * everything except the commit. The first operation commits when the second waits for a lock or has ended.
  */
 export async function administerAtOnce(
   db: TestDatabase,
@@ -45,7 +45,9 @@ async function isSomebodyWaiting({ sql }: TestDatabase): Promise<boolean> {
   return waiting.length > 0;
 }
 
-/** Expects an AdministrationError with a message of one line and an unchanged database. */
+/**
+ * Expects that an operation throws an AdministrationError with a message of one line and leaves the database unchanged.
+ */
 export async function expectRefusal(
   db: TestDatabase,
   work: (admin: Administration) => Promise<unknown>,

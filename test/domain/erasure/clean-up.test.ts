@@ -86,7 +86,7 @@ test('a clean-up whose processes are killed at random moments finally has the re
     let next = start(copy.url);
     for (;;) {
       const child = await next;
-      // The next process loads its modules while this process works.
+      // The next process already loads its modules while the current process works.
       next = start(copy.url);
       // Each process runs longer than the last, so that the clean-up ends even on a slow machine.
       const outcome = await workFor(child, 50 + Math.random() * 150 * (kills + 1));
@@ -121,14 +121,15 @@ test('parallel erasures create only one placeholder user', async () => {
 
 test('parallel erasures of one account, or of one user, have the result of a single erasure', async () => {
   await onCopy(async copy => {
-    // Creates the placeholder first. Parallel inserts use up ids, so the placeholder's id would differ from the
-    // expected one.
+    // Creates the placeholder user before the erasures. Parallel inserts use up ids, so the placeholder's id would
+    // differ from the expected id.
     await requirePlaceholder(copy.database, now);
     const due = { now, dueBefore: now, batchSize: 2, record: async () => {}, erasers: [] };
     const twice = <T>(erase: () => Promise<T>) => Promise.all([erase(), erase(), erase()]);
     const accounts = await twice(() => eraseAccount(copy.database, accountId, due));
     const users = await twice(() => eraseUser(copy.database, userId, due));
-    // One of the three calls erases the account or user, and the others find it gone.
+    // One of the three calls erases the account or user. The other calls find that the account or user no longer
+    // exists.
     for (const outcomes of [accounts, users]) expect(outcomes.filter(outcome => outcome !== undefined)).toHaveLength(1);
     expect(await dump(copy)).toEqual(expected);
   });
@@ -146,7 +147,7 @@ test('every statement of an erasure finds its rows through an index, so that an 
   expect(texts.size).toBeGreaterThan(40);
   await onCopy(async copy => {
     const client = await connect(copy.url);
-    // With this setting PostgreSQL uses an index if one fits, even on a small table.
+    // With this setting PostgreSQL uses a suitable index even on a small table.
     await client.query('set enable_seqscan = off');
     const scans: string[] = [];
     for (const text of texts) {

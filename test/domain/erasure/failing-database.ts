@@ -2,7 +2,7 @@ import type { Database, Queryable } from '../../../server/database/database.ts';
 
 export interface FailingDatabase {
   database: Database;
-  /** Whether the database has refused a statement. */
+  /** Whether the database has rejected a statement, as if the process were killed. */
   isKilled(): boolean;
 }
 

@@ -8,7 +8,7 @@ import { request } from '../../helpers/request.ts';
 import type { TestServer } from '../../helpers/server.ts';
 import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
-/** This word is in every text that names the person, and in no other text. */
+/** A word that is in every text that names the person, and in no other text. */
 export const marker = 'zabriskie';
 
 export const person = {
@@ -81,7 +81,7 @@ export async function populate(server: TestServer): Promise<Populated> {
   await voteInPerson(server, world, personId, otherIdeaId);
 
   expect(await runJobs(server)).toEqual([]);
-  // From here on deliveries fail and stay pending.
+  // From now on the receiver rejects the deliveries, so they stay pending.
   receiver.respondWith((response, { body }) => response.writeHead(500).end(body));
   await by(ownToken, `POST /api/v1/ideas/${ideaId}/status`, { status: 'in_progress' });
   await by(personToken, `POST /api/v1/ideas/${otherIdeaId}/vote`, { value: 'up' });
@@ -118,7 +118,8 @@ async function createPerson(server: TestServer, world: World, other: World): Pro
 }
 
 /**
- * Returns a function that sends write requests. Each has a new Idempotency-Key, so that the server stores the response.
+ * Returns a function that sends write requests. Each request has a new Idempotency-Key, so that the server stores the
+ * response.
  */
 function askerFor(server: TestServer) {
   let count = 0;

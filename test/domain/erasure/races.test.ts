@@ -204,7 +204,8 @@ test('when a token refresh and the erasure of the user run at the same time, bot
   const tokens = await program.connect(await signedIn(provider, userId), { [world.boardId]: 'write' });
   await requestDeletion(server, userId);
 
-  // The refresh waits for this lock and holds the lock of its grant. The erasure waits and holds the lock of the user.
+  // The token refresh waits for this lock and holds the lock of the grant. The erasure waits too and holds the lock of
+  // the user.
   const holder = await holding('select from api_tokens where issuer_id = $1 for update', [userId]);
   const refreshed = program.refresh(tokens.refresh_token);
   await isWaiting();

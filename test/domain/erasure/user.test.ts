@@ -133,7 +133,7 @@ describe('an erased user', () => {
     }
     const authored = rows.filter(({ body }) => JSON.stringify(body).includes(`"author":{"id":${placeholderId},`));
     expect(authored.length).toBeGreaterThan(8);
-    // The tag whose id is the person's id is unchanged.
+    // The erasure has not changed the tag whose id equals the person's id.
     expect(rows.some(({ body }) => JSON.stringify(body).includes('"name":"Night"'))).toBe(true);
   });
 
@@ -145,7 +145,7 @@ describe('an erased user', () => {
     expect(pending.length).toBeGreaterThan(1);
     for (const { is_redacted, shows_placeholder } of pending) expect(is_redacted).toBe(shows_placeholder);
     const responses = await server.sql('select from webhook_attempts where response is not null');
-    // Responses to events without the erased user are kept.
+    // Webhook responses to events that do not show the erased user are kept.
     expect(responses.length).toBeGreaterThan(0);
   });
 
