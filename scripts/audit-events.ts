@@ -30,7 +30,7 @@ function listCommon(): string {
 function section([title, events]: [string, Record<string, EntryDefinition>]): string {
   const rows = Object.entries(events).map(
     ([name, { when, fields, countsRepetitions }]) =>
-      `| \`${name}\` | ${when}${countsRepetitions ? ' *Repetitions are counted.*' : ''} | ${fieldsOf(fields).map(describe).join(', ')} |`,
+      `| \`${name}\` | ${when}${countsRepetitions ? ' *Repetitions within a minute are [only counted](#limits).*' : ''} | ${fieldsOf(fields).map(describe).join(', ')} |`,
   );
   return `### ${title}\n\n| event | when | fields |\n|---|---|---|\n${rows.join('\n')}\n`;
 }

@@ -64,7 +64,7 @@ export const settings = z.object({
     .string()
     .optional()
     .describe(
-      'If the value is production, the server does not start with an unset APP_KEY or DATABASE_URL, or with a weak key or password.',
+      'If the value is production, the server does not start if APP_KEY or DATABASE_URL is unset, or if APP_KEY or the password in DATABASE_URL is weak.',
     ),
   HOST: z
     .string()
@@ -82,7 +82,9 @@ export const settings = z.object({
     ),
   MAX_CONNECTIONS: wholeNumber(1, 1_000_000)
     .default(2000)
-    .describe('The maximum number of open client connections. The server closes any further connection at once.'),
+    .describe(
+      'The maximum number of open client connections. The server closes each connection beyond this number at once.',
+    ),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/ })
     .optional()
@@ -108,16 +110,16 @@ export const settings = z.object({
     .default('{base_url}/b/{board}/ideas/{id}')
     .refine(template => template.includes('{id}'), 'must contain {id}')
     .describe(
-      "The URL of an idea's page, for links in mails and chat messages. The server replaces {base_url}, {board} and {id}. The default is the page of an idea on a public board.",
+      "The URL of an idea's page, for links in mails and chat messages. The server replaces {base_url} by BASE_URL, {board} by the board's slug, and {id} by the idea's id. The default is the page of an idea on a public board.",
     ),
   DEMO: flag
     .optional()
     .describe(
-      'With 1, the server loads demo data into an empty database. The default is 1 with the embedded PostgreSQL, and 0 with DATABASE_URL.',
+      'With 1, the server loads demo data into an empty database. The default is 1 with the embedded PostgreSQL, and 0 if DATABASE_URL is set.',
     ),
   DATABASE_POOL_SIZE: wholeNumber(2, 1000)
     .default(16)
-    .describe('The maximum number of connections to PostgreSQL of one process.'),
+    .describe('The maximum number of connections to PostgreSQL that one process opens.'),
   DATABASE_CONNECT_TIMEOUT_MS: wholeNumber(1, dayMs)
     .default(3000)
     .describe('How many milliseconds a request waits for a connection to PostgreSQL.'),
@@ -132,12 +134,14 @@ export const settings = z.object({
       'The proxies whose X-Forwarded-For header the server trusts: IP addresses or CIDRs, separated by commas, or true for all.',
     ),
   CORS_ORIGINS: origins.describe(
-    'The origins of the web pages that can use the Agent API, such as https://app.example.com, separated by commas. With *, the server allows every origin. By default, the server allows none. Every visitor of such a page can read the token that the page uses.',
+    'The origins of the web pages that can use the Agent API, such as https://app.example.com, separated by commas. With *, the server allows every origin. By default, the server allows no origin. Every visitor of such a page can read the token that the page uses.',
   ),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
-    .describe('The lowest level of the lines that the server writes to the log.'),
+    .describe(
+      'The lowest level of the lines in the log: trace, debug, info, warn, error or fatal. With silent, the log is empty.',
+    ),
   AUDIT_LOG: z
     .string()
     .default('stdout')
@@ -146,54 +150,56 @@ export const settings = z.object({
     ),
   RATE_LIMIT_READ: wholeNumber(0)
     .default(buckets['apitoken:read'].limit)
-    .describe('Requests of one token in a minute, under the rate limit apitoken:read.'),
+    .describe('The limit for requests with one token in a minute, under the rate limit apitoken:read.'),
   RATE_LIMIT_WRITE: wholeNumber(0)
     .default(buckets['apitoken:write'].limit)
-    .describe('Requests of one token in an hour, under the rate limit apitoken:write.'),
+    .describe('The limit for requests with one token in an hour, under the rate limit apitoken:write.'),
   RATE_LIMIT_IP: wholeNumber(0)
     .default(600)
-    .describe('Requests from one client address in a minute. Requests to /health do not count.'),
+    .describe(
+      'The limit for requests from one client address in a minute. A /64 network of IPv6 counts as one client address. Requests to /health do not count.',
+    ),
   RATE_LIMIT_SIGN_IN_IP: wholeNumber(0)
     .default(30)
     .describe(
-      'Failed sign-ins from one client network in 15 minutes. Requests for password links have a separate limit of the same size.',
+      'The limit for failed sign-ins from one client address in 15 minutes. Requests for password links have a separate limit of the same size.',
     ),
   RATE_LIMIT_SIGN_IN_ACCOUNT: wholeNumber(0)
     .default(10)
     .describe(
-      'Failed sign-ins with one e-mail address in 15 minutes, from all networks. A browser with an earlier sign-in of the same person has a separate limit of the same size.',
+      'The limit for failed sign-ins with one e-mail address in 15 minutes, from all clients. A browser with an earlier sign-in of the same person has a separate limit of the same size.',
     ),
   RATE_LIMIT_SIGN_IN_SUCCESS: wholeNumber(0)
     .default(60)
-    .describe('Successful sign-ins with one e-mail address in 15 minutes, from all networks.'),
+    .describe('The limit for successful sign-ins with one e-mail address in 15 minutes, from all clients.'),
   RATE_LIMIT_PASSWORD_LINK: wholeNumber(0)
     .default(5)
     .describe(
-      'Password links for one e-mail address in an hour. Links to confirm a new e-mail address have limits of the same size, for each person and for each new address.',
+      'The limit for password links for one e-mail address in an hour. Links to confirm a new e-mail address have two limits of the same size: one for each person, and one for each new address.',
     ),
-  RATE_LIMIT_INVITATIONS: wholeNumber(0).default(20).describe('Invitations by one person in an hour.'),
+  RATE_LIMIT_INVITATIONS: wholeNumber(0).default(20).describe('The limit for invitations by one person in an hour.'),
   RATE_LIMIT_INVITATIONS_ACCOUNT: wholeNumber(0)
     .default(200)
-    .describe('Invitations to one account in a day, by all members together.'),
+    .describe('The limit for invitations to one account in a day, by all members together.'),
   RATE_LIMIT_INVITATIONS_ADDRESS: wholeNumber(0)
     .default(5)
-    .describe('Invitations of one e-mail address to one account in a day.'),
+    .describe('The limit for invitations of one e-mail address to one account in a day.'),
   RATE_LIMIT_OAUTH_CLIENT: wholeNumber(0)
     .default(60)
     .describe(
-      'Registrations of OAuth clients from one client network in an hour, including fetched client documents. Authorization requests of OAuth clients have ten times this limit.',
+      'The limit for registrations of OAuth clients from one client address in an hour. A client document that the server fetches counts as a registration. The limit for authorization requests is ten times as high.',
     ),
   SESSION_IDLE_MINUTES: wholeNumber(2, 525_600)
     .default(720)
     .describe('A browser session ends after this number of minutes without use.'),
   SESSION_MAX_HOURS: wholeNumber(1, 8_760)
     .default(168)
-    .describe('A browser session ends this number of hours after the sign-in, even in use.'),
+    .describe('A browser session ends this number of hours after the sign-in, even if the session is in use.'),
   PLANS_WITHOUT_AGENT_API: list
     .refine(plans => !plans.includes('community'), 'must not name community, which always has the Agent API')
-    .describe('The names of the plans without the Agent API, separated by commas.'),
+    .describe('The names of the plans whose accounts cannot use the Agent API, separated by commas.'),
   WEBHOOK_ALLOWED_CIDRS: cidrs.describe(
-    'The private networks that webhooks and chat messages may reach: CIDRs, separated by commas.',
+    'The private networks that the server may send webhooks and chat messages to: CIDRs, separated by commas.',
   ),
   WORKER: flag
     .default(true)
@@ -201,7 +207,7 @@ export const settings = z.object({
   WORKER_CONCURRENCY: wholeNumber(1, 1000)
     .default(16)
     .describe(
-      'How many webhook deliveries of one account a process sends in parallel. For all accounts together, a process sends twice as many. In addition, a process runs this number of other jobs, such as mails, in parallel.',
+      'How many webhook deliveries of one account a process sends in parallel at most. For all accounts together, the limit is twice as high. For other jobs, such as mails, a process has a separate limit of the same size.',
     ),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/ })
@@ -233,14 +239,14 @@ export const settings = z.object({
     ),
   METRICS_HOST: z.string().default('127.0.0.1').describe('The IP address that the server listens on at METRICS_PORT.'),
   METRICS_ALLOWED_HOSTS: list.describe(
-    'The host names that a request to METRICS_PORT may have in its Host header, separated by commas. localhost and IP addresses are always allowed. The server refuses other host names, to protect the metrics from web pages.',
+    'The host names that a request to METRICS_PORT may have in its Host header, separated by commas. The server also allows localhost and IP addresses. The server refuses other host names, to protect the metrics from web pages.',
   ),
   ACCOUNT_DELETION_GRACE_DAYS: wholeNumber(0, 36_500)
     .default(30)
-    .describe('The days between the request to delete an account and its erasure by npm run cleanup.'),
+    .describe('How many days after the request to delete an account npm run cleanup can erase the account.'),
   USER_DELETION_GRACE_HOURS: wholeNumber(0, 876_000)
     .default(48)
-    .describe('The hours between the request to delete a user and their erasure by npm run cleanup.'),
+    .describe('How many hours after the request to delete a user npm run cleanup can erase the user.'),
   EXTENSIONS: list.describe(
     'The modules of extensions, separated by commas: file paths or packages. Set the same value for servers, workers and the command line.',
   ),
@@ -260,7 +266,7 @@ export const settings = z.object({
   SHUTDOWN_TIMEOUT_MS: wholeNumber(1, 600_000)
     .default(20_000)
     .describe(
-      'How many milliseconds running requests and jobs may take after SHUTDOWN_DELAY_MS. After this time, the process ends with status 1.',
+      'How many milliseconds after the end of SHUTDOWN_DELAY_MS the server waits for running requests and jobs. If a request or job still runs then, the process ends with status 1.',
     ),
 });
 

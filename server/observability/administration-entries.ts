@@ -27,10 +27,12 @@ const ofChannel = { ...inAccount, channel_id: field.channelId };
 const role = { role: z.enum(roles).describe('the role of the member or the invited person') };
 const changed = { changed: field.changed };
 const email = { email: text('the e-mail address of the user, masked') };
-const invited = { email: text('the invited e-mail address, masked') };
+const invited = { email: text('the e-mail address of the invited person, masked') };
 const key = { key: text('the key of the status') };
 const tag = { tag_id: whole('the id of the tag') };
-const rows = z.record(z.string(), z.int()).describe('the number of deleted or changed rows, for each table');
+const rows = z
+  .record(z.string(), z.int())
+  .describe('the number of rows that the clean-up deleted or changed, for each database table');
 
 /** The audit entries for changes in administration. Each entry is written when its change is committed. */
 export const administrationEntries = {
@@ -46,7 +48,7 @@ export const administrationEntries = {
     to: text('the plan after the change'),
   }),
   'account.deletion_scheduled': entry(
-    'Somebody scheduled the deletion of an account. The grace period begins.',
+    'Somebody scheduled the deletion of an account. The grace period before the erasure begins.',
     inAccount,
   ),
   'account.deletion_cancelled': entry('The scheduled deletion of an account was cancelled.', inAccount),
@@ -69,14 +71,17 @@ export const administrationEntries = {
       email: text('the new e-mail address, masked'),
     },
   ),
-  'user.blocked': entry('A user was blocked: the user can no longer write in the account.', ofMember),
+  'user.blocked': entry('A user was blocked in an account, and can no longer write in the account.', ofMember),
   'user.unblocked': entry('A user was unblocked in an account.', ofMember),
-  'user.deletion_requested': entry('The deletion of a user was requested. The grace period begins.', ofUser),
+  'user.deletion_requested': entry(
+    'The deletion of a user was requested. The grace period before the erasure begins.',
+    ofUser,
+  ),
   'user.deletion_cancelled': entry('The deletion of a user was cancelled.', ofUser),
   'user.erased': entry('The clean-up erased a user with all personal data of the user.', { ...ofUser, rows }),
-  'password.set': entry('A user set a password. The server ended all sessions of the user.', {
+  'password.set': entry('A user set a password. The server ended all browser sessions of the user.', {
     ...ofUser,
-    sessions: whole('the number of sessions that ended'),
+    sessions: whole('the number of browser sessions that the server ended'),
   }),
   'password.link_created': entry('The operator created a link to set a password.', ofUser),
   'member.added': entry('A user became a member of an account.', { ...ofMember, ...role }),
@@ -116,14 +121,14 @@ export const administrationEntries = {
     boards: z
       .array(z.object({ board_id: z.int(), level: z.enum(grants) }))
       .readonly()
-      .describe('the boards of the token, each with the grant level'),
+      .describe('the boards that the token can access, each with the grant level of the token'),
     expires_at: z
       .string()
       .nullable()
       .describe('the time when the token expires; null if the token never expires, and for every OAuth grant'),
   }),
   'token.revoked': entry('An API token or an OAuth grant was revoked.', ofToken),
-  'oauth.consent_denied': entry('A user denied an OAuth client access to the boards.', {
+  'oauth.consent_denied': entry('A user refused to give an OAuth client access to boards.', {
     ...ofUser,
     account_id: field.accountId.optional(),
     client_id: text('the id of the OAuth client'),
@@ -152,14 +157,14 @@ export const administrationEntries = {
   }),
   'idea.tag_added': entry('A moderator added a tag to an idea.', { ...ofIdea, ...tag }),
   'idea.tag_removed': entry('A moderator removed a tag from an idea.', { ...ofIdea, ...tag }),
-  'idea.merged': entry('A moderator merged an idea into another.', { ...ofIdea, target_id: field.targetId }),
+  'idea.merged': entry('A moderator merged an idea into another idea.', { ...ofIdea, target_id: field.targetId }),
   'idea.unmerged': entry('A moderator reversed the merge of an idea.', { ...ofIdea, target_id: field.targetId }),
 
   'idea.followed': entry('A user began to follow an idea, or the operator added a follower.', ofFollower),
   'idea.unfollowed': entry('A user stopped following an idea, or the operator removed a follower.', ofFollower),
   'notifications.read': entry('A user marked notifications as read.', {
     ...ofUser,
-    count: whole('the number of notifications that were unread before'),
+    count: whole('the number of unread notifications that became read'),
   }),
 
   'webhook.created': entry('A webhook was registered.', {
@@ -170,9 +175,9 @@ export const administrationEntries = {
     origin: field.origin,
   }),
   'webhook.updated': entry('A webhook was changed.', { ...ofWebhook, ...changed, origin: field.origin }),
-  'webhook.secret_rotated': entry('The secret of a webhook was rotated.', {
+  'webhook.secret_rotated': entry('A new secret replaced the secret of a webhook.', {
     ...ofWebhook,
-    overlap_hours: z.number().describe('how many hours the old secret still signs deliveries'),
+    overlap_hours: z.number().describe('how many hours after the rotation the old secret also signs deliveries'),
   }),
   'webhook.disabled': entry('A webhook was disabled.', {
     ...ofWebhook,
@@ -183,7 +188,7 @@ export const administrationEntries = {
   }),
   'webhook.enabled': entry('A webhook was enabled.', ofWebhook),
   'webhook.tested': entry('Somebody sent a test event to a webhook.', ofWebhook),
-  'webhook.redelivered': entry('Somebody queued deliveries of a webhook again.', {
+  'webhook.redelivered': entry('Somebody queued earlier deliveries of a webhook for another attempt.', {
     ...ofWebhook,
     deliveries: whole('the number of deliveries that were queued'),
   }),

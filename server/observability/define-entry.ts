@@ -33,7 +33,7 @@ export const field = {
   boardId: whole('the id of the board'),
   ideaId: whole('the id of the idea'),
   targetId: whole('the id of the merge target: the idea that receives the votes'),
-  tokenId: whole('the id of the token, never the secret of the token'),
+  tokenId: whole('the id of the API token or OAuth grant, never the secret'),
   webhookId: whole('the id of the webhook'),
   channelId: whole('the id of the chat connection'),
   requestId: text('the `X-Request-Id` of the response, which is also in the ordinary log'),

@@ -16,43 +16,52 @@ export const grantRefusals = [
 
 /** The audit entries for refused requests and for the state of the server. */
 export const requestEntries = {
-  'authentication.failed': countedEntry('The server refused a request without a valid token with 401.', {
+  'authentication.failed': countedEntry('The server answered 401, because a request had no valid token.', {
     ...request,
     reason: oneOf(
       ['missing', 'malformed', 'unknown', 'wrong_secret', 'access_token'],
-      'the cause. `missing`: the request has no Authorization header. `malformed`: the header contains no token. `unknown`: no token has the given id. `wrong_secret`: the secret of the token is wrong. `access_token`: the OAuth access token is unknown or expired',
+      'the cause. `missing`: the request has no Authorization header. `malformed`: the header contains no token. `unknown`: no token has the id in the header. `wrong_secret`: the secret of the token is wrong. `access_token`: the OAuth access token is unknown or expired',
     ),
     account_id: field.accountId.optional(),
     token_id: field.tokenId.optional(),
   }),
-  'token.used_after_revocation': countedEntry('Somebody used a revoked token with its right secret.', withToken),
-  'token.used_after_expiry': countedEntry('Somebody used an expired token with its right secret.', withToken),
-  'grant.refused': countedEntry('The server refused a request with a valid token with 403.', {
+  'token.used_after_revocation': countedEntry(
+    'The server refused a revoked token. The secret of the token was right.',
+    withToken,
+  ),
+  'token.used_after_expiry': countedEntry(
+    'The server refused an expired token. The secret of the token was right.',
+    withToken,
+  ),
+  'grant.refused': countedEntry('The server answered 403 to a request with a valid token.', {
     ...request,
     reason: oneOf(grantRefusals, 'the error key of the response'),
     account_id: field.accountId,
     token_id: field.tokenId,
     user_id: whole('the id of the issuer of the token'),
   }),
-  'rate_limit.exceeded': entry('A client exceeded a rate limit. Further requests in the same window add no entry.', {
-    ...request,
-    bucket: z
-      .string()
-      .describe(
-        'the rate limit. `apitoken:read` and `apitoken:write`: requests of a token. `ip`: requests of a client network. `sign-in:ip`, `sign-in:address` and `sign-in:browser`: failed sign-ins. `sign-in:success`: successful sign-ins. `password-link:ip` and `password-link:address`: password links. `address-link:user` and `address-link:address`: links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address`: invitations. `oauth-client:ip`: registrations of OAuth clients. `oauth-authorization:ip`: authorization requests of OAuth clients',
-      ),
-    limit: whole('the number of requests allowed in one window'),
-    window_seconds: whole('the length of the window in seconds'),
-    account_id: field.accountId.optional(),
-    token_id: field.tokenId.optional(),
-  }),
+  'rate_limit.exceeded': entry(
+    'A client exceeded a rate limit. Further requests over this limit in the same time window add no entry.',
+    {
+      ...request,
+      bucket: z
+        .string()
+        .describe(
+          'the rate limit. `apitoken:read` and `apitoken:write`: requests of a token. `ip`: requests from a client address. `sign-in:ip`, `sign-in:address` and `sign-in:browser`: failed sign-ins. `sign-in:success`: successful sign-ins. `password-link:ip` and `password-link:address`: password links. `address-link:user` and `address-link:address`: links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address`: invitations. `oauth-client:ip`: registrations of OAuth clients. `oauth-authorization:ip`: authorization requests of OAuth clients',
+        ),
+      limit: whole('the number of requests that the server allows in one time window'),
+      window_seconds: whole('the length of the time window in seconds'),
+      account_id: field.accountId.optional(),
+      token_id: field.tokenId.optional(),
+    },
+  ),
   'readiness.not_ready': entry('`GET /ready` answered 503.', {
     failed: z
       .array(z.enum(['database', 'migrations', 'cron']))
       .readonly()
       .describe('the list of failed checks: `database`, `migrations`, `cron`'),
   }),
-  'extension.recorded': entry('An extension wrote an entry of its own.', {
+  'extension.recorded': entry('An extension added an entry to the audit log.', {
     extension: text('the name of the extension'),
     what: text('the name that the extension gives to the entry'),
     details: z.record(z.string(), z.unknown()).describe('the fields that the extension adds'),
@@ -74,7 +83,7 @@ export const signInEntries = {
   'session.ended_everywhere': entry('A user signed out in all browsers.', {
     ...request,
     user_id: userId,
-    sessions: whole('the number of sessions that ended'),
+    sessions: whole('the number of browser sessions that the server ended'),
   }),
   'password.reset_requested': countedEntry('Somebody asked for a link to set a password.', {
     ...request,
@@ -89,11 +98,11 @@ export const signInEntries = {
       user_id: userId,
     },
   ),
-  'form.refused': countedEntry('The server refused a submitted form because of the origin or the form token.', {
+  'form.refused': countedEntry('The server refused a submitted form, because the form may be forged.', {
     ...request,
     reason: oneOf(
       ['origin', 'token'],
-      'the cause. `origin`: a page of another origin sent the form. `token`: the form token is wrong',
+      'the cause. `origin`: a page of another origin sent the form. `token`: the secret form token is missing or wrong',
     ),
     user_id: userId.optional(),
   }),
@@ -101,18 +110,21 @@ export const signInEntries = {
 
 /** The audit entries for actions of OAuth clients. A user's consent has the administration entry `token.created`. */
 export const oauthEntries = {
-  'oauth.client_registered': entry('An OAuth client registered itself. A registration grants no access.', {
-    ...request,
-    client_id: text('the id of the OAuth client'),
-    target: text('the host or the scheme of the first redirect URI of the client'),
-  }),
+  'oauth.client_registered': entry(
+    'An OAuth client registered itself. The registration alone gives the client no access.',
+    {
+      ...request,
+      client_id: text('the id of the OAuth client'),
+      target: text('the host or the scheme of the first redirect URI of the client'),
+    },
+  ),
   'oauth.grant_ended': entry(
-    'A request to the OAuth endpoints ended an OAuth grant. The entry follows an entry `token.revoked`.',
+    'A request to the OAuth endpoints ended an OAuth grant. An entry `token.revoked` for the same grant comes before this entry.',
     {
       ...request,
       reason: oneOf(
         ['revoked_by_client', 'code_reused', 'refresh_token_reused'],
-        'the cause. `revoked_by_client`: the client revoked the grant. `code_reused`: an authorization code was used twice. `refresh_token_reused`: an old refresh token was used again',
+        'the cause. `revoked_by_client`: the client revoked the grant. `code_reused`: somebody used an authorization code twice. `refresh_token_reused`: somebody used a refresh token that a newer one had replaced',
       ),
       account_id: field.accountId,
       token_id: field.tokenId,
