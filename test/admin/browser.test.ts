@@ -93,7 +93,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
       seen.add(routes.find(route => route.pattern.test(pathname))?.path ?? pathname);
       const length = (await page.evaluate('document.documentElement.outerHTML.length')) as number;
       expect([page.url(), length < 36_000]).toEqual([page.url(), true]);
-      // Each page is checked on only one screen, because sizes and colors work the same on all pages.
+      // Each page is checked with one width and one color scheme, because all pages use the same layout and colors.
       const { width, colorScheme } = screens[seen.size % screens.length] ?? { width: 390, colorScheme: 'light' };
       await page.setViewportSize({ width, height: 844 });
       await page.emulateMedia({ colorScheme });

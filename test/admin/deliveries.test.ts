@@ -127,7 +127,7 @@ describe('a webhook delivery', () => {
     expect(Buffer.byteLength(first.html)).toBeLessThan(38_000);
     for (const raw of ['<img', '\u202e', '\u2066', '\u0007', '\u009b', '\ufeff']) expect(first.html).not.toContain(raw);
     const shown = '&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;\\u202e\\u2066\\u0007\\u009b\\ufeff';
-    // The text is shown in ten attempts and, with JSON escapes, in the request body.
+    // The text appears in the responses of ten attempts and, with JSON escapes, in the request body.
     expect(first.html.split(shown)).toHaveLength(12);
     expect(first.html).toContain('&quot;title&quot;: &quot;\\&quot;&gt;&lt;img');
     expect(first.html).toContain(`<dd>${Buffer.byteLength(body)}</dd>`);
@@ -136,7 +136,6 @@ describe('a webhook delivery', () => {
     const third = await visitor.get(nextIn(second.html) ?? '');
     expect([first, second, third].map(one => one.html.match(/Answered 500/g)?.length)).toEqual([10, 10, 5]);
     expect([nextIn(third.html), third.html.includes('First page')]).toEqual([undefined, true]);
-    // A short text is not shortened.
     const [small] = await insert(['dead'], { body: '{"one":"a\\tb"}', response: 'Two\r\nlines', tries: 1 });
     const { html } = await visitor.get(`${log}/${small?.id}`);
     expect(html).toContain('>{\n  &quot;one&quot;: &quot;a\\tb&quot;\n}</pre>');

@@ -48,7 +48,7 @@ describe('a form of a signed-in user', () => {
   );
 
   test('a form from another site is refused even with the right form_token, and the refusal is in the audit log', async () => {
-    // This server has its own audit log, because a log combines equal lines into one.
+    // This server has its own audit log, because an audit log combines identical lines into one line.
     const own = await startServerForTest({ on: server, environment: { BASE_URL: server.config.BASE_URL } });
     const there = new Visitor(own);
     for (const [name, value] of visitor.cookies) there.cookies.set(name, value);

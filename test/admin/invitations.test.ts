@@ -166,7 +166,7 @@ describe('the invitation link of an existing user', () => {
     const path = await invited(await emailOf(server, userId));
     expect((await person.post(`${path}/accept`, {})).status).toBe(403);
     expect((await new Visitor(server).post(`${path}/accept`, {})).location).toMatch(/^\/admin\/sign-in/);
-    // This address belongs to a user, so nobody can sign up with it.
+    // A user has this e-mail address, so nobody can sign up with it.
     const refused = await signUp(path);
     expect([refused.status, refused.html.includes('Sign in with this address')]).toEqual([409, true]);
     expect(await works(path)).toBe(true);
@@ -215,7 +215,7 @@ describe('concurrent requests with invitation links', () => {
   test('one of two concurrent sign-ups with one e-mail address creates the user, and the other must sign in', async () => {
     const email = newAddress();
     const path = await invited(email);
-    // The other sign-up takes the address between the check and the end of the password hash.
+    // Another sign-up takes the e-mail address after the address is checked and before the password is hashed.
     const { passwords } = server.dependencies;
     const { hash } = passwords;
     passwords.hash = async text => {

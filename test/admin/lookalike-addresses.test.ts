@@ -54,7 +54,7 @@ const asOperator = <T>(work: (admin: ReturnType<typeof operatorIn>) => Promise<T
 const make = (email: string) => asOperator(admin => createUser(admin, { email, name: 'Iris' }));
 const find = async (email: string) => (await asOperator(admin => findUser(admin, email)))?.id;
 
-/** Texts that look like one e-mail address. Some are spellings of the address, and the others belong to no user. */
+/** Texts that look like the given address. Some are spellings of the address, and the others belong to no user. */
 function spellings(email: string): string[] {
   const [local = '', domain = ''] = email.split('@');
   return [
@@ -156,7 +156,7 @@ describe('addresses that only look alike', () => {
   test('e-mail addresses with İ and with i belong to different users, and each user gets their own mail', async () => {
     const [plain, dotted] = [`liv.${count}@example.com`, `lİv.${count}@example.com`];
     const attacker = await make(dotted);
-    // The owner of the other address can still register it.
+    // The owner of the address with a plain i can still register that address.
     const owner = await make(plain);
     expect([await find(plain), await find(dotted)]).toEqual([owner.id, attacker.id]);
     await stranger().post('/admin/password-link', { email: plain });

@@ -109,7 +109,7 @@ describe('a member', () => {
       const refused = await send(admin, `${path}/role`, { role });
       expect([refused.status, refused.html.includes('Choose a role')]).toEqual([422, true]);
     }
-    // A person who gives up the role of admin is redirected to a page that they may open.
+    // A user who gives up the role of admin is redirected to a page that the user may still open.
     expect((await send(visitor, `${path}/role`, { role: 'member' })).location).toBe('/admin?notice=role');
     expect((await visitor.get('/admin?notice=role')).html).toContain('Your role has changed.');
   });

@@ -5,8 +5,8 @@ import type { TestServer } from '../helpers/server.ts';
 import { type Seen, Visitor } from './visitor.ts';
 
 /**
- * A person who finds links and buttons by their names and fields by their labels. A name on the page may be longer than
- * the given text. The first match is used.
+ * A person who finds links and buttons by their names and fields by their labels. A given text also finds a longer name
+ * or label that contains it. The first match is used.
  */
 export interface Person {
   goto(path: string): Promise<void>;

@@ -134,7 +134,7 @@ describe('a new sign-in address', () => {
     expect(wrong.html).toContain('value="new@example.org"');
     const none = await askForEmail('no address');
     expect([none.status, none.html.includes('is not an e-mail address')]).toEqual([422, true]);
-    // The user's own address is not a change, and right passwords do not count against the rate limit.
+    // A request for the current address changes nothing, and right passwords do not count against the rate limit.
     for (let asked = 0; asked < 4; asked++) {
       expect((await askForEmail(person.email)).location).toBe('/admin/profile?notice=saved');
     }
@@ -176,7 +176,7 @@ describe('a new sign-in address', () => {
     clock.advance(1);
     expect((await visitor.get(path)).status).toBe(404);
     await askForEmail(address);
-    // The password may also change between the request and the mail.
+    // The password may also change after the request for a new address and before the mail is sent.
     const waiting = await linkTo(address);
     await askForEmail(address);
     mail.received.length = 0;

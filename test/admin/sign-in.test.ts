@@ -154,11 +154,11 @@ describe('a refused sign-in', () => {
   };
 
   test('for every refused sign-in, the server sends the same response and compares one password hash', async () => {
-    // This server has its own audit log, because a log combines equal lines into one.
+    // This server has its own audit log, because an audit log combines identical lines into one line.
     const own = await startServerForTest({ on: server, clock });
     const verify = vi.spyOn(argon2, 'verify');
     const pages = new Set<string>();
-    // The first comparison also creates the hash that is compared for unknown users.
+    // The first sign-in also creates the password hash that the server compares for unknown users.
     await new Visitor(own).signIn(owner.email, owner.password);
     for (const [reason, arrange] of Object.entries(cases)) {
       const { userId, ...person } = await arrange();
@@ -207,7 +207,7 @@ describe('a refused sign-in', () => {
     expect(await sessions()).toEqual([]);
   });
 
-  test('a user who requested their deletion can sign in, and so can a user who is blocked in one of two accounts', async () => {
+  test('a user can sign in after a request for their deletion, or while they are blocked in only one of their two accounts', async () => {
     const other = await createWorld(server);
     const userId = await createMember(server, world.accountId, 'admin');
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [

@@ -16,13 +16,13 @@ beforeAll(async () => {
   db = await createTestDatabase();
   await createWorld(db, { slug: 'web-app', name: 'Web app ☾' });
   await db.sql(`update users set email = 'ada@example.com'`);
-  // With this change, doctor reports an error.
+  // This change makes doctor report an error.
   await db.sql(`update statuses set category = 'planned'`);
   settings = { DATABASE_URL: db.url, APP_KEY: testAppKey.toString('base64') };
 });
 afterAll(() => db.drop());
 
-/** Successful, refused and invalid commands from each test file of this folder. */
+/** Commands from each test file of this folder. Some succeed and some fail. */
 const commands = {
   administration: [
     { line: 'board list --json', exitCode: 0, writes: 'stdout' },

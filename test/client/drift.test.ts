@@ -26,7 +26,7 @@ beforeAll(async () => {
   }
   await symlink(join(repository, 'node_modules'), join(copy, 'node_modules'));
   const configuration = JSON.parse(await readFile(join(repository, 'tsconfig.json'), 'utf8'));
-  // Several type checkers would each check the shared files again, so one is faster.
+  // Each of several type checkers would check the shared files again, so a single type checker is faster.
   configuration.compilerOptions.checkers = 1;
   await writeFile(join(copy, 'tsconfig.json'), JSON.stringify(configuration));
 });

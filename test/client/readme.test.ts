@@ -177,7 +177,8 @@ describe('the code of the README', () => {
   const inPage = { module: 'esnext', ...page };
 
   const whole = blocksOf('js', 'ts');
-  // The type declarations of ts-rest have errors. Only the last chapter needs them, so `program` ends before it.
+  // The type declarations of ts-rest have errors. Only the last chapter of the README needs ts-rest, so `program` ends
+  // before that chapter.
   const program = whole.slice(0, whole.indexOf("import { createClient } from '@idea-board/client/raw'"));
   const start = program.slice(0, program.indexOf('\nconst { statuses')).replaceAll(/process\.env\.\w+ \?\? /g, '');
   const ofServer = blocksIn(serverReadme, 'ts');
@@ -199,7 +200,7 @@ describe('the code of the README', () => {
     expect(Object.keys(await compiledByVersion7()).sort()).toEqual(['careless.ts', 'forgetful.ts']);
   });
 
-  // TypeScript 5 is slow. So it compiles fewer programs and does not check the libraries of the program for Node.
+  // TypeScript 5 is slow, so this test compiles fewer programs and skips the type declarations of Node's libraries.
   test.concurrent('the code of the README compiles in strict TypeScript 5', {
     timeout: compilingMs,
   }, async () => {

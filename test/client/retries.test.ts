@@ -91,7 +91,7 @@ describe('retried requests', () => {
 
   test('a write that timed out is retried and takes effect once', async () => {
     gateway.plan('hang');
-    // This client really waits between retries, so that a slow server has time to finish the first request.
+    // Between retries this client waits in real time, so that a slow server has time to finish the first request.
     const impatient = new Ideas(new Caller({ baseUrl: gateway.url, token, timeoutMs: 200, maxRetries: 10 }));
     const created = await impatient.create(idea).withResponse();
     expect(created.attempts).toBeGreaterThan(1);

@@ -37,7 +37,7 @@ type Contract = typeof operations;
 type Id = declared.OperationId;
 
 type Equal<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
-/** Expands a type, so that two types with equal properties are equal even if they are written differently. */
+/** Expands a type, so that two types with equal properties are equal even if their definitions differ. */
 type Plain<T> = T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
 type Same<A, B> = Equal<Plain<A>, Plain<B>>;
 

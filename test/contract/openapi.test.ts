@@ -23,7 +23,7 @@ interface DocumentedOperation {
   operationId: string;
   route: Route;
   metadata: RouteMetadata;
-  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  // biome-ignore lint/suspicious/noExplicitAny: the document is read as untyped JSON.
   operation: any;
 }
 

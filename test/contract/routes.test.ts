@@ -45,7 +45,7 @@ beforeAll(async () => {
   return () => server.close();
 });
 
-/** Whether a URL is a page for people or an OAuth endpoint. The contract does not contain these. */
+/** Whether a URL is a page for people or an OAuth endpoint. The contract contains neither pages nor OAuth endpoints. */
 const isPage = (url: string) =>
   ['/', '/unsubscribe'].includes(url) || /^\/(b|admin|assets|oauth|\.well-known)(\/|$)/.test(url);
 

@@ -48,7 +48,7 @@ test('an upgrade stores the canonical form of every e-mail address, but if two u
     db,
     'Ada@Example.com',
     'bob@BÜCHER.example',
-    'ｃleo@example.com', // This user is older than the next one, whose address is in canonical form.
+    'ｃleo@example.com', // This user is older than the user with the next address, which is the canonical form of both addresses.
     'cleo@example.com',
     'İris@Example.com',
     'bob@xn--bcher-kva.example',
@@ -130,7 +130,7 @@ test('a server of the previous version can add and change users on the new schem
   });
   await fillCanonicalAddresses(db.database);
   expect((await rows(forms))[1]).toEqual({ email: 'bob@bücher.example', canonical_email: 'bob@xn--bcher-kva.example' });
-  // After this change, nobody must find the user by the previous address.
+  // The previous address must not find the user after this change.
   await update('bob@bücher.example', 'bob@müller.example');
   await update('ada@example.com', 'Ada.Lovelace@example.com');
   expect(await rows(forms)).toEqual([

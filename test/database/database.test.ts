@@ -89,7 +89,7 @@ describe('connections that PostgreSQL ends', () => {
     const server = await serve();
     const { pool } = server.database;
     await Promise.all([...Array(8)].map(() => read(server)));
-    // A connection may not be back in the pool yet, although its request was answered.
+    // A request's connection may return to the pool a moment after the response.
     await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
     const idle = pool.idleCount;
     expect(idle).toBeGreaterThan(1);
@@ -207,7 +207,7 @@ describe('an unavailable database', () => {
     const [proxy, server] = await proxied({ statementTimeoutMs: 2500 });
     const { pool } = server.database;
     await read(server);
-    // Once a minute, a request also records the use of its token on another connection. Wait for its end.
+    // Once a minute, a request also records the use of its token on another connection. Wait for this write to end.
     await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
     const opened = pool.totalCount;
     await outside.query('begin');
@@ -216,7 +216,7 @@ describe('an unavailable database', () => {
     await waiting(1);
     proxy.silence();
     expectUnavailable(await creating);
-    // PostgreSQL may still send an answer on that connection, so no other request may use the connection.
+    // PostgreSQL may still send a result on the connection of that request, so no other request may use the connection.
     expect(pool.totalCount).toBe(opened - 1);
     await outside.query('rollback');
     proxy.resume();
@@ -271,16 +271,16 @@ describe('a transaction', () => {
       database.transaction(async transaction => {
         runs++;
         await transaction.query(renameTag, { tagId: tags[first] ?? 0, name: `${name} ${first}` });
-        // In its first run, each transaction waits until the other has its first lock. This causes a deadlock.
+        // Each transaction first waits until the other transaction has locked its first row. This causes a deadlock.
         if (++reached === 2) both.resolve();
         await both.promise;
         await transaction.query(renameTag, { tagId: tags[second] ?? 0, name: `${name} ${second}` });
       });
     await Promise.all([rename(0, 1, 'A'), rename(1, 0, 'B')]);
-    // The canceled transaction may run more than twice, if it takes its first lock before the other has it.
+    // The canceled transaction may run more than twice, if it locks its first row before the other transaction does.
     expect(runs).toBeGreaterThanOrEqual(3);
     const rows = await db.sql<{ name: string }>('select name from tags where id = any($1) order by id', [tags]);
-    // The transaction that was canceled commits last, so both tags have its name.
+    // The canceled transaction commits last, so both tags have the name from that transaction.
     expect([
       ['A 0', 'A 1'],
       ['B 0', 'B 1'],

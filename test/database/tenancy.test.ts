@@ -86,7 +86,7 @@ interface ForeignKey {
   name: string;
   from: string;
   to: string;
-  /** Pairs of a column and the column that it references. */
+  /** Pairs of a foreign key column and the column that it references. */
   columns: [string, string][];
 }
 
@@ -104,7 +104,7 @@ describe('the schema', () => {
       from pg_attribute a join pg_class c on c.oid = a.attrelid
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'account_id'`);
     const tables = columns.map(({ table }) => table);
-    // An OAuth record has no account before it has a token.
+    // An OAuth record belongs to no account until it has a token.
     expect(columns.filter(({ is_nullable }) => is_nullable)).toEqual([{ table: 'oauth_records', is_nullable: true }]);
     expect(tables.filter(table => !isTenant(table))).toEqual(['oauth_records']);
     const missing = tenantTables.filter(table => table !== 'accounts' && !tables.includes(table));

@@ -15,7 +15,7 @@ test('work that waits too long for its turn fails with the error of a lock timeo
   const holding = inTurn(['a'], first.work);
   await expect(inTurn(['a'], async () => 'never')).rejects.toMatchObject(notFree);
   await expect(inTurn(['b', 'a'], async () => 'never')).rejects.toMatchObject(notFree);
-  // The failed work must have returned its place for the key b.
+  // The work that timed out must have released the key b.
   expect(await inTurn(['b'], async () => 'other work')).toBe('other work');
   first.end();
   await holding;

@@ -28,7 +28,7 @@ test('the tutorial in the documentation contains exactly the code of the example
       .filter(line => line !== '');
   const shown = (await blocksOf('docs/extensions.md', 'ts')).flatMap(plain);
   const signature = plain(await read(`${files}signature.ts`));
-  // The tutorial has the code in reading order. In the file, the helper function is at the end.
+  // The tutorial shows the code in reading order. In the file, the helper function comes last.
   const written = [...plain(extension), ...signature].filter(line => line !== '});' && line !== '}');
   expect(shown.filter(line => line !== '});' && line !== '}').sort()).toEqual(written.sort());
   expect(await blocksOf('docs/extensions.md', 'sql')).toEqual([await read(`${files}migrations/0001_submissions.sql`)]);
@@ -48,7 +48,7 @@ test('the migrations in the upgrade guide can be applied in sequence and copy ex
     const name = /^-- \d{4}(_\w+\.sql)$/m.exec(sql)?.[1];
     await writeFile(join(directory, `${String(index + 1).padStart(4, '0')}${name}`), sql);
     await migrate(db.url, [stream]);
-    // A server of the previous version, which does not know the new column, would write this.
+    // A server of the previous version, which does not know the new column, could run this statement.
     if (index === 0) await db.sql(`update boards set description = 'As an old server wrote it'`);
   }
   expect(await db.sql('select summary from boards')).toEqual([{ summary: 'As an old server wrote it' }]);

@@ -80,7 +80,7 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
   await server.sql(`update memberships set role = 'member' where user_id = $1`, [demoted]);
   await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [open.accountId, blocked]);
   await server.sql('update api_tokens set revoked_at = now() where id = $1', [revoked.id]);
-  // The readiness probe answers 503 without a recent heartbeat of the cron.
+  // The readiness probe answers 503 if the cron has recorded no recent heartbeat.
   await server.sql(`insert into heartbeats (name, recorded_at) values ('cron', now())`);
   const cursors = await Promise.all(
     ['', '&sort=top'].map(async query => {
@@ -92,7 +92,7 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
     tokens,
     badTokens: [revoked.token, 'x', '', 'ib_1_x', `${tokens[1]?.token}x`, `ib_99999_${'A'.repeat(43)}`],
     statusKeys: ['open', 'planned', 'in_progress', 'done', 'declined', 'archived', 'new', 'quiet', 'unknown'],
-    // Requests also use ids above the last idea. The run creates ideas with some of these ids.
+    // Requests also use ids above the id of the last idea, because the run creates ideas with some of these ids.
     maxIdeaId: maxIdeaId + 60,
     maxTagId: maxTagId + 2,
     cursors,

@@ -113,7 +113,7 @@ class RequestMaker {
       }
       if (parameter.in === 'header' && random.chance(0.2)) headers[parameter.name] = this.headerValue(parameter.name);
     }
-    // A request with a cursor may be invalid: the cursor may belong to another list, or there may also be a page.
+    // A request with a cursor is invalid if the cursor is from another list or the request also has a page.
     const hasCursor = query.some(([name]) => name === 'cursor');
 
     const schema = operation.requestBody?.content['application/json']?.schema;

@@ -25,7 +25,7 @@ const workerSettings = {
 const recoveryMs = 20_000;
 const everyCheck = ['database', 'migrations', 'cron'];
 
-/** These tests have their own PostgreSQL. The same server and worker run through all its faults. */
+/** These tests have their own PostgreSQL. One server and one worker run during all simulated failures. */
 let postgres: OwnPostgres;
 let db: TestDatabase;
 let server: TestServer;
@@ -102,7 +102,7 @@ async function expectRecovered() {
   await expectBeat(db);
 }
 
-/** Makes all heartbeats old, then waits until the worker has recorded a new one. */
+/** Sets the times of all heartbeats to the past, then waits until the worker has recorded a new heartbeat. */
 async function expectBeat({ sql }: Pick<TestDatabase, 'sql'>) {
   await sql(`update heartbeats set recorded_at = now() - interval '1 day'`);
   await sql(`select graphile_worker.add_job('heartbeat')`);
@@ -166,8 +166,8 @@ test('the server answers 503 while other clients use all connections of PostgreS
     }
   };
   await takeAll();
-  // End the connections of the server and take their places. A connection has no name before its authentication, so it
-  // may appear only in the next round.
+  // End the server's connections and open connections in their place. The name of a connection appears only after
+  // authentication, so ending all of them may take several rounds.
   await eventually(async () => {
     const { rowCount } = await first.query(
       `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'idea-board%'`,
@@ -287,7 +287,7 @@ test('if the response to the fetch of a job is lost, the job is fetched again wi
   void proxy.loseAnswerTo('get_job').then(() => {
     isLost = true;
   });
-  // A fetch that began before may still receive the first of these jobs, so try again until a response is lost.
+  // A fetch that had already begun may still receive the first of these jobs, so try again until a response is lost.
   while (!isLost) await expectBeat(db);
   await eventually(() => expect(other.logLines.join('')).toContain('lost a connection'));
 });

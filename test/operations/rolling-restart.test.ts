@@ -48,7 +48,7 @@ test('a rolling restart of two servers under load drops no request, and loses or
   const titles: string[] = [];
   const load = Promise.all(Array.from({ length: clients }, (_, client) => send(client)));
 
-  /** Sends a read, a write and a vote in turn, each after the response to the one before. Sends no request twice. */
+  /** Sends a read, a write and a vote, and waits for each response before the next request. Repeats no request. */
   async function send(client: number) {
     const { token } = await issueToken(db, world, 'write');
     for (let turn = 0; !isOver; turn++) {

@@ -91,7 +91,7 @@ test('after SIGTERM a server is unready at once, serves during the shutdown dela
   await expect.poll(async () => (await request(server, 'GET /ready')).status, { timeout: delayMs }).toBe(503);
   const ready = await request(server, 'GET /ready');
   expect(ready).toMatchObject({ status: 503, text: '{"ok":false}' });
-  // This header makes the client open a new connection, which then leads to another server.
+  // Because of this header, the client's next request opens a new connection, which then leads to another server.
   expect(ready.headers.get('connection')).toBe('close');
   expect((await request(server, 'GET /health')).status).toBe(200);
   const read = await request(server, `GET /api/v1/ideas/${ideaId}`, { token });

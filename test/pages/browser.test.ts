@@ -50,7 +50,7 @@ test('axe-core finds no violation on the public pages, at two screen widths and 
   const check = async (path: string) => {
     await page.goto(server.baseUrl + path);
     expect([path, await violationsOf(page), await overflowOf(page)]).toEqual([path, [], 0]);
-    // Another width or color scheme changes only layout and colors, so only these checks are repeated.
+    // Another width or color scheme affects only layout and colors, so only their checks are repeated.
     await page.setViewportSize({ width: wide.width, height: 844 });
     await page.emulateMedia({ colorScheme: wide.colorScheme });
     expect([path, await violationsOf(page, { ofColors: true }), await overflowOf(page)]).toEqual([path, [], 0]);

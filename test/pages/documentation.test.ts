@@ -74,9 +74,9 @@ test('the API reference works in a browser and can call the Agent API but not op
     expect(await statusOf('/api/v1/board', { authorization: `Bearer ${token}` })).toBe(200);
     expect(await statusOf('/admin')).toBe('blocked');
     expect(await statusOf('/oauth/token')).toBe('blocked');
-    // The scripts of the page could control a window of the same origin, so the browser must not open it.
+    // The scripts of the page could control a window of the same origin, so the browser must not open such a window.
     expect(await page.evaluate(`window.open('/admin') === null`)).toBe(true);
-    // The page's own elements must run the code, because the policy does not apply to code from the debugger.
+    // The code must run in an element of the page, because the policy does not apply to code from the debugger.
     const ran = await page.evaluate(`(() => {
       const script = document.createElement('script');
       script.textContent = 'globalThis.ranInline = true';

@@ -25,7 +25,7 @@ export interface Screen {
   colorScheme: 'light' | 'dark';
 }
 
-/** Each width and each color scheme appears once. Widths and color schemes do not affect each other. */
+/** Each width and each color scheme appears once, because widths and color schemes do not affect each other. */
 export const screens: Screen[] = [
   { width: 390, colorScheme: 'light' },
   { width: 1280, colorScheme: 'dark' },

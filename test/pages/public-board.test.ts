@@ -272,7 +272,7 @@ describe('private data', () => {
       await get(`/b/${other.slug}?sort=worst`),
       await get(`/b/${other.slug}/ideas/${id}`),
       await get('/b/none/ideas/1'),
-      // This path combines the public board with an idea of the private board.
+      // This path combines the slug of the public board with the id of an idea of the private board.
       await get(ideaPath(id)),
     ];
     const shown = pages.map(({ status, text, headers }) => {

@@ -11,7 +11,7 @@ initSync({ module: readFileSync(createRequire(import.meta.url).resolve('jsoncomp
 const seed = Number(process.env.PROPERTY_SEED ?? 20_260_314);
 const runs = Number(process.env.PROPERTY_RUNS ?? 40);
 
-/** A schema before and after a change. Most parts are equal, because unrelated schemas are never compatible. */
+/** A schema before and after a change. Both are mostly equal, because two unrelated schemas are never compatible. */
 interface Schemas {
   base: Json;
   head: Json;

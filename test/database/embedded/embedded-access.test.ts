@@ -45,7 +45,7 @@ test('a client of the embedded PostgreSQL needs the password of the application 
 if (isRoot && spawnSync(process.execPath, ['--version'], asNobody()).status === 0)
   test('a process that runs as the system user "nobody" cannot connect without the password and cannot read the password', async () => {
     const { postgres, dataDir } = await startIn(await makeDataDir());
-    // With code 10 PostgreSQL asks for a password by SASL. With code 0 it would accept the client.
+    // With code 10 PostgreSQL asks for a password by SASL. Code 0 would accept the client without a password.
     for (const user of roles) expect(await askAsNobody(postgres, user)).toBe('R 10');
     const reading = spawnSync('cat', [join(dataDir, 'postgres.password')], asNobody());
     expect(reading.status).not.toBe(0);

@@ -111,7 +111,7 @@ describe('ownership', () => {
     };
     const [lost] = await holders();
     await query(postgres, `select pg_terminate_backend(${lost})`);
-    // The session that ends may hold the lock for a short time.
+    // The ended session may hold the lock for a short time.
     await until(async () => {
       const [holder] = await holders();
       return holder !== undefined && holder !== lost;
