@@ -83,8 +83,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     db,
     query: queryOf(pool),
     transaction: work => withRetries(() => transact(pool, orm, work)),
-    // For each row, one connection works and another is ready to follow. Further connections would only wait for the
-    // row.
+    // For each row, one connection holds the lock and another waits. Further connections would only wait, too.
     inTurn: buildTurns({
       width: Math.min(4, Math.max(2, Math.floor(options.poolSize / 4))),
       total: Math.max(1, Math.floor(options.poolSize / 2)),

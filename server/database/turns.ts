@@ -1,4 +1,4 @@
-/** Runs work when each of its keys has a free place. Throws a LockNotFreeError if the places are not free in time. */
+/** Runs work as soon as a place is free for each of the work's keys. Throws a LockNotFreeError after a time limit. */
 export type InTurn = <T>(keys: readonly string[], work: () => Promise<T>) => Promise<T>;
 
 export interface TurnOptions {

@@ -88,7 +88,7 @@ export async function requireFirst(admin: Administration, body: unknown): Promis
     key: `form:${id}`,
     limit: 1,
     windowSeconds: formIdSeconds,
-    // The counting window has a constant start, so that no window ends between two requests.
+    // The counter's window has a constant start, so that the window never ends between two requests.
     windowStartedAt: new Date(0),
     expiresAt: new Date(admin.now.getTime() + formIdSeconds * 1000),
   };

@@ -34,7 +34,7 @@ export async function loadPassword(dataDir: string, runAs?: UserIds): Promise<st
   return secret.toString('base64');
 }
 
-/** Whether the cluster requires a password from every client, and this password is the application role's. */
+/** Whether the cluster requires a password from every client, and the application's role has this password. */
 export async function isSecured(directory: string, password: string): Promise<boolean> {
   return (await readIfExists(join(directory, 'pg_hba.conf'))) === describeAccess(password);
 }

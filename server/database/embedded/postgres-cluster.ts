@@ -38,7 +38,7 @@ export async function findCluster(dataDir: string): Promise<Cluster | undefined>
     if (error.code !== 'ENOENT') throw error;
     const isDangling = await lstat(path).then(Boolean, () => false);
     if (!isDangling) return undefined;
-    // The link may lead to an unmounted disk. A new cluster would hide that.
+    // The link's target may be on an unmounted disk. A new cluster would hide that.
     throw new EmbeddedPostgresError(`${path} is a link to a missing database: remove it to start with a new one`);
   });
   if (directory === undefined) return undefined;

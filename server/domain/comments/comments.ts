@@ -61,7 +61,7 @@ const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
         .where(row => row.and({ account_id: $.accountId, id: $.ideaId }))
         .returning('id'),
     )
-    // The event must show the idea with the new comment count, so this part depends on `counted`.
+    // The event must show the idea with the new comment count, so this part of the statement reads `counted`.
     .selectFrom(['created', 'counted'])
     .select('created.id')
     .select(

@@ -60,11 +60,11 @@ export function batchedChange<Values extends Batch>(
 }
 
 /**
- * Selects one batch of an account's rows that meet a condition, by their primary key. If the key is one column, the
- * batch is an array of ids, which PostgreSQL always looks up through the index.
+ * Selects one batch of an account's rows that meet a condition, by their primary key. A subquery finds the keys. If the
+ * key is one column, the keys become an array of ids, which PostgreSQL always looks up through the index.
  *
- * For a key of several columns, the condition is only inside the subquery. If the outer statement repeated the
- * condition, PostgreSQL would read all matching rows again for each batch.
+ * For a key of several columns, only the subquery contains the condition. If the statement around the subquery repeated
+ * the condition, PostgreSQL would read all matching rows again for each batch.
  */
 export function isInBatch(table: keyof Tables, $: Arguments<Batch>, condition?: Expression<SqlBool>) {
   const primaryKey = primaryKeyOf(table);

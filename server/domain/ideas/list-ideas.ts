@@ -50,7 +50,7 @@ function cursorOf(sort: IdeaFilter['sort'], idea: IdeaView): Cursor {
 interface ListForm {
   sort: IdeaFilter['sort'];
   isPending: boolean;
-  /** Whether hidden statuses are always left out, even if the filter names a hidden status. */
+  /** Whether ideas in hidden statuses are always left out, even if the filter names a hidden status. */
   isPublic: boolean;
   isSearch: boolean;
   hasCursor: boolean;
@@ -120,8 +120,8 @@ function nameOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }
 }
 
 /**
- * Reads the first rows of each shown status from the index in list order, then merges them. The cost does not depend on
- * how many statuses are shown. With a cursor it does not depend on the page number either.
+ * Reads the first rows of each shown status from the index in list order, then merges the rows. The cost does not
+ * depend on how many statuses are shown. With a cursor the cost does not depend on the page number either.
  */
 function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm) {
   return (db: Kysely<Tables>, $: Arguments<ListArguments>) => {

@@ -54,7 +54,7 @@ export function checkPublished(
   if (idea.merged_into_id !== null) throw new DomainError('idea_already_merged', undefined, meanings);
 }
 
-/** Requests that lock the same idea run one after the other (see Database.inTurn). */
+/** The key that makes operations on one idea run one after the other (see Database.inTurn). */
 export function turnOnIdea(ideaId: number): string {
   return `idea:${ideaId}`;
 }

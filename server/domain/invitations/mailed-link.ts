@@ -49,7 +49,7 @@ export async function makeInvitationLink(
   return mailed && { ...mailed, token, tokenHash };
 }
 
-/** An invitation that was sent again has a new link and its own mail, so the old outcome must not replace its state. */
+/** Changes nothing if the invitation has a new link by now, because the new link has its own mail and outcome. */
 const updateDelivery = query(
   'update_invitation_delivery',
   (db, $: Arguments<OneInvitation & { tokenHash: Buffer; outcome: 'mailed' | 'refused' }>) =>

@@ -19,7 +19,7 @@ export interface Consent {
   result: OauthPayload;
 }
 
-/** If the client redeems no authorization code within this time, the API token of the grant expires. */
+/** If the client does not redeem its code within this time after the consent, the grant's API token expires. */
 const redemptionMs = 5 * 60_000;
 
 /**

@@ -15,7 +15,7 @@ type RedemptionRefusal =
    * have stolen it.
    */
   | 'reused'
-  /** The server has already issued maxSiblings refresh tokens for this refresh token. */
+  /** The server has already issued maxSiblings refresh tokens for the redeemed refresh token. */
   | 'too_often';
 
 export class RedemptionError extends Error {

@@ -35,7 +35,7 @@ export async function removeTag(admin: Administration, tag: Tag): Promise<void> 
   admin.audit.record('tag.removed', removed);
 }
 
-/** Upper and lower case do not matter. */
+/** Upper and lower case of the name do not matter. */
 export async function requireTag(admin: Administration, { id: boardId, accountId }: BoardOfAccount, name: string) {
   const hasName = { [raw('lower(name)')]: raw('lower(?)', [name.trim()]) };
   const tag = await admin.em.findOne(Tag, { accountId, boardId, ...hasName });

@@ -8,8 +8,8 @@ import { canonicalAddress, maxAddressLength } from './canonical-address.ts';
 const batchSize = 1_000;
 
 /**
- * Lets only one process fill in canonical forms at a time. If two rows have the same address, the older row then gets
- * the canonical form.
+ * Makes processes fill in canonical forms one after the other. Then, of two rows with the same address, the older row
+ * gets the canonical form.
  */
 const lockFilling = sql(
   'lock_canonical_addresses',

@@ -16,8 +16,8 @@ export interface Lane extends AccountEndpoint {
 export const laneKey = ({ endpointId, lane }: Lane) => `webhook:${endpointId}:${lane}`;
 
 /**
- * A delivery is due if its time is before this time. The time of a delivery is rounded to the millisecond, so it may be
- * up to half a millisecond too late.
+ * A delivery is due if its due time is before this time. PostgreSQL rounds due times to the millisecond, so a due time
+ * may be half a millisecond late.
  */
 export const dueTime = sql<string>`now() + interval '1 millisecond'`;
 
@@ -114,7 +114,7 @@ const addOverdueJobs = query(
   { isPrepared: false },
 );
 
-/** A lane's job is lost if it reached its maximum number of retries, for example. */
+/** Wakes lanes whose job was lost, for example because the job reached its maximum number of retries. */
 export async function wakeOverdueLanes(queue: Queryable, overdueMinutes = 10): Promise<void> {
   await queue.query(addOverdueJobs, { overdueMinutes });
 }

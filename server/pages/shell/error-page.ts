@@ -8,7 +8,7 @@ import { definePage, type Frame, type Link, sendPage } from './page.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Builds the frame of an error page. If it is null or undefined, the frame has only a title. */
+    /** Builds the frame of an error page. Without this function, the frame has only a title. */
     frameOfError: ((title: string) => Frame) | null | undefined;
   }
 }
