@@ -82,20 +82,21 @@ export async function chargeAddress(
 ) {
   const now = server.clock.now();
   const counter = ipCounter(request.ip, server.config, now);
-  const state = await chargeIfPossible(server, counter, now);
+  const timeoutMs = mayPassUncharged ? chargeTimeoutMs.probe : chargeTimeoutMs.request;
+  const state = await chargeIfPossible(server, counter, now, timeoutMs);
   if (state) refuseExhausted(server.audit, request, reply, state);
   else if (!mayPassUncharged) passUncharged(server, counter);
 }
 
-/** The part of the readiness probe's two seconds that counting against the rate limit may take. */
-const chargeTimeoutMs = 500;
+/** The time limit for a charge. The readiness probe answers within two seconds, and its charge comes first. */
+const chargeTimeoutMs = { probe: 500, request: 2_000 };
 
-async function chargeIfPossible(server: ServerDependencies, counter: Counter, now: Date) {
+async function chargeIfPossible(server: ServerDependencies, counter: Counter, now: Date, timeoutMs: number) {
   const charged = charge(server.database, counter, now).catch((error: unknown) => {
     if (!isDatabaseUnavailable(error)) server.logger.error({ err: error }, 'a rate limit could not be charged');
     return undefined;
   });
-  return inTimeOr(charged, chargeTimeoutMs, undefined);
+  return inTimeOr(charged, timeoutMs, undefined);
 }
 
 async function readBucket(
