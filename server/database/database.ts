@@ -83,7 +83,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     db,
     query: queryOf(pool),
     transaction: work => withRetries(() => transact(pool, orm, work)),
-    // For each row, one connection holds the lock and another waits. Further connections would only wait, too.
+    // A few connections for each row are enough: one holds the lock, and the others are ready to follow.
     inTurn: buildTurns({
       width: Math.min(4, Math.max(2, Math.floor(options.poolSize / 4))),
       total: Math.max(1, Math.floor(options.poolSize / 2)),

@@ -8,7 +8,7 @@ const recordAddress = query('record_server_address', (db, $: Arguments<{ address
     .onConflict(conflict => conflict.column('name').doUpdateSet({ recorded_at: $.now, address: $.address })),
 );
 
-/** Records a started server's address, which other processes use for the links that they print. */
+/** Records the address of a server that has just started. Other processes print links with this address. */
 export async function recordServerAddress(db: Queryable, address: string, now: Date): Promise<void> {
   await db.query(recordAddress, { address, now });
 }

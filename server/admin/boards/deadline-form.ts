@@ -17,7 +17,7 @@ export type Bound = (typeof bounds)[number];
 export interface DeadlineForm {
   /** The time zone of the times that the person entered. */
   zone: string;
-  /** The time zone in which the form showed the stored times. */
+  /** The time zone that the form used for the stored times. */
   shownZone: string;
   seenAt: string;
   /** Returns the form's value for a bound: a day and time, or an empty text for no bound. */

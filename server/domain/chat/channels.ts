@@ -33,7 +33,7 @@ interface NewChannel {
   eventTypes?: readonly string[];
 }
 
-/** The maximum number of channels in an account. Each channel has its own job for each event. */
+/** The maximum number of channels in an account. More channels would fill the job queue, with a job for each event. */
 const maxChannels = 100;
 
 export async function createChannel(
@@ -99,9 +99,7 @@ export interface OpenedChannel {
 /** Posts a test message to a channel. Returns the reason if the post fails, or undefined if it succeeds. */
 export type PostTest = (channel: OpenedChannel) => Promise<string | undefined>;
 
-/**
- * Prepares a test message. Call the returned function after the commit: a transaction must not wait for a chat service.
- */
+/** Prepares a test message. Call the result after the commit, because a transaction must not wait for a chat. */
 export async function testChannel(admin: Administration, secretBox: SecretBox, named: NamedChannel) {
   const channel = await requireChannel(admin, named);
   const { accountId, boardId, kind } = channel;

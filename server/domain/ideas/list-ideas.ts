@@ -54,7 +54,7 @@ interface ListForm {
   isPublic: boolean;
   isSearch: boolean;
   hasCursor: boolean;
-  /** The maximum number of rows to read for each status: a page needs no more. Null for a page with an offset. */
+  /** The maximum number of rows to read for each status. A page needs no more of one status. Null with an offset. */
   rowsOfStatus: number | null;
 }
 

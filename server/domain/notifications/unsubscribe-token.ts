@@ -36,7 +36,7 @@ export function buildUnsubscribeTokens(appKey: Uint8Array): UnsubscribeTokens {
   };
 }
 
-/** The URL is a page for people and also the one-click unsubscribe of mail clients (RFC 8058). */
+/** Returns the URL of the unsubscribe page. Mail clients also send the one-click unsubscribe there (RFC 8058). */
 export function unsubscribeUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, token: string): string {
   return `${BASE_URL}/unsubscribe?token=${token}`;
 }

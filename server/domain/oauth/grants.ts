@@ -64,7 +64,7 @@ export async function refuseConsent(
   admin.audit.record('oauth.consent_denied', { user_id: userId, client_id: clientId, ...account });
 }
 
-/** An answered request does not match, so a form that is sent twice creates only one grant. */
+/** An answered authorization request does not match, so a form that is sent twice creates only one grant. */
 const setResult = query(
   'answer_oauth_interaction',
   (db, $: Arguments<{ idHash: Buffer; result: OauthPayload; now: Date; userId: number }>) =>

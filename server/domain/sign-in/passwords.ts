@@ -12,9 +12,9 @@ export interface PasswordCosts {
  */
 const costs: PasswordCosts = { memoryKib: 7_168, passes: 5 };
 
-/** The maximum number of parallel computations leaves memory and threads for file access and DNS lookups. */
+/** The maximum number of parallel computations. The limit leaves memory and threads for file access and DNS. */
 const maxRunning = 2;
-/** The maximum number of waiting computations. A longer queue would outlast the patience of most clients. */
+/** The maximum number of waiting computations. Most clients would disconnect before the end of a longer queue. */
 const maxWaiting = 100;
 
 interface Verification {

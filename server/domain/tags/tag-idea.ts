@@ -11,7 +11,10 @@ interface TagOnIdea {
   now: Date;
 }
 
-/** The lock waits for a concurrent removal of the tag, and the statement then finds no tag. Otherwise it would fail. */
+/**
+ * Adds a tag to an idea. Locks the tag, so that the statement finds no tag after a concurrent removal and does not
+ * fail.
+ */
 const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { boardId: number }>) =>
   db
     .with('tag', cte =>

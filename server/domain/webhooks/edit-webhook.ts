@@ -30,7 +30,7 @@ export interface NewWebhook extends WebhookFields {
   boardId: number | null;
 }
 
-/** The maximum number of webhooks in an account, because each event inserts one delivery for each webhook. */
+/** The maximum number of webhooks in an account. More would slow down writes, which insert a delivery for each. */
 const maxWebhooks = 100;
 
 /** The plain-text secret is only in the result, because the database stores the secret encrypted. */
@@ -134,9 +134,7 @@ export async function rotateWebhookSecret(
 
 const maxUrlLength = 2_000;
 
-/**
- * Rejects an invalid URL or a blocked IP address. The address of a host name is checked whenever the server connects.
- */
+/** Rejects an invalid URL or a blocked IP address. Each connection checks the address of a host name. */
 function checkUrl(value: string, guard?: AddressGuard): string {
   const url = value.trim();
   const problem = url.length > maxUrlLength ? `must have at most ${maxUrlLength} characters` : problemOfUrl(url, guard);
