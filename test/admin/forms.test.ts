@@ -33,7 +33,7 @@ const isSignedIn = async () => (await visitor.get('/admin')).status === 200;
 
 describe('a form of a signed-in user', () => {
   test.each(forms)(
-    'a form sent to %s is refused if it has no form_token or a form_token of another session',
+    'a form sent to %s is refused if its form_token is missing or belongs to another session',
     async action => {
       const other = await signedIn(server, (await createWorld(server)).ownerId);
       const ofOther = hiddenFields((await other.get('/admin')).html, '/admin/sign-out');

@@ -230,7 +230,7 @@ describe('concurrent requests with invitation links', () => {
 });
 
 describe('an invitation', () => {
-  test('an accepted, replaced, revoked, expired or unknown invitation link gets the same response', async () => {
+  test('every invitation link that is accepted, replaced, revoked, expired or unknown gets the same response', async () => {
     const [accepted, again, revoked, late] = [newAddress(), newAddress(), newAddress(), newAddress()];
     const paths = [await invited(accepted), await invited(again), await invited(revoked), await invited(late)];
     expect((await signUp(paths[0] ?? '')).status).toBe(303);

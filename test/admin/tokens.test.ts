@@ -243,7 +243,7 @@ describe('the pages of tokens', () => {
     },
   );
 
-  test('the pages of tokens are open to an admin and closed to visitors', async () => {
+  test('an admin can open the pages of tokens, and a visitor cannot', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     expect((await admin.get('/admin/tokens')).status).toBe(200);
     admin.cookies.clear();

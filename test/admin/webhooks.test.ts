@@ -320,7 +320,7 @@ describe('the pages of webhooks', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('the pages of webhooks are open to an admin and escape every name', async () => {
+  test('an admin can open the pages of webhooks, which escape every name', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const { id, deliveryId } = await withDelivery(world);
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);

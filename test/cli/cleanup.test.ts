@@ -152,7 +152,7 @@ describe('cleanup', () => {
     expect(await hasty.json('cleanup')).toMatchObject({ users: [{}] });
   });
 
-  test('cleanup does nothing and exits with 0 while another cleanup is running', async () => {
+  test('a cleanup that starts while another cleanup is running does nothing and exits with 0', async () => {
     await createGrace();
     await db.sql(`update users set deletion_requested_at = now() - interval '3 days'`);
     const other = await connect(db.url);
@@ -165,7 +165,7 @@ describe('cleanup', () => {
     await other.end();
   });
 
-  test('if an erasure fails, cleanup erases the others and exits with 1, and the next cleanup continues the failed one', async () => {
+  test('if one erasure fails, cleanup completes the other erasures and exits with 1, and the next cleanup continues the failed erasure', async () => {
     const [kept, gone] = [await createGrace(), await createMember(db, world.accountId, 'member')];
     const constraint = '"notes_user_id_fkey of ada@example.com"';
     await db.sql(`create table notes (user_id bigint constraint ${constraint} references users)`);

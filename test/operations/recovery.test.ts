@@ -193,7 +193,7 @@ describe('a read-only PostgreSQL', () => {
     await expectRecovered();
   });
 
-  test('the server closes its connections to a read-only PostgreSQL, because new ones may reach the new primary', async () => {
+  test('the server closes its connections to a read-only PostgreSQL, because new connections may reach the new primary', async () => {
     await Promise.all([read(), read(), read()]);
     const admin = await connect(db.url);
     onTestFinished(() => admin.end());

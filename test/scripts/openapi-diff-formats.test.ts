@@ -162,7 +162,7 @@ describe('versions of releases', () => {
     ['major', '1.9.0', '1.10.0', false],
     ['major', '1.9.0', '2.0.0', true],
   ])(
-    'for a release that needs a new %s version, an increase from %s to %s is enough: %o',
+    'a release that requires a new %s version may increase the version from %s to %s: %o',
     (part, from, to, isEnough) => {
       expect(isRaisedBy(part, from, to)).toBe(isEnough);
     },
