@@ -7,7 +7,7 @@ import { isPublicReader, type ReadOperation, type WriteOperation } from '../oper
 
 type Visible = { moderation_state: Exclude<ModerationState, 'rejected'> };
 
-/** Selects ideas with the vote of one voter. The caller must add a condition that excludes rejected ideas. */
+/** Selects ideas i with status s, author u and the vote v of one voter. The caller must exclude rejected ideas. */
 export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, voterId: Expression<number | null>) {
   return db
     .selectFrom('ideas as i')

@@ -32,7 +32,7 @@ export async function insertMember(
   admin.audit.record('member.added', { ...describe({ accountId, userId }), role });
 }
 
-/** Gives a member another role. The last owner cannot get a lower role. */
+/** Gives a member another role. The last owner cannot get a lower role, because an account always needs an owner. */
 export async function setMemberRole(admin: Administration, member: UserInAccount, role: Role): Promise<void> {
   const authority = await lockMembers(admin, member.accountId);
   const membership = await requireMembership(admin, member);

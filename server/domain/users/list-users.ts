@@ -23,6 +23,7 @@ function userViews(db: Kysely<Tables>) {
     .$narrowType<{ email: string }>();
 }
 
+/** The query searches all accounts, because only the user is known. */
 function accountsOf(u: ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>) {
   return jsonArrayFrom(
     u
