@@ -16,7 +16,7 @@ test.each([
   ['with three more characters', ['administratorx', 'internationals!!']],
   ['repeated', ['dragondragon', 'adminadminadmin', 'abc123abc123', 'trustno1trustno1', 'letmein-letmein']],
   ['with a row of the keyboard', ['asdfghjklqwertyuiop', 'password123456789', 'qwertyuiop123', 'zxcvbnmasdfghjkl']],
-])('a common password %s is rejected', async (_, passwords) => {
+])('the common password %s is rejected', async (_, passwords) => {
   for (const one of passwords) await expect(check(one), one).rejects.toThrow('commonest');
 });
 

@@ -442,7 +442,7 @@ test('votes that arrive during merges and unmerges are neither lost nor counted 
       expect((await unmerge(source)).status).toBe(200);
     }
   })();
-  /** The last vote of each voter that the server accepted on each idea. */
+  /** The last accepted vote of each voter on each idea. */
   const accepted = { [source]: Array(6).fill('none'), [target]: Array(6).fill('none') };
   const values = ['up', 'down', 'none', 'up', 'down', 'up'] as const;
   const voting = voters.map(async (_, voter) => {

@@ -482,7 +482,7 @@ describe.each(reads)('$method $path', operation => {
     );
   });
 
-  test('a GET request with a malformed body succeeds, because its body is ignored', async () => {
+  test('a GET request with a malformed body succeeds, because the server ignores the body of a GET request', async () => {
     const body = '{"half":';
     const answer = await rawRequest(server, 'GET', pathOf(operation), { token, body, headers: json });
     expect(answer.status).toBe(200);

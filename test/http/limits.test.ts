@@ -6,7 +6,10 @@ import { type Answer, type RequestOptions, request } from '../helpers/request.ts
 import { startServer, type TestServer } from '../helpers/server.ts';
 
 const start = '2026-03-14T09:26:15.000Z';
-/** The seconds from `start` to the end of its minute, when reads reset, and of its hour, when writes reset. */
+/**
+ * The seconds from `start` until the read limit resets (the end of the minute) and the write limit resets (the end of
+ * the hour).
+ */
 const readReset = 45;
 const writeReset = 33 * 60 + 45;
 

@@ -70,7 +70,7 @@ describe('X-Request-Id', () => {
     ['a path', 'a/b'],
     ['not ASCII', 'caf\u00e9'],
     ['empty', ''],
-  ])('a request id of the client that is invalid (%s) is replaced by a new one', async (_, id) => {
+  ])('an invalid request id of the client (%s) is replaced by a new request id', async (_, id) => {
     const answer = await request(server, 'GET /api/v1/board', { token, headers: { 'x-request-id': id } });
     expect(answer.headers.get('x-request-id')).toMatch(uuid);
   });

@@ -74,7 +74,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     expect(await violationsOf(page)).toEqual([]);
     await page.getByLabel('Web app').selectOption('Write');
     await page.getByRole('button', { name: 'Connect' }).click();
-    // The form redirects to another origin. The Content-Security-Policy of all other pages forbids that.
+    // The form redirects to another origin. The Content-Security-Policy of all other pages forbids such a redirect.
     await page.waitForURL(`${callback}**`);
     await transport.finishAuth(answers.at(-1)?.searchParams ?? new URLSearchParams());
 

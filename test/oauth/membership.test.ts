@@ -57,7 +57,7 @@ const stateOf = async (tokenId: number) => {
   const tokens = await cli.json<{ id: number; state: string }[]>('token', 'list', '--account', slug);
   return tokens.find(({ id }) => id === tokenId)?.state;
 };
-/** The audit entries about a user or a token that the server wrote, without entries of the command line. */
+/** The audit entries that the server, not the command line, wrote about a user or a token. */
 const toldOf = ({ userId, tokenId }: Connected) =>
   readAudit(server.auditLines)
     .filter(line => line.token_id === tokenId || line.user_id === userId)

@@ -189,7 +189,7 @@ test('parallel redemptions of two refresh tokens that both replaced the same ref
   for (const { body } of answers) expect(await statusOf(body)).toBe(200);
 });
 
-test('if a refresh token and its successor are redeemed in parallel, the order decides whether the grant ends', async () => {
+test('if a refresh token and its successor are redeemed in parallel, the order of the redemptions decides whether the grant ends', async () => {
   for (const order of [0, 1, 0, 1]) {
     const tokens = await connectProgram();
     const tokenId = await tokenIdOf(tokens);

@@ -561,7 +561,7 @@ describe.each(Object.entries(cases))('%s', (event, arrange) => {
   });
 });
 
-test('the cases of this file cover each kind of administration entry except erasures', () => {
+test('the cases of this file cover each kind of audit entry about administration, except entries about erasures', () => {
   const erasures = ['account.erased', 'user.erased'];
   expect(Object.keys(administrationEntries).sort()).toEqual([...Object.keys(cases), ...erasures].sort());
 });

@@ -86,7 +86,7 @@ describe('a repeated audit entry', () => {
     expect(others).toEqual([]);
   });
 
-  test('an audit entry that repeats after the minute has ended is written again', async () => {
+  test('an audit entry that is repeated in a later minute is written again', async () => {
     const { record, lines } = auditLog(20);
     record(...failed('203.0.113.7'));
     record(...failed('203.0.113.7'));
@@ -107,7 +107,7 @@ describe('a repeated audit entry', () => {
     ]);
   });
 
-  test('repeated authentication.failed and token.used_after_expiry are deduplicated, and every token.revoked is written', () => {
+  test('repeated entries authentication.failed and token.used_after_expiry are deduplicated, and every entry token.revoked is written', () => {
     const { record, lines } = auditLog();
     for (let n = 0; n < 3; n++) {
       record(...failed('203.0.113.7'));
@@ -156,7 +156,7 @@ describe('the audit log file', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o640);
   });
 
-  test('a stop writes the counts of repeated entries to the audit log file', async () => {
+  test('a stop of the server writes the counts of repeated entries to the audit log file', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     const { audit, close } = open(file);
     for (let n = 0; n < 3; n++) audit.record(...failed('203.0.113.7'));

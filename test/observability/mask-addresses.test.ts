@@ -18,7 +18,7 @@ test('a masked email address shows its first characters, its top-level domain, a
   expect(hashOf('ada@example.com')).toBe('c7f22a2b3094');
 });
 
-test('the hash of a masked email address ignores upper and lower case and differs for other addresses and other keys', () => {
+test('the hash of a masked email address ignores upper and lower case, and differs for other addresses and other application keys', () => {
   expect(mask('ADA@Example.COM').slice(-12)).toBe(hashOf('ada@example.com'));
   expect(mask('amy@example.com').slice(-12)).not.toBe(hashOf('ada@example.com'));
   const other = buildRedactor({ appKey: Buffer.alloc(32, 8) });

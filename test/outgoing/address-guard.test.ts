@@ -74,7 +74,7 @@ describe('the address guard', () => {
     },
   );
 
-  test('the address guard allows the addresses of a network in WEBHOOK_ALLOWED_CIDRS in all notations, and no other private ones', () => {
+  test('the address guard allows the addresses of a network in WEBHOOK_ALLOWED_CIDRS in all notations, and no other private addresses', () => {
     const guard = buildAddressGuard(cidrs('10.1.0.0/16, 192.168.7.7,fd00:1::/32'));
     for (const address of ['10.1.255.1', '::ffff:10.1.0.1', '192.168.7.7', 'fd00:1::5']) {
       expect(guard.isAllowed(address), address).toBe(true);

@@ -308,7 +308,7 @@ describe('the job that notifies all followers', () => {
     await server.sql(`delete from graphile_worker._private_jobs`);
   });
 
-  test('a mail job contains at most 100 notifications, and none for a user without a notification address', async () => {
+  test('a mail job contains at most 100 notifications, and no notification for a user without a notification address', async () => {
     await addFollowers(250, true);
     await createFollower();
     await setStatus(world.ownerId);

@@ -59,7 +59,7 @@ test('an account with the longest allowed slug and name can be stored', async ()
   expect(await db.sql('select name from accounts where slug = $1', [slug])).toEqual([{ name }]);
 });
 
-test('a second request to delete an account keeps the scheduled time, and the deletion can be cancelled', async () => {
+test('a second request to delete an account does not change the scheduled time of the deletion, and the deletion can be cancelled', async () => {
   const at = async (change: (admin: Administration, account: Account) => Promise<void>, now: Date) => {
     await administer(db, async admin => change(admin, await requireAccount(admin, 'second')), now);
     const [row] = await db.sql<{ deletion_scheduled_at: string | null }>(

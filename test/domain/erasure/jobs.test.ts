@@ -41,7 +41,7 @@ async function createNamed(): Promise<Named> {
   return { world, endpointId, ...(row as Omit<Named, 'world' | 'endpointId'>) };
 }
 
-/** Returns a job of each task, with the payloads of this version and of the previous version. */
+/** Returns jobs of each task, with the payloads of this server version and of the previous server version. */
 const jobsOf = ({ world, endpointId, channelId, eventId, notificationId }: Named): [string, unknown][] => {
   const account_id = world.accountId;
   return [
@@ -59,7 +59,7 @@ const jobsOf = ({ world, endpointId, channelId, eventId, notificationId }: Named
   ];
 };
 
-test('the erasure of an account removes its jobs of this and the previous version, and no other jobs', async () => {
+test("the erasure of an account removes the account's jobs of this and the previous server version, and no other jobs", async () => {
   const [erased, other] = [await createNamed(), await createNamed()];
   const { accountId } = erased.world;
   const kept: [string, unknown][] = [

@@ -75,7 +75,7 @@ test("an event about an idea of an erased user shows the placeholder as the idea
   );
 });
 
-test('an event that the previous version stored without data shows the placeholder in its body, and still has no data', async () => {
+test('an event that the previous server version stored without data shows the placeholder in its body, and still has no data', async () => {
   const userId = await createMember(server, world.accountId, 'moderator', 'Kim');
   const eventIds = [await recordMerge(userId, world.ownerId), await recordMerge(world.ownerId, userId)];
   await server.sql('update events set data = null where id = any ($1)', [eventIds]);

@@ -5,7 +5,7 @@ import { request } from '../../helpers/request.ts';
 import { startServer, type TestServer } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 
-/** A number of votes that needs several batches. */
+/** A number of votes that a merge copies in several batches. */
 const manyVotes = 2_500;
 
 let server: TestServer;
