@@ -35,7 +35,7 @@ export type RowOf<Q> = Q extends Query<never, infer Row> ? Row : never;
 export type Arguments<Values> = { readonly [Name in keyof Values]: RawBuilder<InQuery<Values[Name]>> };
 type InQuery<T> = T extends Date ? string : T;
 
-/** The row type of a query. It is never for a statement that writes and returns no rows. */
+/** The row type of a query: `never` for a statement that writes and returns no rows. */
 type RowFrom<Output> = Output extends InsertResult | UpdateResult | DeleteResult ? never : Output;
 
 export interface QueryOptions {

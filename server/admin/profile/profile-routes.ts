@@ -31,7 +31,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   ];
   serveRoutes(app, server, accountAround, routes, [requireSession]);
 
-  /** Keeps the user signed in: a change of the password ends all sessions. */
+  /** Changes the password, which ends all sessions, and then starts a new session in this browser. */
   async function setPassword(visit: OwnVisit) {
     const password = await readNewPassword(visit.request.body, visit.user.email);
     const user = await askForPassword(visit);

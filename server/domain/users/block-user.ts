@@ -46,7 +46,8 @@ export async function unblockUser(admin: Administration, { accountId, userId }: 
 }
 
 /**
- * Only an owner may block an owner, because a block shuts a user out of the account. The role of a non-member is null.
+ * Whether a moderator's role is high enough to block a user. The role of a non-member is null. Only an owner may block
+ * an owner, because a block shuts a user out of the account like a removal.
  */
 export function mayBlock(moderator: Role | undefined, role: Role | null): boolean {
   if (moderator === 'owner') return true;
