@@ -25,7 +25,7 @@ const emptyResponses: Record<string, string> = {
   304: 'Not modified. Does not count against the rate limit.',
 };
 
-/** Adds facts that ts-rest does not know: the access rules, the headers, the errors and the examples. */
+/** Completes an operation with facts that ts-rest does not know: access rules, headers, errors and examples. */
 export function describeOperation(
   operation: Operation,
   route: Route,

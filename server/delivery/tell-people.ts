@@ -19,7 +19,7 @@ interface TellPeople {
   after?: number;
 }
 
-/** The maximum number of users that one job notifies. For further users, the job adds another job. */
+/** The maximum number of users that one job notifies, so that no job takes long. Another job notifies further users. */
 const batchSize = 1000;
 
 /** The maximum number of mails that one job sends. */

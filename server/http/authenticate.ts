@@ -88,7 +88,7 @@ export async function chargeAddress(
   else if (!mayPassUncharged) passUncharged(server, counter);
 }
 
-/** The time limit for a charge. The readiness probe answers within two seconds, and its charge comes first. */
+/** How long counting against the rate limit may take. GET /ready must answer within two seconds, including this time. */
 const chargeTimeoutMs = { probe: 500, request: 2_000 };
 
 async function chargeIfPossible(server: ServerDependencies, counter: Counter, now: Date, timeoutMs: number) {

@@ -41,7 +41,8 @@ export const findTokens = sql(
       /** The new counts of all rate limit counters, by the keys of the counters. The value is the same in every row. */
       counts: json<Record<string, number>>(),
       /**
-       * The request's position in the arrays, from 1. Without a token, a single row has null in all columns but counts.
+       * The position of the request in the arrays, from 1. If no token was found, the only row has null in every column
+       * but `counts`.
        */
       place: nullable(bigint()),
       bucket_key: nullable(text()),

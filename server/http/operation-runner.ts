@@ -27,7 +27,7 @@ interface WriteInput {
   params?: unknown;
   query: unknown;
   body?: unknown;
-  /** The keys of locks. Operations with the same key run one after the other. See Database.inTurn. */
+  /** The keys of the locks of the operation. Operations with the same key run in sequence. See Database.inTurn. */
   turns?(actor: Actor): string[];
   /** Runs before the transaction. Each of its statements runs in a transaction of its own. */
   prepare?(op: ReadOperation): Promise<void>;
@@ -141,7 +141,10 @@ const selectAnswer = query('select_idempotent_answer', (db, $: Arguments<UsedKey
     .where('expires_at', '>', $.now),
 );
 
-/** Locks an Idempotency-Key until the transaction ends. Returns an answer that was stored since the admission. */
+/**
+ * Locks an Idempotency-Key until the transaction ends. Returns an answer that was stored since the admission of the
+ * request.
+ */
 async function claimKey(transaction: Transaction, used: UsedKey, now: Date): Promise<StoredAnswer | undefined> {
   const [lock] = await transaction.query(tryLockKey, { key: `${used.tokenId} ${used.path} ${used.key}` });
   if (!lock?.is_locked) throw new DomainError('idempotency_key_in_use');

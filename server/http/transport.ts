@@ -33,7 +33,7 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
     loggedAt = performance.now();
     logger.warn({ maxConnections: config.MAX_CONNECTIONS }, 'connections are refused: too many are open');
   });
-  // Node caches the address at the first read. After a reset by the client, the address can no longer be read.
+  // Node caches the IP address at the first read. After a reset by the client, the address can no longer be read.
   app.server.on('connection', (socket: Socket) => void socket.remoteAddress);
 
   function record(refused: Refused) {

@@ -12,7 +12,7 @@ import type { WorkerLocks } from '../delivery/dependencies.ts';
  * over only after four hours.
  */
 export interface Lease extends WorkerLocks {
-  /** Takes the lock that shows other processes that the owner of this pool's jobs is alive. */
+  /** Takes the lock that shows other processes that this process, the owner of the jobs of the pool, is alive. */
   holdPool(poolId: string): Promise<void>;
   /** Unlocks the jobs of dead processes, so that others can run them. Returns the ids of the dead processes' pools. */
   recoverJobs(): Promise<string[]>;

@@ -12,7 +12,7 @@ type ConnectionConfig = Pick<
   'DATABASE_CONNECT_TIMEOUT_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS' | 'WORKER_CONCURRENCY'
 >;
 
-/** The timeouts of the server's connections. PostgreSQL may stop answering without closing a connection. */
+/** The timeouts of the other connections of the server. Without them, a job could wait forever if PostgreSQL hangs. */
 export function patienceOf(
   config: Pick<Config, 'DATABASE_CONNECT_TIMEOUT_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS'>,
 ): pg.ClientConfig {
@@ -90,7 +90,7 @@ export class WorkerConnections extends pg.Pool {
     if (!this.ending) this.end().catch(() => {});
   }
 
-  /** Closes each connection when it is returned, and after a short time also those that were not returned. */
+  /** Closes each connection when it is returned to the pool. After a short time, closes the other connections. */
   async close(): Promise<void> {
     const over = new AbortController();
     await Promise.race([this.end(), delay(farewellMs, undefined, over).catch(() => {})]);

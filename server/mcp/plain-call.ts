@@ -7,7 +7,7 @@ import { isId, isObject, type Message, type ProtocolRequest } from './message.ts
  * to 2.5 times. The SDK answers all calls of unusual form.
  */
 
-/** Returns the era of a plain call's MCP protocol version. Returns undefined for every other message. */
+/** Returns `modern` or `legacy` for a plain call, by its MCP protocol version, and undefined for other messages. */
 export function eraOfPlainCall({ message, headers }: ProtocolRequest): 'modern' | 'legacy' | undefined {
   const { jsonrpc, id, method, params } = message;
   if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return undefined;

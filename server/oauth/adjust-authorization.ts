@@ -38,7 +38,7 @@ export function adjustAuthorization(ctx: Context): void {
   ctx.query = query;
 }
 
-/** The maximum number of parameters. OAuth defines far fewer, and the provider takes 15 ms for a thousand. */
+/** The maximum number of parameters of an authorization request. OAuth defines far fewer, and 1,000 take 15 ms. */
 const maxParameters = 100;
 
 /** Refuses a request with too many parameters before the provider reads it. */

@@ -149,7 +149,7 @@ function replaceAnswer(call: ProviderCall, status: number, error: string, descri
   call.body = { error, error_description: description };
 }
 
-/** The Retry-After after too many redemptions of a refresh token. A parallel request already got a new token. */
+/** The Retry-After after too many redemptions of a refresh token. Short, because a parallel request has a new token. */
 const siblingRetrySeconds = 1;
 
 /** Stores the redeemed and issued tokens in one transaction, or answers with an error if redeem() refuses. */

@@ -13,7 +13,7 @@ import { callOf } from './call-provider.ts';
 
 const hour = 60 * 60;
 
-/** Allowed authorization requests for each allowed registration. People connect the same client many times. */
+/** The number of authorization requests for each allowed registration. People connect the same client many times. */
 const requestsPerClient = 10;
 
 export function chargeRegistrations(server: ServerDependencies) {
@@ -21,7 +21,7 @@ export function chargeRegistrations(server: ServerDependencies) {
     chargeNetwork(server, request, reply, 'oauth-client:ip', server.config.RATE_LIMIT_OAUTH_CLIENT);
 }
 
-/** Called before the provider fetches a client's metadata document, but not if the document is cached. */
+/** The provider calls this before it fetches the metadata document of a client, unless the document is cached. */
 export function chargeFetches(server: ServerDependencies) {
   return async (ctx: Context | undefined): Promise<boolean> => {
     // The consent page looks up the client again, without a context. The fetch was already counted in the authorization

@@ -6,7 +6,9 @@ const day = 24 * 60 * minute;
 /** How long a client stays registered if no user has given it a grant. */
 export const unusedClientSeconds = 7 * day;
 
-/** How long a client stays registered after its last token. Few clients can register again by themselves. */
+/**
+ * How long a client stays registered after its last token. Clients remember their registration, and few can renew it.
+ */
 export const usedClientSeconds = 365 * day;
 
 /** The lifetimes of the provider's records. */

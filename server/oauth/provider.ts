@@ -152,7 +152,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
   return { provider, close: outgoing.close };
 }
 
-/** Builds the fetch for clients' metadata documents. As for webhooks, no private address and no redirect is allowed. */
+/** Builds the function that fetches metadata documents of clients. Private addresses and redirects are forbidden. */
 function fetchWith(outgoing: OutgoingRequests) {
   return async (url: string, { signal }: { signal?: AbortSignal }): Promise<Response> => {
     const { status, headers, body } = await outgoing.get(url, { headers: { accept: 'application/json' }, signal });

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type pg from 'pg';
 
-/** PostgreSQL's description of a statement that is not run. format_type() gives the type names. */
+/** The types of a statement's parameters and columns, from PostgreSQL. format_type() gives the type names. */
 export interface StatementDescription {
   parameterTypes: string[];
   columns: { name: string; type: string }[];

@@ -22,7 +22,7 @@ export default async function setup(project: TestProject) {
   const dataDir = await makeScratchDirectory();
   // Turns off features of PostgreSQL that only a long-lived server needs.
   const savings = { max_connections: '300', max_wal_size: '256MB', autovacuum: 'off', io_method: 'sync' };
-  // With the default, each test deadlock would last a second. Only a superuser may change the setting in a session.
+  // With the default, a deadlock in a test would last a second. Only a superuser may change this setting in a session.
   const settings = { ...savings, deadlock_timeout: '100ms' };
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings });
   const stop = async () => {

@@ -17,9 +17,8 @@ const maxRemembered = 10_000;
  * - An endpoint has one slot. An endpoint that answers within `quickMs` is quick and has eight: one for each lane.
  * - All endpoints of an account that are not quick share a third of its slots. Its quick endpoints get the rest.
  *
- * A lane without a slot waits in the memory of the process. It waits only while another lane of its account has a slot,
- * and so while the process has locked a job. If the process dies, another process frees this job. That process wakes
- * every lane with a due delivery.
+ * A lane without a slot waits in the memory of the process. It waits only while another lane of its account has a slot
+ * and a job. If the process dies, another process frees that job and wakes every lane with a due delivery.
  *
  * Each process counts its own slots. With two processes, a slow endpoint has two slots. A failing endpoint has only a
  * single try in all processes together, because `probed_until` in the database limits it.
