@@ -5,7 +5,9 @@ import { ConfigError } from './config.ts';
 
 const secretBytes = 32;
 
-/** Reads a secret of 32 bytes in base64. Returns undefined if the file does not exist. Errors contain `name`. */
+/**
+ * Reads a secret of 32 bytes in base64. Returns undefined if the file does not exist. Error messages contain `name`.
+ */
 export async function readKeptSecret(file: string, name: string): Promise<Buffer | undefined> {
   let text: string;
   try {

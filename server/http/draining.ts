@@ -34,7 +34,7 @@ export function drainConnections(app: FastifyInstance) {
 
   app.decorate('isDraining', false);
   app.addHook('onSend', (request, reply, payload, done) => {
-    // Closes the connection with its last answer. A request that the client sent later would be lost.
+    // Closes the connection with its last answer. Otherwise the server would lose a later request on the connection.
     const isLast = app.isDraining && (openRequests.get(request.raw.socket) ?? 1) <= 1;
     if (isLast) reply.header('Connection', 'close');
     done(null, payload);

@@ -30,7 +30,7 @@ export function logJobs(logger: Logger): GraphileLogger {
   });
 }
 
-/** The waits until PostgreSQL has recorded the end of a job. The second is for a busy PostgreSQL. */
+/** The delays before looking for the next job. The first is usually enough. The second is for a busy PostgreSQL. */
 const queueDelaysMs = [5, 50];
 
 /**

@@ -27,7 +27,7 @@ export function patienceOf(
 /** How long the pool waits at its end until all connections are returned. */
 const farewellMs = 1_000;
 
-/** Connections for other work than jobs, such as listening. They are opened on demand, few at the same time. */
+/** The number of connections for other work than jobs, such as listening. Few of them are open at the same time. */
 const spareConnections = 6;
 
 /** A runner's connections. Emits 'answer lost' if a connection breaks during a statement, which may have succeeded. */

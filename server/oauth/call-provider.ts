@@ -152,7 +152,9 @@ function replaceAnswer(call: ProviderCall, status: number, error: string, descri
 /** The Retry-After after too many redemptions of a refresh token. Short, because a parallel request has a new token. */
 const siblingRetrySeconds = 1;
 
-/** Stores the redeemed and issued tokens in one transaction, or answers with an error if redeem() refuses. */
+/**
+ * Stores the redeemed and issued tokens in one transaction. If redeem() refuses, stores nothing and answers an error.
+ */
 async function storeRedemption({ server: { clock, database }, endGrant }: Connection, ctx: Context) {
   const call = callOf(ctx.req);
   const { redemption } = call;

@@ -34,7 +34,7 @@ const rows = z
   .record(z.string(), z.int())
   .describe('the number of rows that the clean-up deleted or changed, for each database table');
 
-/** The audit entries for changes in administration. Each entry is written when its change is committed. */
+/** Audit entries for administration of the server or an account. Each is written when its change is committed. */
 export const administrationEntries = {
   'account.created': entry('An account was created.', {
     ...inAccount,

@@ -45,7 +45,9 @@ export function buildAddressGuard(
   };
 }
 
-/** Whether a URL's host is a forbidden IP address. Sockets check names at the lookup, but do not look up addresses. */
+/**
+ * Whether the host of a URL is a forbidden IP address. Sockets check names at the lookup, but IP addresses need none.
+ */
 export function isForbiddenHost(guard: AddressGuard, hostname: string): boolean {
   // People often enter localhost. It is checked here, because it is always a loopback address (RFC 6761, section 6.3).
   const addresses = hostname === 'localhost' ? ['127.0.0.1', '::1'] : [hostname.replace(/^\[(.*)\]$/, '$1')];

@@ -40,7 +40,7 @@ export interface OutgoingAnswer {
   body: Buffer;
 }
 
-/** A request without an answer. The person who entered the URL reads the message, so it reveals no internals. */
+/** The error of a request without an answer. The person who entered the URL reads it, so it reveals no internals. */
 export class OutgoingRequestError extends Error {
   override readonly name = 'OutgoingRequestError';
 }

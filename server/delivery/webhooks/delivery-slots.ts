@@ -30,7 +30,7 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   /** The time of an endpoint's last quick answer. Undefined if its last delivery was slow or failed. */
   const quickAt = new Map<number, number | undefined>();
 
-  /** Whether an endpoint has answered quickly within the last `quickMs`, even if another delivery is slow. */
+  /** Whether an endpoint is quick: it answered quickly within the last `quickMs`, even if another delivery is slow. */
   function isQuick(endpointId: number): boolean {
     const lastQuick = quickAt.get(endpointId);
     if (lastQuick === undefined) return false;
