@@ -243,10 +243,14 @@ export const settings = z.object({
   ),
   ACCOUNT_DELETION_GRACE_DAYS: wholeNumber(0, 36_500)
     .default(30)
-    .describe('How many days after the request to delete an account npm run cleanup can erase the account.'),
+    .describe(
+      'The days that the server keeps an account after a request to delete the account. After that, cleanup erases the account.',
+    ),
   USER_DELETION_GRACE_HOURS: wholeNumber(0, 876_000)
     .default(48)
-    .describe('How many hours after the request to delete a user npm run cleanup can erase the user.'),
+    .describe(
+      'The hours that the server keeps a user after a request to delete the user. After that, cleanup erases the user.',
+    ),
   EXTENSIONS: list.describe(
     'The modules of extensions, separated by commas: file paths or packages. Set the same value for servers, workers and the command line.',
   ),

@@ -40,7 +40,7 @@ export async function runUntilSignal(
     isStarted = true;
   });
   stopOnSignal(config, logger, signal => {
-    // The stop of a starting server need not wait, because load balancers do not use it yet.
+    // A server that is still starting stops without the delay, because load balancers send it no requests yet.
     const reason = { noticeMs: isStarted && signal === 'SIGTERM' ? config.SHUTDOWN_DELAY_MS : 0 };
     // A part that is still starting cannot be stopped, so a signal takes effect when the start has ended.
     return starting.then(

@@ -97,7 +97,7 @@ function causesOf(error: unknown): Error[] {
   return causes;
 }
 
-/** Describes a database for messages, without its password. */
+/** Returns a description of the database for log and error messages, without the password. */
 export function describeDatabase(url: string): string {
   const { hostname, port, pathname, searchParams } = new URL(url);
   const host = decodeURIComponent(hostname) || searchParams.get('host') || 'localhost';

@@ -59,7 +59,7 @@ test('a heartbeat never replaces a later time with an earlier one', async () => 
   expect(row).toEqual({ recorded_at: '2100-01-01 00:00:00+00' });
 });
 
-test('the connection pool of the worker ignores the second return of the same connection', async () => {
+test('if the same connection is released twice, the connection pool of the worker ignores the second release', async () => {
   const connections = new WorkerConnections(db.url, workerConfig(), () => {});
   onTestFinished(() => connections.close());
   await new Promise<void>((resolve, reject) => {

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test(`a server that is killed ${kills} times under load (seed ${seed}) loses no event, invents no event and repeats events unchanged`, {
+test(`a server that is killed ${kills} times under load (seed ${seed}) loses and invents no event, and repeated events are unchanged`, {
   timeout: 60_000 + kills * 10_000,
 }, async () => {
   const random = randomFrom(seed);

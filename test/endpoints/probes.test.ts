@@ -127,7 +127,7 @@ describe('GET /ready', () => {
     expectReady(await ready());
   });
 
-  test('/ready uses the configured maximum age of the last heartbeat', async () => {
+  test('/ready answers 503 if the last heartbeat is older than READINESS_CRON_MAX_AGE_MINUTES', async () => {
     const impatient = await startServerForTest({
       on: server,
       clock,

@@ -36,7 +36,7 @@ async function refusal(modules: string[], environment?: Record<string, string>):
 }
 
 describe('EXTENSIONS', () => {
-  test("EXTENSIONS lists paths relative to the working directory, and their migrations run in this order after the server's migrations", async () => {
+  test("the paths in EXTENSIONS are relative to the working directory, and the extensions' migrations run in this order after those of the server", async () => {
     const first = await exporting(`{ name: 'first', migrations: new URL('migrations/', import.meta.url) }`);
     const second = await exporting(`{ name: 'second' }`);
     const third = 'test/fixtures/extensions/form-inbox/extension.ts';

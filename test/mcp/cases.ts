@@ -199,7 +199,7 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
   },
 };
 
-/** Body fields that make a different valid request, for each operation with a body. */
+/** For each operation with a body: fields that replace those of the usual test body and give a second valid body. */
 const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>> = {
   createIdea: () => ({ title: 'Another title' }),
   voteIdea: () => ({ value: 'down' }),

@@ -84,7 +84,7 @@ const silences: [string, Behavior][] = [
     },
   ],
 ];
-test.each(silences)('an outgoing request that gets %s times out', async (_name, behavior) => {
+test.each(silences)('an outgoing request times out if it gets %s', async (_name, behavior) => {
   await expect(postTo(behavior)).rejects.toThrow('No answer within 0.3 seconds');
 });
 

@@ -94,7 +94,7 @@ describe('the Markdown format', () => {
     expect(text.replace(/(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, '')).not.toMatch(/<\/details>|\[x\]|@all/);
   });
 
-  test('the Markdown format of the diff is cut between two changes if it is too long for a GitHub comment', () => {
+  test('the Markdown output of the diff is cut between two changes if it is too long for a GitHub comment', () => {
     const fields = Object.fromEntries(
       Array.from({ length: 900 }, (_, n) => [`a_field_with_a_rather_long_name_${n}`, string]),
     );

@@ -131,7 +131,7 @@ function reportVariant(
   had: readonly Variant[] = [],
 ): void {
   const { direction } = walk.comparison;
-  // If the other document lacks the type, the change of types is already reported.
+  // If the other document does not allow the alternative's type at all, another check has reported this already.
   const others = turn === 'removed' ? step.head.kinds : step.base.kinds;
   if (shape.kinds.isDisjointFrom(others)) return;
   const at = turn === 'removed' ? { base: shape.pointer } : { head: shape.pointer };

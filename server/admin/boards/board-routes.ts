@@ -136,7 +136,8 @@ function showSettings(visit: Visit, problem?: Problem) {
     return {
       form,
       maxDescriptionLength,
-      // After a BoardChangedError the page shows the other person's change, so the next save may overwrite that change.
+      // After a BoardChangedError the page shows the change of the other person. The user has now seen it, so the next
+      // save is allowed to overwrite it.
       seenAt: problem && !isStale ? visit.field('seen_at') : board.updatedAt.toISOString(),
       isFrozen,
       publicUrl: isPublic ? `${visit.server.config.BASE_URL}/b/${slug}` : undefined,

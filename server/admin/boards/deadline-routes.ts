@@ -51,7 +51,8 @@ function showDeadlines(visit: Visit, problem?: Problem) {
     const zoneName = form?.zone ?? chosenZone(visit);
     return {
       ...presentDeadlines(board, { zoneName, form, now: visit.server.clock.now() }),
-      // After a BoardChangedError the page shows the other person's change, so the next save may overwrite that change.
+      // After a BoardChangedError the page shows the change of the other person. The user has now seen it, so the next
+      // save is allowed to overwrite it.
       seenAt: form && !isStale ? form.seenAt : board.updatedAt.toISOString(),
     };
   });

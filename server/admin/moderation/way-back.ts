@@ -25,12 +25,12 @@ export const notices = {
 
 export type Notice = keyof typeof notices;
 
-/** Returns the address parameters that lead a form back to the queue. */
+/** Returns query parameters for a form. With them, the server returns the user to the queue after the form. */
 export function wayToQueue(visit: Visit): Record<string, string> {
   return { from: 'queue', ...placeInQueue(visit) };
 }
 
-/** Returns the address parameters that lead a form back to the page of an idea. */
+/** Returns query parameters for a form. With them, the server returns the user to the idea's page after the form. */
 export function wayToIdea(id: number): Record<string, string> {
   return { from: String(id) };
 }

@@ -49,7 +49,7 @@ export function batchedRemoval<Table extends keyof Tables, Values extends Batch>
   );
 }
 
-/** Defines a change whose statement selects its rows with isInBatch. */
+/** Defines a change that runs in batches. The statement must contain isInBatch, which limits it to one batch. */
 export function batchedChange<Values extends Batch>(
   name: string,
   table: keyof Tables,

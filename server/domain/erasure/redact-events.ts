@@ -100,7 +100,7 @@ export async function redactEvents(
   await database.query(clearResponses, { accountId, eventIds });
   const redact = (json: string) => redactPerson(json, userId, placeholder) ?? json;
   await database.transaction(async ({ query }) => {
-    // Without the lock, a parallel erasure of another user could write back texts that show this user.
+    // Without the lock, a parallel erasure of another user could write back old texts that still name this user.
     const events = await query(lockEvents, { accountId, eventIds });
     await query(writeEvents, {
       accountId,

@@ -163,6 +163,6 @@ async function lockChain(op: WriteOperation, ideaId: number): Promise<number | n
  */
 class ChainGrewError extends Error {
   override readonly name = 'ChainGrewError';
-  /** PostgreSQL's error code for a serialization failure. The server retries a transaction with this code. */
+  /** PostgreSQL's code for a serialization failure. The server retries a transaction that fails with this code. */
   readonly code = '40001';
 }

@@ -99,11 +99,11 @@ export interface RecordUnderGrant extends NewRecord {
  * Stores an authorization code or an OAuth token under its grant. Call this function in a transaction. Returns false if
  * the grant has ended.
  *
- * The lock covers the grant and its API token. After the grant has ended or its user was removed, no new token can
- * appear. Redemptions under one grant wait for each other.
+ * The function locks the grant and the API token of the grant. So it stores nothing after the grant has ended or the
+ * user was removed, and two requests that redeem tokens of one grant run one after the other.
  *
- * The grant and its API token expire with the newest record, and the client is kept until clientKeptUntil. So unused
- * grants and clients expire by themselves.
+ * The grant and its API token now expire with this record, and the client at clientKeptUntil. A grant or client that
+ * nobody uses therefore expires.
  */
 export async function storeUnderGrant(
   db: Queryable,

@@ -261,7 +261,7 @@ describe('a failure is one line', () => {
     });
   }
 
-  test('if the directory of the cluster contains other files, the error has one line and the files stay', async () => {
+  test('the embedded PostgreSQL does not start in a directory with foreign files: it reports an error of one line and leaves the files', async () => {
     const occupied = await makeDataDir();
     await mkdir(join(occupied, 'postgres'));
     await writeFile(join(occupied, 'postgres/notes.txt'), 'mine');
