@@ -50,6 +50,7 @@ function errorOf(request: PreparedRequest, answer: Answer, body: unknown, attemp
     key: error.key as ErrorKey as never,
     message: typeof error.message === 'string' ? error.message : error.key,
     issues: Array.isArray(error.issues) ? (error.issues as ValidationIssue[]) : undefined,
+    details: isObject(error.details) ? error.details : undefined,
   });
 }
 

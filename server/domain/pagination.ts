@@ -98,5 +98,5 @@ const timestampText = /^(19[7-9]|[2-9]\d\d)\d-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3}
 const maxInteger = 2 ** 31 - 1;
 
 function refuse(field: string, message: string): never {
-  throw new DomainError('validation_failed', [{ path: ['query', field], code: 'custom', message }]);
+  throw new DomainError('validation_failed', { issues: [{ path: ['query', field], code: 'custom', message }] });
 }

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { type Comment, commentOnIdea as commentRoute } from '../../contract/comments.ts';
+import { issuesIn } from '../../contract/errors.ts';
 import type { Idea, VoteValue } from '../../contract/idea.ts';
 import { IdeaInput } from '../../contract/ideas.ts';
 import { setIdeaStatus as statusRoute } from '../../contract/statuses.ts';
@@ -17,7 +18,6 @@ import { setIdeaStatus } from '../domain/statuses/set-idea-status.ts';
 import type { Clock } from '../domain/time.ts';
 import { canonicalAddress } from '../domain/users/canonical-address.ts';
 import { castVote, type Tally } from '../domain/votes/cast-vote.ts';
-import { issuesIn } from '../http/ts-rest.ts';
 import { taskIdentifier } from './subscriptions.ts';
 
 export interface ExtensionQueries {
@@ -107,7 +107,7 @@ export function queriesOn(queryable: Queryable): ExtensionQueries {
 function valid<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const { data, error } = schema.safeParse(input);
   if (!error) return data as z.output<Schema>;
-  throw new DomainError('validation_failed', issuesIn('body', error));
+  throw new DomainError('validation_failed', { issues: issuesIn(['body'], error, schema) });
 }
 
 /** The board to act on, and the member who acts on it. */

@@ -16,7 +16,14 @@ export function refuseExhausted(
   if (!isExhausted(state)) return;
   auditLimit(audit, request, state, principal);
   setRateLimitHeaders(reply, state);
-  throw new DomainError('rate_limited');
+  throw new DomainError('rate_limited', {
+    details: {
+      limit: state.name,
+      allowed: state.limit,
+      window_seconds: state.windowSeconds,
+      retry_after: state.resetSeconds,
+    },
+  });
 }
 
 /** Writes an audit entry only for the first request in a time window that exceeds the rate limit. */

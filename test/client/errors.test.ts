@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 import {
   AbortError,
   ApiError,
@@ -13,7 +13,7 @@ import {
 import { validateRequest } from '../../client/validation.ts';
 import { errors } from '../../contract/errors.ts';
 import { testClock } from '../helpers/clock.ts';
-import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { startGatewayForTest } from './gateway.ts';
 
@@ -64,6 +64,23 @@ describe('errors of the API', () => {
       attempts: 1,
       rateLimit: { bucket: 'apitoken:read', limit: 1_000_000 },
     });
+  });
+
+  test('an API error has the details that the server sends, and their type follows from the operation and the key', async () => {
+    const moderator = await issueToken(server, world, 'moderate');
+    const ideaId = await insertIdea(server, world);
+    const tagId = await createTag(server, world.accountId, world.boardId, 'Reports');
+    const moderating = new IdeaBoard({ baseUrl: server.baseUrl, token: moderator.token });
+    const error = await errorOf(moderating.ideas.addTag(ideaId, { tag_id: 999_999_999 }));
+    if (!isIdeaBoardError(error, 'addIdeaTag') || error.key !== 'invalid_tag') throw error;
+    expectTypeOf(error.details).toEqualTypeOf<{ tags: { id: number; name: string }[] } | undefined>();
+    expect(error.details).toEqual({ tags: [{ id: tagId, name: 'Reports' }] });
+
+    const refused = await errorOf(client.ideas.setStatus(ideaId, { status: 'planned' }));
+    if (!isIdeaBoardError(refused, 'setIdeaStatus') || refused.key !== 'insufficient_scope') throw refused;
+    expect(refused.details).toEqual({ board: world.boardSlug, needed: 'moderate', held: 'write' });
+    const missing = await errorOf(client.ideas.get(999_999_999));
+    expect(missing).toMatchObject({ key: 'not_found', details: undefined });
   });
 
   test('a validation error lists the issues of the request', async () => {

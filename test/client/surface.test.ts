@@ -23,7 +23,7 @@ import {
   type WriteOptions,
 } from '../../client/main.ts';
 import type { RawClient } from '../../client/raw.ts';
-import type { ErrorBody, ErrorKey } from '../../contract/errors.ts';
+import type { DetailsOf, ErrorBody, ErrorKey, errorDetails } from '../../contract/errors.ts';
 import { eventTypes as contractEvents, type EventBody, type TestEventBody } from '../../contract/events.ts';
 import { operations } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
@@ -71,6 +71,8 @@ test("the client's types of results, errors, bodies and queries equal the types 
   expectTypeOf<Same<declared.ListCommentsQuery, Query<'listComments'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.EventBody, EventBody | TestEventBody>>().toEqualTypeOf<true>();
   expectTypeOf<declared.ErrorKey>().toEqualTypeOf<ErrorKey>();
+  type Details = { -readonly [K in keyof typeof errorDetails]: DetailsOf<K> };
+  expectTypeOf<Same<declared.DetailsByKey, Details>>().toEqualTypeOf<true>();
   expectTypeOf<
     Same<declared.ValidationIssue, NonNullable<ErrorBody['error']['issues']>[number]>
   >().toEqualTypeOf<true>();
@@ -122,7 +124,7 @@ test('the type of an error key depends on the operation, and a switch over all i
       case 'rate_limited':
       case 'internal_error':
       case 'service_unavailable':
-        expectTypeOf(error).toEqualTypeOf<ApiError<'getToken'>>();
+        expectTypeOf(error).toExtend<ApiError<'getToken'>>();
         expectTypeOf(error.status).toBeNumber();
         return 'refused';
       case 'unexpected_answer':

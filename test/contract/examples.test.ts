@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { type ErrorKey, type ErrorMeanings, meaningOf } from '../../contract/errors.ts';
+import { type ErrorKey, type ErrorMeanings, errorDetails, meaningOf } from '../../contract/errors.ts';
 import { events, TestEvent } from '../../contract/events.ts';
 import { contract } from '../../contract/index.ts';
 import type { Route } from '../../contract/routes.ts';
@@ -102,10 +102,12 @@ describe.each(operations)('the examples of $id', documented => {
       const { meanings } = route.metadata as { meanings?: ErrorMeanings };
       expect(Object.keys(examples)).toEqual(keys);
       for (const key of keys) {
-        expect(examples[key]).toMatchObject({
-          summary: meaningOf(key, meanings),
-          value: { error: { key, message: new DomainError(key, undefined, meanings).message } },
-        });
+        const { value, summary } = examples[key] ?? { value: {}, summary: 'No example' };
+        const { details } = value.error;
+        expect([key, summary]).toEqual([key, meaningOf(key, meanings)]);
+        expect(value.error).toMatchObject({ key, message: new DomainError(key, { details, meanings }).message });
+        expect(details === undefined).toBe(!(key in errorDetails));
+        if (details) expect(errorDetails[key as keyof typeof errorDetails].safeParse(details).success).toBe(true);
       }
     }
   });
@@ -127,7 +129,7 @@ test('every response header has an example that matches its schema', () => {
   }
 });
 
-test('all examples use the same two people, the same board, and the same two ideas, one merged into the other', () => {
+test('all examples use the same two people, the same two boards, and the same two ideas, one merged into the other', () => {
   const objects = [...nested(document.components.examples)];
   const ideas = objects.filter(({ status_category }) => status_category !== undefined);
   expect(ideas.length).toBeGreaterThan(15);
@@ -140,7 +142,7 @@ test('all examples use the same two people, the same board, and the same two ide
     expect(idea.updated_at >= idea.created_at).toBe(true);
   }
   for (const { author } of objects) if (author) expect(author.name).toBe(people[author.id as 7]);
-  for (const { slug } of objects) if (slug) expect(slug).toBe('web-app');
+  for (const { slug } of objects) if (slug) expect(['web-app', 'mobile-app']).toContain(slug);
   for (const { score, up_count, down_count } of objects) if (score) expect(score).toBe(up_count - down_count);
   for (const { idea_id } of objects) if (idea_id) expect(idea_id).toBe(42);
 });

@@ -16,8 +16,8 @@ export const versions = [
   {
     name: '2.4',
     Unauthorized: UnauthorizedError,
-    open(server: TestServer, authProvider: Remembering, send = fetch) {
-      const transport = new StreamableHTTPClientTransport(addressOf(server), { authProvider, fetch: send });
+    open(server: TestServer, authProvider: Remembering, { send = fetch, query = '' } = {}) {
+      const transport = new StreamableHTTPClientTransport(addressOf(server, query), { authProvider, fetch: send });
       const client = new Client(identity);
       return {
         connect: () => client.connect(transport),
@@ -30,8 +30,8 @@ export const versions = [
   {
     name: '1.32',
     Unauthorized: OldUnauthorizedError,
-    open(server: TestServer, authProvider: Remembering, send = fetch) {
-      const transport = new OldTransport(addressOf(server), { authProvider, fetch: send });
+    open(server: TestServer, authProvider: Remembering, { send = fetch, query = '' } = {}) {
+      const transport = new OldTransport(addressOf(server, query), { authProvider, fetch: send });
       const client = new OldClient(identity);
       return {
         connect: () => client.connect(transport as never),
@@ -48,10 +48,10 @@ type Version = (typeof versions)[number];
 /** Connects a client of the SDK with a person's consent. Returns the data that the client has stored. */
 export async function connectClient(
   { open, Unauthorized }: Version,
-  { server, visitor, world }: { server: TestServer; visitor: Visitor; world: World },
+  { server, visitor, world, query = '' }: { server: TestServer; visitor: Visitor; world: World; query?: string },
 ): Promise<Remembering> {
   const memory = new Remembering(callback);
-  const client = open(server, memory);
+  const client = open(server, memory, { query });
   // The client gets 401, discovers the OAuth server, registers, and then needs the consent of the person.
   await expect(client.connect()).rejects.toBeInstanceOf(Unauthorized);
   const { pathname = '', search = '' } = memory.sentTo ?? {};
@@ -90,6 +90,6 @@ export class HeldRefreshes {
   };
 }
 
-function addressOf({ config }: TestServer): URL {
-  return new URL(`${config.BASE_URL}/api/v1/mcp`);
+function addressOf({ config }: TestServer, query: string): URL {
+  return new URL(`${config.BASE_URL}/api/v1/mcp${query}`);
 }

@@ -12,16 +12,19 @@ const selectCommentRules = query(
   (db, $: Arguments<{ accountId: number; ideaId: number; statusId: number; userId: number }>) =>
     db
       .selectFrom(['statuses as s', 'users as u'])
-      .select(['s.allow_comments', 'u.name as author_name'])
-      .select(eb =>
-        eb
-          .selectFrom('comments as c')
-          .select('c.author_id')
-          .where(c => c.and({ 'c.account_id': $.accountId, 'c.idea_id': $.ideaId }))
-          .orderBy('c.id', 'desc')
-          .limit(1)
-          .as('last_author_id'),
+      .leftJoinLateral(
+        eb =>
+          eb
+            .selectFrom('comments as c')
+            .select(['c.id', 'c.author_id', 'c.created_at'])
+            .where(c => c.and({ 'c.account_id': $.accountId, 'c.idea_id': $.ideaId }))
+            .orderBy('c.id', 'desc')
+            .limit(1)
+            .as('last'),
+        join => join.onTrue(),
       )
+      .select(['s.allow_comments', 'u.name as author_name'])
+      .select(['last.id as last_id', 'last.author_id as last_author_id', 'last.created_at as last_created_at'])
       .where(eb => eb.and({ 's.account_id': $.accountId, 's.id': $.statusId, 'u.id': $.userId })),
 );
 
@@ -84,7 +87,11 @@ export async function commentOnIdea(op: WriteOperation, ideaId: number, body: st
   if (!rules) throw new DomainError('unauthorized');
   if (!rules.allow_comments) throw new DomainError('status_comments_closed');
   checkPublished(idea);
-  if (rules.last_author_id === userId) throw new DomainError('consecutive_comment');
+  const { last_id, last_author_id, last_created_at } = rules;
+  if (last_id !== null && last_created_at !== null && last_author_id === userId) {
+    const last_comment = { id: last_id, created_at: presentTime(last_created_at) };
+    throw new DomainError('consecutive_comment', { details: { last_comment } });
+  }
 
   const created = { idea_id: ideaId, body, created_at: op.now.toISOString() };
   const author = { id: userId, name: rules.author_name };

@@ -50,8 +50,8 @@ export function checkPublished(
   idea: Pick<LockedIdea, 'moderation_state' | 'merged_into_id'>,
   meanings?: ErrorMeanings,
 ) {
-  if (idea.moderation_state !== 'published') throw new DomainError('idea_not_published', undefined, meanings);
-  if (idea.merged_into_id !== null) throw new DomainError('idea_already_merged', undefined, meanings);
+  if (idea.moderation_state !== 'published') throw new DomainError('idea_not_published', { meanings });
+  if (idea.merged_into_id !== null) throw new DomainError('idea_already_merged', { meanings });
 }
 
 /** The key that makes operations on one idea run one after the other (see Database.inTurn). */

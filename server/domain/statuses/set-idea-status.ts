@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { type Arguments, query } from '../../database/query.ts';
+import { readBoard } from '../boards/read-board.ts';
 import { DomainError } from '../domain-error.ts';
 import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
@@ -50,7 +51,10 @@ export async function setIdeaStatus(op: WriteOperation, ideaId: number, key: str
   const idea = await lockIdea(op, ideaId);
   checkPublished(idea);
   const [status] = await op.query(selectStatus, { accountId, boardId, key, oldId: idea.status_id });
-  if (!status) throw new DomainError('invalid_status');
+  if (!status) {
+    const { statuses } = await readBoard(op);
+    throw new DomainError('invalid_status', { details: { statuses: statuses.map(one => one.key) } });
+  }
   if (status.id !== idea.status_id) {
     await op.query(moveIdea, {
       accountId,

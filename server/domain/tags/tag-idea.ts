@@ -1,4 +1,5 @@
 import { type Arguments, query } from '../../database/query.ts';
+import { readBoard } from '../boards/read-board.ts';
 import { DomainError } from '../domain-error.ts';
 import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
@@ -52,7 +53,10 @@ export async function addIdeaTag(op: WriteOperation, ideaId: number, tagId: numb
   checkPublished(await lockIdea(op, ideaId));
   const { accountId, boardId } = op.actor;
   const [result] = await op.query(insertIdeaTag, { accountId, boardId, ideaId, tagId, now: op.now });
-  if (!result?.is_tag) throw new DomainError('invalid_tag');
+  if (!result?.is_tag) {
+    const { tags } = await readBoard(op);
+    throw new DomainError('invalid_tag', { details: { tags: tags.map(({ id, name }) => ({ id, name })) } });
+  }
   if (result.is_added) {
     op.audit?.record('idea.tag_added', { account_id: accountId, idea_id: ideaId, tag_id: tagId });
   }
