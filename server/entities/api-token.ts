@@ -5,7 +5,7 @@ import { accountKey, bigint, creationTime, defineTable, timestamp } from './colu
 export const ApiToken = defineTable('ApiToken', 'api_tokens', {
   ...accountKey,
   issuerId: bigint(),
-  /** The voter of the token. Each token has its own voter. */
+  /** The id of the voter that owns the token's votes. Each token has its own voter. */
   voterId: bigint(),
   kind: p.text().$type<'api' | 'oauth'>().default('api'),
   name: p.text(),

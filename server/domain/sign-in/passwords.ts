@@ -12,9 +12,9 @@ export interface PasswordCosts {
  */
 const costs: PasswordCosts = { memoryKib: 7_168, passes: 5 };
 
-/** The maximum number of parallel computations. The limit leaves memory and threads for file access and DNS. */
+/** The maximum number of parallel hash computations. The limit leaves memory and threads for file access and DNS. */
 const maxRunning = 2;
-/** The maximum number of waiting computations. Most clients would disconnect before the end of a longer queue. */
+/** The maximum number of waiting hash computations. Most clients would disconnect before the end of a longer queue. */
 const maxWaiting = 100;
 
 interface Verification {
@@ -27,7 +27,7 @@ export interface Passwords {
   /** Returns the hash as a PHC string of argon2id, which contains the salt and the cost settings. */
   hash(password: string): Promise<string>;
   /**
-   * Compares a password with its stored hash. Without a credential, takes the same time and reports a wrong password.
+   * Compares a password with its stored hash. Without a stored hash, takes the same time and reports a wrong password.
    */
   verify(credential: string | undefined, password: string): Promise<Verification>;
 }
