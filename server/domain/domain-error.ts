@@ -1,6 +1,6 @@
 import { type ErrorKey, type ErrorMeanings, meaningOf, type ValidationIssue } from '../../contract/errors.ts';
 
-/** Rejects a request with one of the error keys in the contract. */
+/** Rejects an API request. The key is one of the error keys in the API contract. */
 export class DomainError<K extends ErrorKey = ErrorKey> extends Error {
   readonly key: K;
   readonly issues: ValidationIssue[] | undefined;

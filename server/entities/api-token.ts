@@ -12,7 +12,7 @@ export const ApiToken = defineTable('ApiToken', 'api_tokens', {
   /** The SHA-256 of the secret. The server never stores the secret itself. */
   secretHash: p.blob(),
   expiresAt: timestamp().nullable(),
-  /** The time of the last use, updated at most once a minute. */
+  /** The time when the token was last used, updated at most once a minute. */
   lastUsedAt: timestamp().nullable(),
   revokedAt: timestamp().nullable(),
   createdAt: creationTime(),

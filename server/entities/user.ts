@@ -42,7 +42,7 @@ export const Session = defineTable('Session', 'sessions', {
   tokenHash: p.blob().primary(),
   userId: bigint(),
   createdAt: creationTime(),
-  /** The time of the last use, updated at most once a minute. */
+  /** The time when the session was last used, updated at most once a minute. */
   lastSeenAt: creationTime(),
   /** The time when the session ends. Activity does not extend it. */
   expiresAt: timestamp(),

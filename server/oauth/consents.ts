@@ -16,7 +16,7 @@ export interface ConsentRequest {
   documentHost: string | undefined;
   /** The target of the redirect after the user has answered. */
   target: { host: string; isLocal: boolean; isWeb: boolean };
-  /** The source for form-action in the Content-Security-Policy of the consent page, which allows the redirect. */
+  /** The source for form-action in the Content-Security-Policy of the consent page. It allows the redirect. */
   formTarget: string;
   /** The URL that resumes the authorization request after the user has answered. */
   returnTo: string;

@@ -55,7 +55,7 @@ export function batchedChange<Values extends Batch>(
   table: keyof Tables,
   build: (db: Kysely<Tables>, $: Arguments<Values>) => Compilable<unknown>,
 ): BatchedChange<Values> {
-  // Not a prepared statement, because the best query plan depends on the number of rows to change.
+  // This is not a prepared statement, because the best query plan depends on the number of rows to change.
   return { table, statement: query(name, build, { isPrepared: false }) };
 }
 
@@ -123,7 +123,7 @@ export interface ErasureOptions {
 /** The result of the erasure of an account or user. */
 export interface ErasureResult {
   id: number;
-  /** Whether an earlier run began this erasure. If so, the counts contain only the rows that the earlier run left. */
+  /** Whether an earlier run began this erasure. If so, the counts have only the rows that the earlier run left over. */
   isResumed: boolean;
   counts: RowCounts;
 }

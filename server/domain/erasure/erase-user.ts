@@ -112,9 +112,9 @@ function isOfIssuer(db: Kysely<Tables>, $: OfUser) {
 }
 
 /**
- * Begins the erasure of a user who is due, or returns the reasons that prevent it. Cancelling the deletion, or making
- * the user an owner, also locks the user. So the first operation to get the lock wins. Returns undefined if the user
- * does not exist or is not due.
+ * Begins the erasure of a user whose deletion is due, or returns the reasons that prevent it. Cancelling the deletion,
+ * or making the user an owner, also locks the user. So the first operation to get the lock wins. Returns undefined if
+ * the user does not exist or the deletion is not due.
  */
 function beginUserErasure(
   database: Database,

@@ -67,7 +67,7 @@ export async function removeAccountJobs(database: Queryable, batch: Batch, count
   }
 }
 
-/** Clears each job's error message that contains one of the words. The remaining payloads contain only ids. */
+/** Clears the error messages that contain one of the words. The payloads of the remaining jobs contain only ids. */
 const clearErrors = sql(
   'clear_errors_of_jobs',
   { arguments: { words: array(text()) }, row: {} },

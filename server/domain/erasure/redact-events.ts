@@ -86,8 +86,8 @@ const writeEvents = query('write_redacted_events', (db, $: Arguments<RewrittenEv
 );
 
 /**
- * Replaces a user by the placeholder in the given events. Clears the responses of webhook receivers, because they may
- * repeat the event. Deliveries are marked first, so that no worker stores a response to the old body afterwards.
+ * Replaces a user by the placeholder in the given events. Clears the responses of webhook receivers, because a response
+ * may repeat the event. Deliveries are marked first, so that no worker stores a response to the old body afterwards.
  */
 export async function redactEvents(
   database: Database,

@@ -120,8 +120,8 @@ function nameOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }
 }
 
 /**
- * Reads the first rows of each shown status from the index in list order, then merges the rows. The cost does not
- * depend on how many statuses are shown. With a cursor the cost does not depend on the page number either.
+ * Reads the first rows of each shown status from an index in the order of the list, then merges the rows. The cost does
+ * not depend on how many statuses are shown. With a cursor the cost does not depend on the page number either.
  */
 function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm) {
   return (db: Kysely<Tables>, $: Arguments<ListArguments>) => {

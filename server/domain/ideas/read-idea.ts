@@ -81,7 +81,7 @@ const selectIdea = query('select_idea', (db, $: Arguments<OneIdea>) =>
     .where(s => s.or([s('s.is_hidden', '=', false), s.not($.isPublic)])),
 );
 
-/** Returns undefined if the reader may not see the idea. */
+/** Reads an idea. Returns undefined if the reader may not see the idea. */
 export async function readIdea(op: ReadOperation, ideaId: number): Promise<IdeaView | undefined> {
   const { accountId, boardId, voterId, isModerator } = op.actor;
   const isPublic = isPublicReader(op.actor);

@@ -41,8 +41,8 @@ export function buildPasswords({ memoryKib, passes }: PasswordCosts = costs): Pa
   const takeTurn = buildTurns();
   const hash = (password: string) => argon2.hash(normalize(password), { ...options, type: argon2.argon2id });
   /**
-   * The hash of a random secret. `verify` compares with this hash if there is no credential. Every call waits for this
-   * hash. Otherwise only the first call without a credential would be slower.
+   * The hash of a random secret. `verify` compares with this hash if the user has no password. Every call waits for
+   * this hash. Otherwise only the first call for a user without a password would be slower.
    */
   let decoy: Promise<string> | undefined;
 

@@ -149,8 +149,8 @@ export function listStatuses(admin: Administration, board: BoardOfAccount) {
 }
 
 /**
- * Selects statuses with the number of their published ideas and of their pending ideas. Each count uses its own index.
- * Merged and rejected ideas are not counted, because no list shows them.
+ * Selects statuses with the numbers of their published and pending ideas. Each count uses its own index. Merged and
+ * rejected ideas are not counted, because no list shows them.
  */
 function statusesInUse(admin: Administration, board: BoardOfAccount) {
   const statuses = statusListings(admin, board).select(s => s.fn.countAll<number>().over().as('status_count'));
