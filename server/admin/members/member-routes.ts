@@ -79,7 +79,7 @@ async function showList(visit: Visit) {
 
 const blockLabels = { '': 'Blocked or not', yes: 'Blocked', no: 'Not blocked' };
 
-/** The longest search text. Names have at most this length, and most addresses are shorter. */
+/** The maximum length of a search text. Names have at most this length, and most e-mail addresses are shorter. */
 const maxBeginning = 100;
 
 /** Reads the filter and the position in the list from the query. Ignores invalid parameters. */

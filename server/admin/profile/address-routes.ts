@@ -81,7 +81,7 @@ export function addressRoutes(
     return profilePath(visit, change.field === 'email' ? 'email_changed' : 'mail_changed');
   }
 
-  /** Mails a confirmation link to an address. Returns false if the user already has the address. */
+  /** Mails a confirmation link to an e-mail address. Returns false if the user already has the address. */
   async function ask(visit: OwnVisit, field: AddressField, address: string): Promise<boolean> {
     const userId = visit.user.id;
     if (config.SMTP_URL === undefined)
@@ -92,12 +92,12 @@ export function addressRoutes(
       isAsked = await visit.administer(admin => requestAddress(admin, { userId, field, address }));
       return isAsked;
     } finally {
-      // Only mails count against the rate limit.
+      // A request without a mail does not count against the rate limit.
       if (!isAsked) await charged.giveBack();
     }
   }
 
-  /** Returns the address change of a valid link. Only the user who requested the change may use the link. */
+  /** Returns the address change of a valid link. Only the user who requested the change may use its link. */
   async function requireChange({ user }: OwnVisit, token: string): Promise<AddressChange> {
     const change = tokens.read(token, clock.now());
     if (change?.userId !== user.id || !(await isAddressWanted(database, change))) throw invalidLink();
