@@ -30,7 +30,7 @@ export interface ExtensionContext<Settings> extends ExtensionOperations {
    * `work` several times.
    */
   transaction<T>(work: (transaction: ExtensionOperations) => Promise<T>): Promise<T>;
-  /** Writes an audit entry. The details must not contain secrets. The log masks addresses in them. */
+  /** Writes an audit entry. The details must not contain secrets. The log masks e-mail addresses in the details. */
   audit(what: string, details?: Record<string, unknown>): void;
 }
 

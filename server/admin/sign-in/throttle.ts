@@ -25,7 +25,7 @@ type Limit = [bucket: string, identity: string, limit: number, windowSeconds: nu
 /**
  * Limits password attempts and requests for mails, by network or user and by e-mail address. A known browser has its
  * own limit, so that other people cannot use up its attempts. Each function counts an attempt before it looks anything
- * up, so that concurrent attempts cannot exceed a limit. If a limit is exceeded, it throws a FormProblem. `giveBack`
+ * up, so that concurrent attempts cannot exceed a limit. Above a limit, the function throws a FormProblem. `giveBack`
  * removes a harmless attempt from the count. The database stores e-mail addresses only as hashes with a key from
  * APP_KEY.
  */

@@ -21,15 +21,15 @@ export interface Postmaster {
    * PostgreSQL logs each refused connection.
    */
   status: 'starting' | 'ready' | 'stopping' | undefined;
-  /** The process, if this process started it. */
+  /** PostgreSQL's process, if this process started it. */
   child?: ChildProcess;
 }
 
 const pollIntervalMs = 20;
 
 /**
- * The maximum time for a start. After a crash, recovery replays up to a gigabyte of log (max_wal_size). A slow disk
- * needs this time.
+ * The maximum time for a start. After a crash, recovery replays up to a gigabyte of write-ahead log (max_wal_size). A
+ * slow disk needs this time.
  */
 const startLimitMs = 60_000;
 

@@ -6,7 +6,9 @@ import { sql } from 'kysely';
  */
 const quickQueues = 4;
 
-/** The queue of a channel c. Channels share queues. All posts of one channel use one queue and keep their order. */
+/**
+ * The queue of a channel c (SQL alias). Channels share queues. A channel's posts use one queue and keep their order.
+ */
 export const chatQueue = sql<string>`format('chats:%s:%s', c.account_id, c.id % ${sql.lit(quickQueues)})`;
 
 /** Returns the queue for an account's slow and failing channels, so that its other channels do not wait for them. */

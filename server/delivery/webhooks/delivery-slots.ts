@@ -58,9 +58,9 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   function wakeWaiting(accountId: number): Lane[] {
     const isLate = ({ endpointId }: Lane) => Number(quickAt.has(endpointId) && !isQuick(endpointId));
     const candidates = [...waiting.values().filter(lane => lane.accountId === accountId)];
-    // Another process may take the jobs of the woken lanes. If no slot is taken in this process, nothing wakes a lane
-    // later, so all lanes are woken. If only slow endpoints hold slots, no slot may become free for long. So more lanes
-    // are woken than there are free slots.
+    // Another process may take the jobs of the woken lanes. If this process has no taken slot, nothing here wakes a
+    // lane later, so it wakes all lanes. If only slow endpoints hold slots, it may take long until a slot is free. So
+    // it wakes more lanes than there are free slots.
     const holders = [...taken.values().filter(({ lane }) => lane.accountId === accountId)];
     const isLast = holders.length === 0;
     const mayHang = !holders.some(({ lane }) => isQuick(lane.endpointId));
