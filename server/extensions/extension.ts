@@ -70,8 +70,8 @@ export interface ExtensionDefinition<Settings extends z.ZodObject = z.ZodObject>
     readonly [task: string]: (payload: unknown, context: JobContext<z.output<Settings>>) => Promise<unknown>;
   };
   /**
-   * The times of periodic tasks, by the name of the task. A time is five fields of a crontab in UTC, such as '17 3 * *
-   * *'.
+   * The times of periodic tasks, by the name of the task. A time is the five fields of a crontab in UTC, such as
+   * `17 3 * * *`.
    */
   readonly cron?: { readonly [task: string]: string };
   /** Deletes the extension's data about a user. It runs in the transaction that erases the user. */

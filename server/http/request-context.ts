@@ -6,7 +6,7 @@ import type { Principal } from './find-tokens.ts';
 import type { Idempotency, StoredAnswer } from './look-up-token.ts';
 import type { BucketState, Counter } from './rate-limit.ts';
 
-/** The token and the actor of an admitted request. The actor is null if the route has no board. */
+/** The token of an authorized request, and the user who acts on its board. The actor is null without a board. */
 export interface Admission {
   principal: Principal;
   actor: Actor | null;
@@ -14,7 +14,7 @@ export interface Admission {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The result of admitting the request. Null until an authenticated route has admitted it. */
+    /** The result of authentication and authorization. Null until both have succeeded. */
     admission: Admission | null;
     bucketState: BucketState | null;
     idempotency: Idempotency | null;

@@ -1,7 +1,7 @@
 import type { TaskList } from 'graphile-worker';
 import { chatQueuesOfAccount } from '../delivery/chat/chat-queues.ts';
 
-/** Tasks whose jobs share slots. They never wait for the slots of another pool. */
+/** Tasks whose jobs share the same job slots. They never wait for slots of another pool. */
 export interface JobPool {
   taskList: TaskList;
   /** The number of slots: how many jobs of the pool one process runs at the same time. */
@@ -16,7 +16,7 @@ const accountsAtOnce = 2;
 export const webhookSlots = (concurrency: number) => accountsAtOnce * concurrency;
 
 /**
- * Builds a separate pool for webhooks and one for chats, because slow receivers of customers may take all slots of a
+ * Builds a separate pool of job slots for webhooks and one for chats, because slow receivers may take all slots of a
  * pool. Mail, cron and all other tasks run in the first pool, where no receiver can take slots.
  */
 export function buildPools(tasks: TaskList, concurrency: number): JobPool[] {

@@ -43,9 +43,9 @@ const opening = /^['`{|}*]+(?=.)/u;
 const invisible = /\p{Cf}+/gu;
 
 /**
- * Masks every e-mail address in a text, such as `j***@e***.com#3f9a0c1d2b4e` (Limits, operational rule 3). The mask has
- * the first character of the local part and of the domain, the top-level domain, and the hash of the canonical address.
- * Addresses that are already masked stay unchanged.
+ * Masks every e-mail address in a text, such as `j***@e***.com#3f9a0c1d2b4e` (specification: Limits, operational rule
+ * 3). The mask has the first character of the local part and of the domain, the top-level domain, and the hash of the
+ * canonical address. Addresses that are already masked stay unchanged.
  */
 export function maskAddresses(text: string, hash: HashText): string {
   if (text.search(signs) < 0) return text;
@@ -73,8 +73,8 @@ function describe(local: string, domain: string, hash: HashText): string {
 }
 
 /**
- * Returns the first character if it is a letter, a digit or an underscore. A reader could mistake other characters for
- * a part of the surrounding text.
+ * Returns the first character of a local part or domain, if it is a letter, a digit or an underscore. A reader could
+ * mistake other characters for a part of the surrounding text.
  */
 function firstOf(text: string): string {
   return /^"?([\p{L}\p{N}_])/u.exec(text)?.[1] ?? '*';

@@ -19,7 +19,7 @@ export interface Redactor {
 }
 
 export interface RedactorOptions {
-  /** The application key, or a function that returns it. The function allows logging before the key is loaded. */
+  /** The application key, or a function that returns it, so that the log can start before the key is loaded. */
   appKey: Uint8Array | (() => Uint8Array);
   /** The settings of the server. Their keys and passwords are removed from every text. */
   settings?: object;

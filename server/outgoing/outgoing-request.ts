@@ -8,7 +8,7 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { type AddressGuard, forbiddenAddress, isForbiddenHost, problemOfUrl } from './address-guard.ts';
 
-/** Sends requests to URLs of customers: webhooks, incoming webhooks of chats, and metadata documents of clients. */
+/** Sends requests to URLs from customers: webhooks, chat webhooks, and the metadata documents of OAuth clients. */
 export interface OutgoingRequests {
   /**
    * Resolves to the answer, even if its status is an error. Does not follow redirects. Rejects with an

@@ -10,7 +10,7 @@
 // biome-ignore lint/suspicious/noControlCharactersInRegex: oneLine removes these characters.
 const control = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
-/** Matches a text of only invisible characters. Elsewhere they are allowed, because they join letters and emoji. */
+/** Matches a text of only invisible characters. Other texts may contain them, to join letters and emoji. */
 const blank = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 /** Returns the text on one line. Returns an empty text if all characters are invisible. */

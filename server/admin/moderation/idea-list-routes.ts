@@ -23,7 +23,7 @@ const IdeasQuery = z.object({
 });
 type IdeasQuery = z.output<typeof IdeasQuery>;
 
-/** The number of ideas that load quickly on a phone. list-ideas.ts has a statement for pages of this size. */
+/** The number of ideas that load quickly on a phone. list-ideas.ts has a fast SQL statement for this page size. */
 export const ideasPerPage = 20;
 const excerptLength = 220;
 
