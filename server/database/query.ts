@@ -51,9 +51,9 @@ export function listQueries(): readonly Query<never, unknown>[] {
 }
 
 /**
- * Defines a query. It is compiled on first use and prepared once on each connection. Its name is unique in the program.
- * Only the arguments become parameters. A constant becomes a literal, so that PostgreSQL can use its value for the
- * plan. Therefore pass client input only as arguments.
+ * Defines a query. It is compiled on first use and prepared once on each connection. Its name must be unique in the
+ * program. Only the arguments become parameters. A constant becomes a literal, so that PostgreSQL can use its value for
+ * the plan. Therefore pass client input only as arguments.
  */
 export function query<Values, Output>(
   name: string,

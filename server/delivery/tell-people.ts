@@ -148,7 +148,7 @@ const recipientsOfType: Record<string, typeof selectFollowers> = {
   'idea.rejected': selectAuthor,
 };
 
-/** Inserts notifications. Returns only those that are new, so that a second run of the job mails nobody again. */
+/** Inserts notifications. Returns only the new ones, so that a second run of the job mails nobody a second time. */
 const insertNotifications = query(
   'insert_event_notifications',
   (db, $: Arguments<AccountEvent & { userIds: readonly number[]; kind: string; now: Date }>) =>

@@ -20,7 +20,7 @@ declare module 'fastify' {
     idempotency: Idempotency | null;
     /** The answer to an earlier request with the same Idempotency-Key. */
     storedAnswer: StoredAnswer | null;
-    /** The rate limit counter that did not count the request, because an answer is stored for its Idempotency-Key. */
+    /** The rate limit counter that skipped the request, because its Idempotency-Key has a stored answer. */
     sparedCounter: Counter | null;
     toolName: string | null;
     /** The key of the error in the answer. Null if the answer is no error. */

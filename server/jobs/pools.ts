@@ -4,7 +4,7 @@ import { chatQueuesOfAccount } from '../delivery/chat/chat-queues.ts';
 /** Tasks whose jobs share the same job slots. They never wait for slots of another pool. */
 export interface JobPool {
   taskList: TaskList;
-  /** The number of slots: how many jobs of the pool one process runs at the same time. */
+  /** The number of job slots: how many jobs of the pool one process runs at the same time. */
   concurrency: number;
   hasCron: boolean;
 }
@@ -12,7 +12,7 @@ export interface JobPool {
 /** How many accounts can use all their slots at once. An account takes at most half the slots for chats or webhooks. */
 const accountsAtOnce = 2;
 
-/** The number of slots for webhooks, the most of all pools. One account may take `concurrency` of them. */
+/** The number of job slots for webhooks, the most of all pools. One account may take `concurrency` of them. */
 export const webhookSlots = (concurrency: number) => accountsAtOnce * concurrency;
 
 /**

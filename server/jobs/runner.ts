@@ -82,7 +82,7 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   try {
     for (const pool of buildPools(tasks, config.WORKER_CONCURRENCY)) {
       const runner = await startPool(pool);
-      // The pool may fail while the next pool starts. Its rejection is handled later.
+      // The pool may fail while the next pool starts. Code below handles the rejection later.
       runner.promise.catch(() => {});
       running.push(runner);
     }
@@ -129,7 +129,7 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
     },
   };
 
-  /** Unlocks jobs of dead processes at intervals, and wakes the webhook lanes that waited in their memory. */
+  /** Unlocks jobs of dead processes at intervals, and wakes the webhook lanes that waited in those processes. */
   async function recoverJobs(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {

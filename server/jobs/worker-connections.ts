@@ -42,8 +42,8 @@ export class WorkerConnections extends pg.Pool {
       Client: FailFastClient,
       max: webhookSlots(config.WORKER_CONCURRENCY) + spareConnections,
       ...patienceOf(config),
-      // With asynchronous commits, a crash of PostgreSQL may lose the end of a job. Then the job runs again: see
-      // TaskDependencies.
+      // With asynchronous commits, a crash of PostgreSQL may lose the record that a job has ended. Then the job runs
+      // again: see TaskDependencies.
       onConnect: async client => {
         await client.query('set synchronous_commit = off');
       },

@@ -70,7 +70,7 @@ export function redactSecrets(text: string): string {
 
 type Groups = Record<string, string | undefined>;
 
-/** Matches the rest of `apitoken:read`, or of the key of its counter. It looks like a named secret but is harmless. */
+/** Matches the text after `apitoken:` in the name or key of a rate limit. It looks like a secret but is harmless. */
 const bucket = /^(?:read|write)(?::\d+)?$/;
 
 const namesOfFields = new RegExp(`${names}|authorization|cookie|passw|passcode|bearer`, 'i');

@@ -10,8 +10,8 @@ export interface Redactor {
   /** Removes secrets from a text and masks addresses. A second call changes nothing more, unless the text was cut. */
   text(text: string): string;
   /**
-   * Returns a redacted copy of any value as plain data for JSON. Redacts all strings in the value, including keys.
-   * Replaces the values of fields with the name of a secret. Handles errors, maps, sets and cycles.
+   * Returns a redacted copy of any value as plain data for JSON. Redacts all strings in the value, including keys. If a
+   * field has the name of a secret, replaces the field's value. Handles errors, maps, sets and cycles.
    */
   value(value: unknown): unknown;
   /** Returns the first 12 hexadecimal digits of the HMAC-SHA-256 under the application key. */

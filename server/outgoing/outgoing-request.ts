@@ -11,7 +11,7 @@ import { type AddressGuard, forbiddenAddress, isForbiddenHost, problemOfUrl } fr
 /** Sends requests to URLs from customers: webhooks, chat webhooks, and the metadata documents of OAuth clients. */
 export interface OutgoingRequests {
   /**
-   * Resolves to the answer, even if its status is an error. Does not follow redirects. Rejects with an
+   * Resolves to the answer, even if its HTTP status is an error. Does not follow redirects. Rejects with an
    * OutgoingRequestError if the complete answer does not arrive in time.
    */
   post(url: string, request: OutgoingPost): Promise<OutgoingAnswer>;

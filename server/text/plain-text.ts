@@ -19,7 +19,7 @@ export function oneLine(text: string): string {
   return blank.test(line) ? '' : line;
 }
 
-/** The same control characters, but without tabs and line feeds, which a text of several lines needs. */
+/** The characters of `control`, but without tabs and line feeds, which a text of several lines needs. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: visibleText escapes these characters.
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 

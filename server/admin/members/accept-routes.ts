@@ -42,7 +42,7 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
   async function signUp(visit: Visit<undefined>) {
     const { request, reply } = visit;
     const { hash, email, user_id: existing, ...invitation } = await requireInvitation(visit);
-    // A user with this address was created since the page was loaded.
+    // A user with this e-mail address was created since the page was loaded.
     if (existing !== null) throw new FormProblem(409, 'The address has a user. Sign in to join');
     const name = visit.field('name');
     const credential = await passwords.hash(await readNewPassword(request.body, email));

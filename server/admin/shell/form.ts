@@ -31,7 +31,7 @@ export function idFieldOf(sent: unknown, name: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The reason for refusing a form. The page shows the reason above the form. */
+/** The reason why the server refused a form. The page shows the reason above the form. */
 export interface Problem {
   status: number;
   message: string;

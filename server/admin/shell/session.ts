@@ -139,7 +139,7 @@ export function findAccount(request: FastifyRequest): AccountOfUser | undefined 
   return account;
 }
 
-/** Returns the account for the header of a page that belongs to no account. Ignores accounts of other people. */
+/** Returns the account for the header of a page without an account, such as the profile. Ignores accounts of others. */
 export function accountAround(request: FastifyRequest): AccountOfUser | undefined {
   const { accounts } = sessionOf(request).user;
   const slug = fieldOf(request.query, 'account');

@@ -249,7 +249,7 @@ async function createApplicationDatabase(client: Client) {
   const { rowCount } = await client.query('select from pg_database where datname = $1', [applicationName]);
   if (rowCount !== 0) return;
   await client.query(`create database ${applicationName}`).catch((error: DatabaseError) => {
-    // Another process has created the database in the meantime.
+    // Another process has created the application's database in the meantime.
     if (error.code !== '42P04' && error.code !== '23505') throw error;
   });
 }

@@ -139,7 +139,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
     ),
   } satisfies TaskList;
 
-  /** Writes a security notice to the address that a user signs in with. */
+  /** Writes a security notice to the e-mail address that a user signs in with. */
   async function noticeTo(userId: number, words: { subject: string; purpose: string }) {
     const to = await readSignInAddress(database, userId);
     if (to === undefined) return undefined;

@@ -171,7 +171,7 @@ export function mailNotifications(deps: TaskDependencies) {
   }
 }
 
-/** Returns the subscription that a mail's link ends: all mail in a mail to moderators, otherwise the followed idea. */
+/** Returns the subscription that a mail's unsubscribe link ends: all mails to a moderator, or the followed idea. */
 function subscriptionOf({ kind, user_id, idea_id, followed_id }: DueNotification): Subscription {
   if (kind === 'idea.pending' || kind === 'webhook.disabled') return { userId: user_id, ideaId: 'all' };
   return { userId: user_id, ideaId: followed_id ?? idea_id ?? 'all' };

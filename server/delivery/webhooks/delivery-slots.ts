@@ -10,8 +10,8 @@ interface TakenSlot {
 const maxRemembered = 10_000;
 
 /**
- * Decides which lanes of endpoints one process sends from at the same time. A receiver that hangs holds a slot for ten
- * seconds. These limits keep an account with such receivers from taking every slot:
+ * Decides which lanes (delivery queues of endpoints) send at the same time in one process. A receiver that hangs holds
+ * a slot for ten seconds. These limits keep an account with such receivers from taking every slot:
  *
  * - An account has `accountShare` slots, which is half of all slots.
  * - An endpoint has one slot. An endpoint that answers within `quickMs` is quick and has eight: one for each lane.
@@ -30,7 +30,7 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   /** The time of an endpoint's last quick answer. Undefined if its last delivery was slow or failed. */
   const quickAt = new Map<number, number | undefined>();
 
-  /** Whether an endpoint is quick: it answered quickly within the last `quickMs`, even if another delivery is slow. */
+  /** Whether the last answer was quick. A delivery that is slow now counts only `quickMs` after that answer. */
   function isQuick(endpointId: number): boolean {
     const lastQuick = quickAt.get(endpointId);
     if (lastQuick === undefined) return false;
@@ -100,7 +100,7 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
       quickAt.set(endpointId, isQuickAnswer ? performance.now() : undefined);
       return isQuickAnswer && !wasQuick ? wakeWaiting(lane.accountId) : [];
     },
-    /** Whether a lane may keep its slot for its next delivery. If not, the lane waits. */
+    /** Whether a lane may keep its slot and send its next delivery. If not, the lane waits for a slot. */
     keep(lane: Lane): boolean {
       const slot = taken.get(laneKey(lane));
       if (!slot) return false;
