@@ -58,7 +58,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     bodyLimit: maxBodyBytes,
     genReqId: requestIdOf,
     requestTimeout: server.config.REQUEST_TIMEOUT_MS,
-    // A hook refuses a request without a Host header. Node itself would answer it without a body.
+    // A hook of ours refuses a request without a Host header. Node itself would answer it without a body.
     http: { ...boundedServer(server.config), requireHostHeader: false },
     // guardTransport answers client errors, so Fastify must not.
     clientErrorHandler() {},

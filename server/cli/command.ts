@@ -151,7 +151,7 @@ export function operation<Row extends Inputs, Result>({
 }: VerbRow<Row> & {
   run(admin: Administration, values: Values<Row>, config: Config): Promise<Result>;
   text(result: NoInfer<Result>, values: Values<Row>): string;
-  /** A warning that is printed to standard error after the text, for example after a secret. */
+  /** A warning that is printed to standard error after the result, for example after a new secret. */
   warning?: string;
 }): Verb {
   return verb({

@@ -2,7 +2,7 @@ export interface OutputOptions {
   json: boolean;
 }
 
-/** Prints a result as JSON, or as the text that `human` returns. Times are converted to RFC 3339 in UTC. */
+/** Prints a result as JSON, or as the text that `human` returns. Converts the times in it to RFC 3339 in UTC. */
 export function print<T>(options: OutputOptions, value: T, human: (value: T) => string) {
   const readable = withReadableTimes(value) as T;
   process.stdout.write(`${options.json ? JSON.stringify(readable, null, 2) : human(readable)}\n`);

@@ -216,7 +216,7 @@ function openPool(options: DatabaseOptions, settings: pg.PoolConfig): pg.Pool {
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + 1000,
     keepAlive: true,
-    // Cursors contain times as text. The text must not depend on the database's settings for dates and time zones.
+    // Cursors contain times as text. This text must not depend on the database's settings for dates and time zones.
     options: '-c DateStyle=ISO -c TimeZone=UTC',
     types: columnTypes,
     ...settings,

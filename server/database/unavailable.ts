@@ -83,8 +83,8 @@ export function isReadOnly(error: unknown): boolean {
 }
 
 /**
- * Lists the error and its causes. If each address of a host name failed with its own error, lists only the first of
- * these errors.
+ * Lists the error and its causes. If a host name has several IP addresses, each may fail with its own error. Then lists
+ * only the first of these errors.
  */
 function causesOf(error: unknown): Error[] {
   const causes: Error[] = [];

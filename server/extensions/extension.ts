@@ -13,8 +13,8 @@ import { checkDefinition } from './check-definition.ts';
 import type { ExtensionOperations, ExtensionQueries } from './operations.ts';
 
 /**
- * An error that a route can throw. The server answers with its status and `{ "error": { "key", "message" } }`, as the
- * Agent API does.
+ * An error that a route can throw. The server answers with the error's HTTP status and
+ * `{ "error": { "key", "message" } }`, as the Agent API does.
  */
 export { DomainError } from '../domain/domain-error.ts';
 export type { ActingUser, ExtensionOperations, ExtensionQueries, JobOptions } from './operations.ts';

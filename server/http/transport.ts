@@ -89,7 +89,7 @@ interface Refused {
   durationMs?: number;
 }
 
-/** The logged status if the client disconnected before the answer, as in nginx. No client gets this status. */
+/** The HTTP status in the log if the client disconnected before the answer, as in nginx. No client gets it. */
 const clientLeft = 499;
 
 interface LatestRequest {

@@ -12,7 +12,9 @@ export interface Worker {
 
 export interface WorkerOptions extends Omit<ServerDependencies, 'passwords'> {
   url: string;
-  /** Sends the requests to webhooks and chats. The default uses the settings and an address guard. */
+  /**
+   * Sends the requests to webhooks and chats. The default uses the settings and guards against private IP addresses.
+   */
   requests?: OutgoingRequests;
   /** Other intervals and timeouts, for tests. */
   timing?: Partial<WorkerTiming>;

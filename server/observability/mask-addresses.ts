@@ -6,7 +6,7 @@ export type HashText = (text: string) => string;
 
 export const cutOff = '[…]';
 
-/** The maximum number of masked addresses in a text. An ordinary line has fewer, and each hash takes time. */
+/** The maximum number of masked e-mail addresses in a text. An ordinary line has fewer, and each hash takes time. */
 export const maxAddresses = 20;
 
 /**
@@ -22,7 +22,7 @@ const quoted = String.raw`"(?:(?!${sign})(?:\\.|[^"\\\r\n])){1,64}"(?=${sign})`;
 const version = String.raw`\d{1,4}\.\d{1,4}\.\d{1,4}(?:-[a-z]{1,10}(?:\.\d{1,4})?)?(?![\p{L}\p{N}_%-]|\.[\p{L}\p{N}])`;
 const literal = String.raw`\[(?:ipv6:)?[0-9a-f:.]{2,64}\]`;
 const domain = String.raw`(?:${literal}|(?:[\p{L}\p{M}\p{N}\p{Cf}._-]|(?!${encodedSeparator})%)*[\p{L}\p{M}\p{N}])`;
-/** An address that is already masked, or the masked domain of an address. */
+/** An e-mail address that is already masked, or the masked domain of an e-mail address. */
 const masked = String.raw`(?:.\*{3}@)?.\*{3}(?:\.[\p{L}\p{N}-]{1,63})?#[0-9a-f]{12}`;
 
 /**
@@ -35,11 +35,11 @@ const words = new RegExp(
 );
 const signs = new RegExp(sign, 'giu');
 /**
- * Characters that a list or markup may put before an address. An address may also begin with them, but they are treated
- * as markup.
+ * Characters that a list or markup may put before an e-mail address. An e-mail address may also begin with them, but
+ * the mask treats them as markup.
  */
 const opening = /^['`{|}*]+(?=.)/u;
-/** Invisible characters, which are removed from an address because they would change its hash. */
+/** Invisible characters. They are removed from an e-mail address, because they would change its hash. */
 const invisible = /\p{Cf}+/gu;
 
 /**

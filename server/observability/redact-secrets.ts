@@ -7,7 +7,7 @@ const names =
   'passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|app[_-]?key|access[_-]?key|private[_-]?key|signing[_-]?key|' +
   'encryption[_-]?key|idempotency[_-]?key|credentials?|verifier|assertion|signature|sig(?![a-z])|jwt|dsn|session[_-]?id|csrf|xsrf';
 
-/** Matches the text between a name and its value. Quotation marks of JSON inside a string have backslashes. */
+/** Matches the text between a secret's name and its value. Inside a JSON string, quotation marks have backslashes. */
 const between = String.raw`\\{0,15}["']?\s{0,4}(?:[=:]|%(?:25)*3[AD])\s{0,4}`;
 const slash = '(?:/|%(?:25)*2F)';
 const space = String.raw`(?:\s|%20|\+)+`;

@@ -5,9 +5,9 @@ import { describeError } from './describe-error.ts';
 import { cutOff, decodeUrl, type HashText, maskAddresses } from './mask-addresses.ts';
 import { cutText, isPlainId, isSecretHeader, isSecretName, redacted, redactSecrets } from './redact-secrets.ts';
 
-/** Removes secrets and masks addresses in logs and error reports. */
+/** Removes secrets and masks e-mail addresses in logs and error reports. */
 export interface Redactor {
-  /** Removes secrets from a text and masks addresses. A second call changes nothing more, unless the text was cut. */
+  /** Removes secrets from a text and masks e-mail addresses. A second call changes nothing, except in a cut text. */
   text(text: string): string;
   /**
    * Returns a redacted copy of any value as plain data for JSON. Redacts all strings in the value, including keys. If a
@@ -21,7 +21,7 @@ export interface Redactor {
 export interface RedactorOptions {
   /** The application key, or a function that returns it, so that the log can start before the key is loaded. */
   appKey: Uint8Array | (() => Uint8Array);
-  /** The settings of the server. Their keys and passwords are removed from every text. */
+  /** The settings of the server. The keys and passwords in them are removed from every text. */
   settings?: object;
   /** The extensions. The keys and passwords in their settings are also removed. */
   extensions?: readonly { settings?: object | undefined }[];

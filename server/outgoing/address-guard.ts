@@ -6,7 +6,7 @@ import type { Config } from '../config.ts';
 /** Allows outgoing requests only to public IP addresses and to IP addresses that a setting allows. */
 export interface AddressGuard {
   isAllowed(address: string): boolean;
-  /** The lookup function for Node's sockets. It resolves a host name to allowed addresses only. */
+  /** The DNS lookup for Node's sockets. It resolves a host name only to IP addresses that are allowed. */
   lookup: LookupFunction;
 }
 
@@ -70,8 +70,8 @@ function familyOf(family: unknown): number {
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /**
- * The public address of Azure's service for its virtual machines. It is forbidden because it serves metadata. Other
- * clouds serve metadata at private addresses such as 169.254.169.254.
+ * The public IP address of Azure's service for its virtual machines. It is forbidden because it serves metadata. Other
+ * clouds serve metadata at private IP addresses such as 169.254.169.254.
  */
 const azurePlatform = '168.63.129.16';
 

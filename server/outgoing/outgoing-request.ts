@@ -169,7 +169,7 @@ const explanations: Record<string, string> = {
 
 function explain(error: NodeJS.ErrnoException): OutgoingRequestError {
   if (error instanceof OutgoingRequestError) return error;
-  // If a host name has several addresses, the error contains one error for each address.
+  // If a host name has several IP addresses, the error contains one error for each of them.
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const code: unknown = first?.code;
   const known = typeof code === 'string' ? explanations[code] : undefined;

@@ -30,7 +30,7 @@ export function visibleText(text: string): string {
     .replace(invisible, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Cuts a text to `max` code points, so that no character is cut in half. A cut text ends in an ellipsis. */
+/** Cuts a text to `max` code points, so that no character is cut in half. Adds an ellipsis to a cut text. */
 export function truncate(text: string, max: number): string {
   // A text never has more code points than UTF-16 code units, so this text is short enough.
   if (text.length <= max) return text;

@@ -96,7 +96,7 @@ const [firstYear, lastYear] = [1970, 9998];
 
 export const localBounds = { min: `${firstYear}-01-01T00:00`, max: `${lastYear}-12-31T23:59` };
 
-/** Parses a local time as if it were in UTC. Returns undefined for an invalid text. */
+/** Parses the text of a local time as if it were in UTC. Returns undefined if the text is no local time. */
 function parseLocal(text: string): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/.test(text)) return undefined;
   const time = new Date(`${text}Z`);

@@ -21,8 +21,8 @@ import { buildThrottle } from '../sign-in/throttle.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 
 /**
- * Changes the signed-in user's e-mail addresses. A new address takes effect when the same user opens the link that was
- * mailed to it. The owner of a mistyped address therefore gets no access.
+ * Changes the signed-in user's e-mail addresses. A new e-mail address takes effect when the same user opens the link
+ * that was mailed to it. So if the user mistypes the address, its owner gets no access.
  */
 export function addressRoutes(
   server: ServerDependencies,
@@ -97,7 +97,7 @@ export function addressRoutes(
     }
   }
 
-  /** Returns the address change of a valid link. Only the user who requested the change may use its link. */
+  /** Returns the e-mail address change of a valid link. Only the user who requested it may use the link. */
   async function requireChange({ user }: OwnVisit, token: string): Promise<AddressChange> {
     const change = tokens.read(token, clock.now());
     if (change?.userId !== user.id || !(await isAddressWanted(database, change))) throw invalidLink();

@@ -86,7 +86,7 @@ async function unfollow(visit: OwnVisit) {
   return visit.path(followingPath, { ...placeOf(visit), notice: 'unfollowed' });
 }
 
-/** Returns the query parameter for the current page of the list. */
+/** Returns the query parameter of the current page of the list, so that a form can lead back to this page. */
 function placeOf(visit: OwnVisit): Record<string, string> {
   const before = visit.number('before');
   return before === undefined ? {} : { before: String(before) };

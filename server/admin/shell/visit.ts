@@ -166,8 +166,8 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   }
 
   /**
-   * Renders a page. Its template also gets `path`, `accountName`, the text of `problem`, and the text of the notice
-   * that the query names.
+   * Renders a page. Its template also gets `path`, `accountName`, the message of `problem`, and the notice that the
+   * query parameter names.
    */
   page(
     template: string,

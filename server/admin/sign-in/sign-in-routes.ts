@@ -93,7 +93,7 @@ const home = '/admin';
  * another host.
  */
 function safeNextPath(text: string): string {
-  // No real server has this origin. If the text resolves to another origin, the text leads to another host.
+  // No real server has this origin. If the parsed text has another origin, it leads to another host.
   const base = 'http://admin.invalid';
   const url = URL.parse(text, base);
   if (!url || url.origin !== base || url.username !== '' || url.password !== '') return home;
