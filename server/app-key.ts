@@ -26,7 +26,7 @@ export async function loadAppKey(config: KeyConfig, logger: Pick<Logger, 'warn'>
   return (await readKey(config)) ?? makeKeptSecret(keyFile(config), fileName);
 }
 
-/** Returns the key for a command. With DATABASE_URL, it creates no key, because the server has already created one. */
+/** Returns the application key for a command. With DATABASE_URL, it creates no key, because the server has one. */
 export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
   const key = config.APP_KEY ?? (await readKey(config));
   if (key) return key;

@@ -27,7 +27,7 @@ interface WriteInput {
   params?: unknown;
   query: unknown;
   body?: unknown;
-  /** The keys of the operation's locks, such as `idea:7`. Few operations wait for one lock: see Database.inTurn. */
+  /** The keys of the operation's locks, such as `idea:7`. Database.inTurn limits the connections that wait for one. */
   turns?(actor: Actor): string[];
   /** Runs before the transaction. Each of its statements runs in a transaction of its own. */
   prepare?(op: ReadOperation): Promise<void>;
@@ -35,7 +35,7 @@ interface WriteInput {
 
 export type OperationRunner = ReturnType<typeof buildOperationRunner>;
 
-/** Builds the functions that run an operation in the name of the request's token. */
+/** Builds the functions that run an operation for the token of a request, and for the user of this token. */
 export function buildOperationRunner(server: ServerDependencies) {
   const { database, clock } = server;
 

@@ -27,7 +27,7 @@ interface RepeatWindow {
   timer: NodeJS.Timeout;
 }
 
-/** The maximum number of different entries in a time window. It limits the memory and lines that an attack costs. */
+/** The maximum number of different entries in a time window. It limits the memory and lines that attackers can use. */
 const maxKinds = 100;
 
 const definitions: Record<AuditEntryName, EntryDefinition> = auditEntries;

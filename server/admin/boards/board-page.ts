@@ -92,7 +92,7 @@ function flagsOfWindow(name: string, window: Window, now: Date) {
   return state === 'open' ? [] : [{ label: `${name} ${state}`, chip: 'chip-active' }];
 }
 
-/** The period in which a board accepts ideas, or votes. A missing time means that this side has no limit. */
+/** The period when a board accepts ideas, or votes. A missing time leaves that end of the period open. */
 interface Window {
   openAt?: Date | null | undefined;
   closeAt?: Date | null | undefined;

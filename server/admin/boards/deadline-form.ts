@@ -17,7 +17,7 @@ export type Bound = (typeof bounds)[number];
 export interface DeadlineForm {
   /** The time zone of the times that the person sends. */
   zone: string;
-  /** The time zone in which the form showed the stored times. */
+  /** The form showed the stored times in this time zone. */
   shownZone: string;
   seenAt: string;
   /** Returns the text in the form field of a bound: a day and time, or an empty text for no bound. */

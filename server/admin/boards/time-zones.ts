@@ -51,7 +51,7 @@ export function openZone(name: string): Zone {
     second: 'numeric',
   });
 
-  /** Returns the local time of an instant as a number: the instant at which UTC shows the same date and time. */
+  /** Returns the local time of an instant as a number: another instant, which has this date and time in UTC. */
   function localMsAt(timeMs: number): number {
     const parts = Object.fromEntries(clock.formatToParts(timeMs).map(({ type, value }) => [type, Number(value)]));
     const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0 } = parts;

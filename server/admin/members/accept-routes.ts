@@ -17,8 +17,8 @@ import { buildKnownBrowsers } from '../sign-in/throttle.ts';
 const path = '/admin/invitations/:token';
 
 /**
- * Serves the page of an invitation link. The page reveals whether a user has the invited e-mail address. But only
- * people who read its mail have the link, and people who got the link from the inviter.
+ * Serves the page of an invitation link. The page reveals whether a user has the invited e-mail address. But only the
+ * owner of this mailbox has the link, and people who got it from the inviter.
  */
 export function serveInvitationLinks(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit, passwords } = server;

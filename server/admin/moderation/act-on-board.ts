@@ -7,7 +7,7 @@ import { type Problem, problemOf } from '../shell/form.ts';
 import type { Visit } from '../shell/visit.ts';
 
 /**
- * The context in which a signed-in moderator works on a board. Functions for ideas and administrative functions both
+ * The context of a signed-in moderator's operation on a board. Functions for ideas and administrative functions both
  * accept it. Unlike the context of an API token, it can record audit entries.
  */
 export interface Moderation extends Administration {

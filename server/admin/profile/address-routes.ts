@@ -92,7 +92,7 @@ export function addressRoutes(
       isAsked = await visit.administer(admin => requestAddress(admin, { userId, field, address }));
       return isAsked;
     } finally {
-      // A request without a mail does not count against the rate limit.
+      // If the server sends no mail, the request does not count against the rate limit.
       if (!isAsked) await charged.giveBack();
     }
   }

@@ -136,7 +136,7 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
   }
 }
 
-/** Does not trust the Host header: after DNS rebinding, it has the same host as the other site's page. */
+/** Does not trust the Host header: after DNS rebinding, it equals the host of the other site's page. */
 function isFromOrigin(expected: string) {
   return ({ headers: { origin, 'sec-fetch-site': site } }: FastifyRequest): boolean =>
     origin === expected && (site === undefined || site === 'same-origin');

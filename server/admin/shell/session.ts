@@ -115,7 +115,7 @@ function isSecure({ BASE_URL }: CookieConfig): boolean {
  * show two accounts, and a form changes the account that its page showed.
  */
 
-/** An onRequest hook for users with several accounts. It redirects a URL without an account to one with an account. */
+/** An onRequest hook for users with several accounts. If a URL names no account, it redirects to one that does. */
 export async function nameAccount(request: FastifyRequest, reply: FastifyReply) {
   const { accounts } = sessionOf(request).user;
   const [first, second] = accounts;

@@ -112,9 +112,9 @@ function describeWait(seconds: number): string {
 const keptSeconds = 90 * day;
 
 /**
- * Recognizes browsers in which a user has signed in. An attacker can fail on purpose until the limit for an e-mail
- * address is reached, which would lock out its user. A known browser therefore has a cookie and its own limit. OWASP
- * calls it a device cookie. A thief of the cookie gets no session, and only as many attempts as any browser.
+ * Recognizes the browsers of users who have signed in there. An attacker can fail on purpose until the limit for an
+ * e-mail address is reached, which would lock out its user. A known browser therefore has a cookie and its own limit.
+ * OWASP calls it a device cookie. A thief of the cookie gets no session, and only as many attempts as any browser.
  */
 export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 'config' | 'appKey'>) {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board known browser 1', 32));

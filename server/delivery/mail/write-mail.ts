@@ -11,7 +11,7 @@ export interface MailContent {
 /** The texts of a mail with one link. */
 interface LinkMail {
   subject: string;
-  /** An optional paragraph before the paragraph about the purpose. */
+  /** An optional paragraph before the paragraph that says what the link is for. */
   sentence?: string;
   purpose: string;
   link: { label: string; url: string };

@@ -28,7 +28,7 @@ const turnMs = 1_000;
 /** The maximum length of an answer that is stored in the log of deliveries. */
 const keptCharacters = 4_096;
 
-/** One turn of a lane, in which it sends its due deliveries. A lane is a delivery queue of an endpoint. */
+/** One turn of a lane, a delivery queue of an endpoint. During its turn the lane sends its due deliveries. */
 interface Turn {
   /** Whether another job for the lane started during this turn. If so, another turn follows. */
   isCalledAgain: boolean;

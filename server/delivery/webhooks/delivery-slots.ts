@@ -30,7 +30,7 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   /** The time of an endpoint's last quick answer. Undefined if its last delivery was slow or failed. */
   const quickAt = new Map<number, number | undefined>();
 
-  /** Whether the last answer was quick. A delivery that is slow now counts only `quickMs` after that answer. */
+  /** Whether an endpoint's last answer was quick. A slow running delivery counts only `quickMs` after that answer. */
   function isQuick(endpointId: number): boolean {
     const lastQuick = quickAt.get(endpointId);
     if (lastQuick === undefined) return false;

@@ -39,7 +39,7 @@ interface Result {
   finishedAt: RawBuilder<string | null>;
 }
 
-/** Returns the columns of a delivery after a try. If a person requested a redelivery meanwhile, it stays pending. */
+/** Returns a delivery's columns after a try. A delivery stays pending if a person requested a redelivery meanwhile. */
 function deliveryAfter(dueAt: RawBuilder<string>, { state, nextAttemptAt, finishedAt }: Result) {
   const isRedelivered = sql`d.state = 'pending' and d.next_attempt_at is distinct from ${dueAt}`;
   return {
