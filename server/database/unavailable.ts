@@ -1,8 +1,8 @@
 const lockNotAvailable = '55P03';
 
 /**
- * The error codes of PostgreSQL and of the network that mean that the database is unavailable. Some have a reason for
- * messages.
+ * The error codes of PostgreSQL and of the network for an unavailable database. Messages show the reason that some
+ * codes have.
  */
 const codes: Readonly<Record<string, string | undefined>> = {
   ECONNREFUSED: 'nothing accepts connections there',

@@ -16,7 +16,7 @@ export interface Lease extends WorkerLocks {
   holdPool(poolId: string): Promise<void>;
   /** Unlocks the jobs of dead processes, so that others can run them. Returns the ids of the dead processes' pools. */
   recoverJobs(): Promise<string[]>;
-  /** Resolves if the database session ends before the lease is released. Then its locks are gone. */
+  /** Resolves if the database session ends before the lease is released. Then the locks of the lease are gone. */
   readonly lost: Promise<Error>;
   release(): Promise<void>;
 }

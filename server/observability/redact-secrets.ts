@@ -45,8 +45,8 @@ const secrets = new RegExp(forms.join('|'), 'gi');
 const hints = /[\s:=%_.+"]|hooks|invitations/i;
 
 /**
- * Matches a name and its value. A value in escaped quotation marks ends at the next quotation mark with the same number
- * of backslashes.
+ * Matches the name and the value of a secret. A value in escaped quotation marks ends at the next quotation mark with
+ * the same number of backslashes.
  */
 const namedSecrets = new RegExp(
   String.raw`(?<name>(?:${names})[\w-]{0,32})(?<sign>${between})(?:(?<quote>(?<escape>\\{1,15})")(?:[^"\\]|(?<!\\)(?!\k<escape>")\\+(?!\\)"?)*|(?<quote>")(?:[^"\\]|\\.)*|(?<quote>')[^']*|\[(?!Redacted\]|…\])(?<value>[^[\]]*)(?:\]|\[…\]$)|${open}(?<value>[^\s&;,"'<>()[\]{}\\]+))`,

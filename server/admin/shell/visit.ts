@@ -20,8 +20,8 @@ import { shownName } from './show.ts';
  *     { path: '/admin/things/:id/delete', ask: visit => …, run: deleteThing },
  *   ]);
  *
- * GET calls `show` or `ask`. POST calls `run`. If `run` is refused, POST calls `show` with the problem. Each function gets
- * the visit: the request with its account, and the methods that answer it.
+ * GET calls `show` or `ask`. POST calls `run`. If `run` refuses the form, POST calls `show` with the problem. Each
+ * function gets the visit: the request with its account, and the methods that answer the request.
  */
 
 /** The answer to a request: a page, or the path to redirect to. */

@@ -4,7 +4,7 @@ import { canonicalAddress } from '../../domain/users/canonical-address.ts';
 import { invocation } from '../command.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** The maximum number of users in the output. All of them need the same remedy. */
+/** The doctor command names at most this many users. All of them need the same remedy. */
 const maxNamed = 100;
 
 /** Finds users who cannot sign in because an older user has another spelling of the same e-mail address. */

@@ -123,7 +123,7 @@ export interface Launched {
   logOffset: number;
 }
 
-/** Starts PostgreSQL in its own session. Otherwise Ctrl-C in a terminal would stop it before the server has drained. */
+/** Starts PostgreSQL in its own process group, because Ctrl-C must not stop it before the server has drained. */
 export async function launchPostmaster(
   cluster: Cluster,
   binaries: PostgresBinaries,

@@ -8,7 +8,7 @@ export interface MailContent {
   html: string;
 }
 
-/** The texts of a mail with one link. */
+/** The parts of a mail with one link. */
 interface LinkMail {
   subject: string;
   /** An optional paragraph before the paragraph that says what the link is for. */
