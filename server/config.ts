@@ -6,8 +6,8 @@ const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.int().min(min).max(max));
 
 /**
- * One day, the maximum of settings for a timeout. Timers and PostgreSQL support at most 24 days. A timer with a longer
- * delay would fire after one millisecond.
+ * One day in milliseconds, the maximum of a timeout setting. Timers and PostgreSQL support at most 24 days. A timer
+ * with a longer delay would fire after one millisecond.
  */
 const dayMs = 86_400_000;
 
@@ -20,7 +20,7 @@ const list = z
   .transform(value => value.split(',').map(part => part.trim()))
   .transform(parts => parts.filter(part => part !== ''));
 
-/** A list of IP addresses and CIDRs. Each becomes an address and a prefix length for ipaddr.js. */
+/** A list of IP addresses and CIDRs, parsed to pairs of an IP address and a prefix length for ipaddr.js. */
 const cidrs = list
   .refine(parts => parts.every(isCidr), 'must be CIDRs such as 10.1.0.0/16, separated by commas')
   .transform(parts => parts.map(part => ipaddr.parseCIDR(withPrefixLength(part))));
@@ -278,7 +278,7 @@ type Settings = z.output<typeof settings>;
 
 export interface Config extends Settings {
   BASE_URL: string;
-  /** Whether the environment sets BASE_URL. The default value is a guess, because browsers may use another origin. */
+  /** Whether the environment sets BASE_URL. Its default value is a guess, because browsers may use another origin. */
   isBaseUrlSet: boolean;
 }
 

@@ -4,7 +4,7 @@ import { chatKinds } from '../entities/chat-channel.ts';
 import { roles } from '../entities/membership.ts';
 import { defineEntry as entry, field, oneOf, text, whole } from './define-entry.ts';
 
-/** The actor of an entry: the operator of the server on the command line, a user in the pages, or the server itself. */
+/** Who caused an entry: the operator on the command line, a user in the pages, or the server itself. */
 const by = {
   by: oneOf(
     ['operator', 'user', 'server'],

@@ -6,8 +6,8 @@ export interface EntryDefinition<Fields extends z.ZodObject = z.ZodObject> {
   when: string;
   fields: Fields;
   /**
-   * For an entry that anybody can cause at any rate. Entries that differ only in `request_id` count as the same. In
-   * each minute the first is written, and the others are counted.
+   * Marks an entry that anybody can cause at any rate. Entries that differ only in `request_id` count as the same. In
+   * each minute the log writes the first one and counts the others.
    */
   countsRepetitions?: true;
 }
