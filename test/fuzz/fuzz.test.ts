@@ -133,7 +133,7 @@ function problemOf({ method, path, isValid }: FuzzRequest, answer: Answer): stri
   return undefined;
 }
 
-test(`${count} valid and invalid requests cause no failure, no undeclared response and no inconsistent data`, {
+test(`${count} valid and invalid requests cause no server error, no undocumented response and no inconsistent data`, {
   timeout: 60_000 + count * 20,
 }, async () => {
   const problems: unknown[] = [];

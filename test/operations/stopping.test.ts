@@ -114,7 +114,7 @@ test('after SIGTERM a server is unready at once, serves during the shutdown dela
   expect(log(server)).toContainEqual(expect.objectContaining({ msg: 'stopping', signal: 'SIGTERM' }));
 });
 
-test('Ctrl-C stops a server without the shutdown delay and without waiting for idle connections', async () => {
+test('Ctrl-C stops a server at once, without the shutdown delay and without a wait for idle connections', async () => {
   const server = await start({ SHUTDOWN_DELAY_MS: '600000', SHUTDOWN_TIMEOUT_MS: '600000' });
   await open(server);
   await open(server, 'GET /health HTTP/1.1\r\nHos');
@@ -149,7 +149,7 @@ test.each([
   ['an exception', 'throw fault'],
   ['a rejection', 'Promise.reject(fault)'],
 ])(
-  '%s that is not caught is logged and reported without secrets, and ends the process with status 1',
+  'the server logs and reports %s that no code catches, without secrets, and exits with status 1',
   async (_, throwing) => {
     const reports = await startReceiverForTest(200);
     const secret = `ib_7_${'s'.repeat(43)}`;
