@@ -57,7 +57,7 @@ describe('operations of the client', () => {
 });
 
 describe('response metadata and hooks', () => {
-  test('withResponse() returns the status, the request id, the headers and the rate limit of a response', async () => {
+  test('withResponse() of a client call returns the HTTP status, the request id, the headers and the rate limit of the response', async () => {
     const { data, status, requestId, headers, rateLimit, isReplay, attempts } = await client.ideas
       .create({ title: 'With it', body: 'All.' }, { headers: { 'X-Request-Id': 'release-42' } })
       .withResponse();

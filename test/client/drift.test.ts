@@ -8,7 +8,7 @@ import { compilingMs, repository } from './packed.ts';
 
 const run = promisify(execFile);
 
-/** The files to copy with all their imports: the code and the type test that use the field, and the generators. */
+/** The files to copy with all their imports: the code and the type test that use comment_count, and the generators. */
 const sources = [
   'server/domain/ideas/present-idea.ts',
   'test/client/surface.test.ts',

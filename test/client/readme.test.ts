@@ -51,7 +51,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Runs a program until its last line of output, sends an event to its webhook receiver, and ends the program. */
+/** Runs a program until its last line of output. Then sends two events to its webhook receiver and ends it. */
 async function runTour(command: string, args: string[]): Promise<string[]> {
   const world = await createWorld(server);
   await createTag(server, world.accountId, world.boardId);

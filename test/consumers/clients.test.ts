@@ -14,7 +14,7 @@ beforeAll(async () => {
   return () => server.close();
 });
 
-// Concurrent, since each test waits for its own processes.
+// The tests run concurrently, because each test waits for its own processes.
 test.concurrent.each([openapiFetch, heyApi, orval])(
   'the client that $name generates from the OpenAPI document compiles in strict TypeScript and works with the server',
   async consumer => {

@@ -4,7 +4,7 @@ import { type ErrorKey, errors, raisedBy, raises } from '../../contract/errors.t
 import { contract } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 
-/** The error keys that section Errors of the specification defines, with their statuses. */
+/** The error keys that section Errors of the specification defines, with their HTTP statuses. */
 const specified = {
   token_issuer_not_moderator: 403,
   insufficient_scope: 403,

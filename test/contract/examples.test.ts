@@ -200,7 +200,7 @@ describe('a server with the board of the examples', () => {
   };
   const authenticated = operations.filter(({ operation }) => operation.security?.length !== 0);
 
-  test.each(authenticated)('the server accepts the examples of $id', async documented => {
+  test.each(authenticated)('the server accepts the example requests of the operation $id', async documented => {
     const { operation } = documented;
     const bodies = operation.requestBody ? Object.values(examplesOf(operation.requestBody)) : [{ value: undefined }];
     for (const [number, { value: json }] of bodies.entries()) {

@@ -45,11 +45,11 @@ beforeAll(async () => {
   return () => server.close();
 });
 
-/** Whether a URL is a page for people or an OAuth endpoint. The contract contains neither pages nor OAuth endpoints. */
+/** Whether a URL is an HTML page or an OAuth endpoint. The contract contains neither pages nor OAuth endpoints. */
 const isPage = (url: string) =>
   ['/', '/unsubscribe'].includes(url) || /^\/(b|admin|assets|oauth|\.well-known)(\/|$)/.test(url);
 
-/** Returns the routes of the API, without documentation, pages, automatic HEAD routes and routes that answer 405. */
+/** Returns the API routes of the server, without documentation, pages, automatic HEAD routes and 405 routes. */
 function apiRoutes(): { method: string; path: string; route: Route | undefined }[] {
   return registered
     .filter(({ url }) => !url.startsWith('/docs') && url !== '/api/v1/openapi.json' && !isPage(url))

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Creates boards in every state, a second account, and tokens of every kind. */
+/** Creates the data for the requests: boards in every state, a second account, and tokens of every kind. */
 async function createFuzzWorld(): Promise<FuzzWorld> {
   const open = await createWorld(server);
   const day = 86_400_000;

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** SQL statements that insert one row for each number into a table. The rows expire at the given SQL time. */
+/** For each table, an SQL statement that inserts a row for each number. The rows expire at the SQL time `expiresAt`. */
 const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => string> = {
   rate_limits: expiresAt => `insert into rate_limits (key, window_started_at, expires_at, count)
     select 'ip:' || n, now(), ${expiresAt}, 1 from numbers`,

@@ -25,7 +25,7 @@ const workerSettings = {
 const recoveryMs = 20_000;
 const everyCheck = ['database', 'migrations', 'cron'];
 
-/** These tests have their own PostgreSQL. One server and one worker run during all simulated failures. */
+/** A PostgreSQL for these tests only. One server and one worker run during all simulated failures. */
 let postgres: OwnPostgres;
 let db: TestDatabase;
 let server: TestServer;
@@ -87,7 +87,7 @@ async function expectNotReady(failed: string[]) {
   expect((await request(server, 'GET /health')).status).toBe(200);
 }
 
-/** Expects that the pool, the worker and cron work again, and that the failed requests changed nothing. */
+/** Expects that the connection pool, the worker and cron work again, and that the failed requests changed nothing. */
 async function expectRecovered() {
   await eventually(async () => expect((await request(server, 'GET /ready')).status).toBe(200), recoveryMs);
   const reads = await Promise.all(Array.from({ length: 8 }, () => read()));

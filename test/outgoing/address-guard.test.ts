@@ -91,7 +91,7 @@ describe('the address guard', () => {
   });
 });
 
-/** Clouds serve metadata, credentials and agents to their machines at these addresses. */
+/** Clouds serve metadata, credentials and agents to their machines at these IP addresses. */
 const cloudAddresses: [cloud: string, address: string][] = [
   ['Azure, AWS, Google, Oracle, DigitalOcean, Hetzner and OpenStack', '169.254.169.254'],
   ['Azure', '168.63.129.16'],
@@ -110,7 +110,7 @@ const cloudAddresses: [cloud: string, address: string][] = [
   ['Scaleway, over IPv6', 'fd00:42::42'],
 ];
 
-/** Returns all notations of an address, including IPv6 addresses that a network may translate to it. */
+/** Returns all notations of an IP address, including IPv6 addresses that a network may translate to the IP address. */
 function notationsOf(address: string): string[] {
   if (address.includes(':')) return [address];
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);

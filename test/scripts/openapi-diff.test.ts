@@ -29,7 +29,7 @@ function rulesOf(changes: Change[]): string[] {
 }
 
 describe('changed copies of the contract', () => {
-  test('openapi-diff finds no change between the contract and an identical copy', () => {
+  test('openapi-diff finds no change between the OpenAPI document of the server and an identical copy', () => {
     expect(changesAfter(() => {})).toEqual([]);
   });
 
