@@ -39,8 +39,8 @@ export function compareSchemas(comparison: SchemaComparison, site: Site, base: F
 }
 
 /**
- * The maximum number of times that a walk visits one pair of schemas. A widely shared schema has too many fields to
- * name all of them.
+ * The maximum number of times that a walk visits one pair of schemas. A report cannot name every field that uses a
+ * widely shared schema.
  */
 const mostTimes = 16;
 
