@@ -25,7 +25,7 @@ export function compareWebhookSecurity(place: Place, pair: Pair): void {
   }
 }
 
-/** The grants in `x-grant`, the lowest first. */
+/** The token grants that `x-grant` may require, the lowest first. */
 const grants = ['read', 'write', 'moderate'];
 
 /** Returns the rank of a grant. An unknown grant ranks above all others, because no token has it. */

@@ -18,7 +18,7 @@ interface Series {
   samples: { minutes: number; mb: number }[];
 }
 
-/** The length of the warm-up. A heap first grows to its allowed size, which is not a leak. */
+/** The length of the warm-up. The heap of a process first grows to its allowed size, and this growth is not a leak. */
 const warmUpMinutes = 1;
 
 /**
