@@ -617,7 +617,7 @@ test.each(promises)('$promise ($constraint)', async ({ constraint, statement, re
   }
 });
 
-test('every check and unique constraint of the schema is tested here or is a known exception', async () => {
+test('this file tests every check constraint and unique constraint of the database schema, except for the listed ones', async () => {
   const names = await db.sql<{ name: string }>(`
     select conname as name from pg_constraint
     where connamespace = 'public'::regnamespace and contype in ('c', 'u')
@@ -682,7 +682,7 @@ describe('a status', () => {
     expect(count).toEqual({ count: 3 });
   });
 
-  test('a status cannot be removed while ideas have it', async () => {
+  test('the database refuses to delete a status while an idea has it', async () => {
     const removal = `delete from statuses where board_id = :board and key = $1`;
     expect(await refusalOf(await filled(removal), ['open'])).toBe('ideas_status_of_board_fkey');
     expect(await refusalOf(await filled(removal), ['done'])).toBeUndefined();
@@ -690,12 +690,12 @@ describe('a status', () => {
 });
 
 describe('removal of users and accounts', () => {
-  test('a user who wrote ideas or issued API tokens cannot be removed', async () => {
+  test('the database refuses to delete a user who wrote an idea or issued an API token', async () => {
     expect(await refusalOf('delete from users where id = $1', [world.ownerId])).toMatch(/_(author|issuer)_id_fkey$/);
     expect(await refusalOf('delete from users where id = $1', [await createUser(db)])).toBeUndefined();
   });
 
-  test('if a user is removed, their votes stay but no longer name the user', async () => {
+  test('if a user is deleted, their votes stay in the database but no longer name the user', async () => {
     const userId = await createMember(db, world.accountId, 'member');
     const voterId = await db.database.transaction(async ({ em }) => {
       const voter = em.create(Voter, { accountId: world.accountId, userId });
@@ -708,7 +708,7 @@ describe('removal of users and accounts', () => {
     expect(await db.sql('select value from votes where voter_id = $1', [voterId])).toEqual([{ value: 1 }]);
   });
 
-  test('if an account is removed, its rows are removed and the rows of other accounts stay', async () => {
+  test('if an account is deleted, the database deletes all rows of the account and no row of another account', async () => {
     const gone = await createWorld(db);
     const idea = await insertIdea(db, gone);
     const second = await insertIdea(db, gone);

@@ -91,7 +91,7 @@ function expectUnavailable(answer: Answer) {
   expect([answer.status, answer.key, answer.headers.get('retry-after')]).toEqual([503, 'service_unavailable', '1']);
 }
 
-test('votes on a locked idea use at most a quarter of the connection pool, other boards can be read, and every vote is counted', async () => {
+test('votes that wait for a locked idea use at most a quarter of the connection pool, reads of other boards succeed, and every vote is counted', async () => {
   const server = await patient();
   const tokens = await Promise.all(Array.from({ length: 20 }, () => issueToken(db, world, 'write')));
   const [ideaId = 0] = ideaIds;
@@ -105,7 +105,7 @@ test('votes on a locked idea use at most a quarter of the connection pool, other
   expect(await db.sql('select up_count from ideas where id = $1', [ideaId])).toEqual([{ up_count: 20 }]);
 });
 
-test('requests for several locked ideas use at most half of the connection pool', async () => {
+test('writes that wait for several locked ideas use at most half of the connection pool', async () => {
   const server = await patient();
   await lock(ideaIds);
   const writes = ideaIds.flatMap(id => [
@@ -118,7 +118,7 @@ test('requests for several locked ideas use at most half of the connection pool'
   expect((await Promise.all(writes)).every(({ status }) => status < 300)).toBe(true);
 });
 
-test('unmerges from one locked target idea use at most a quarter of the connection pool', async () => {
+test('unmerges that wait for one locked target idea use at most a quarter of the connection pool', async () => {
   const server = await patient();
   const [target = 0, ...sources] = ideaIds;
   for (const id of sources) expect((await post(server, `${id}/merge`, { target_id: target })).status).toBe(200);

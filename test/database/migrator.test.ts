@@ -170,7 +170,7 @@ describe('applying migrations', () => {
 });
 
 describe('several processes that migrate', () => {
-  test('processes that wait for their turn to migrate do not block create index concurrently', async () => {
+  test('processes that wait for a running migration do not block its "create index concurrently"', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
       '0001_table.sql': 'create table things (id int);',
@@ -332,7 +332,7 @@ describe('a failing migration', () => {
     expect(await db.rows(traces)).toEqual([{ name: 'left' }, { name: 'left' }, { name: 'after' }]);
   });
 
-  test('a process with a failed migration releases the lock, so that other processes can try', async () => {
+  test('a process releases the migration lock after a failed migration, so that another process can migrate', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_broken.sql': 'select 1 / 0;' });
     const results = await Promise.allSettled([...Array(3)].map(() => migrate(db.url, [stream])));
@@ -347,7 +347,7 @@ describe('inconsistent migrations', () => {
     ['the dry run', listPendingMigrations],
   ] as const;
 
-  test.each(both)('%s refuses a migration that was changed after it was applied', async (_, run) => {
+  test.each(both)('%s fails if a migration file was changed after the migration was applied', async (_, run) => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [stream]);
@@ -356,7 +356,7 @@ describe('inconsistent migrations', () => {
     expect(await db.rows(traces)).toEqual([{ name: 'first' }]);
   });
 
-  test.each(both)('%s refuses a database that has newer migrations than this server', async (_, run) => {
+  test.each(both)('%s fails if the database has newer migrations than this server', async (_, run) => {
     const db = await freshDatabase();
     await migrate(db.url, [await makeStream({ '0001_first.sql': trace('first'), '0002_newer.sql': trace('newer') })]);
     const older = await makeStream({ '0001_first.sql': trace('first') });
@@ -364,7 +364,7 @@ describe('inconsistent migrations', () => {
   });
 
   test.each(both)(
-    '%s refuses a changed migration that is listed in SHA256SUMS, also on an empty database',
+    '%s fails if a migration file differs from its checksum in SHA256SUMS, even on an empty database',
     async (_, run) => {
       const db = await freshDatabase();
       const stream = await makeStream({ '0001_baseline.sql': trace('first'), '0002_new.sql': trace('new') });

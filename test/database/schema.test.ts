@@ -37,7 +37,7 @@ describe('migrated schema and entities', () => {
     for (const meta of metadata) await db.sql(tableOf(meta));
   });
 
-  test('the migrations and the entities describe the same tables', async () => {
+  test('the migrations and the MikroORM entities describe the same tables', async () => {
     const migrated = await tables('public');
     expect(migrated).toContain('schema_migrations');
     // The table of the migrator has no entity.
@@ -45,19 +45,19 @@ describe('migrated schema and entities', () => {
     expect(metadata).toHaveLength(entities.length);
   });
 
-  test('the migrations and the entities describe the same columns, with type, null, default, identity and generated expression', async () => {
+  test('the migrations and the MikroORM entities describe the same columns, with the same types, nullability, defaults, identities and generated expressions', async () => {
     const migrated = await columns('public');
     expect(migrated.filter(column => column.table_name !== 'schema_migrations')).toEqual(await columns(described));
   });
 
-  test('the migrations and the entities describe the same primary keys, with the same order of columns', async () => {
+  test('the migrations and the MikroORM entities describe the same primary keys, with the same order of columns', async () => {
     const migrated = await primaryKeys('public');
     expect(migrated.filter(key => key.table_name !== 'schema_migrations')).toEqual(await primaryKeys(described));
   });
 });
 
 describe('the migrated schema', () => {
-  test('every foreign key has an index on its columns, so that removals and joins are fast', async () => {
+  test('every foreign key has an index on its columns, so that deletions and joins are fast', async () => {
     const missing = await db.sql<{ name: string }>(`
       select c.conname as name
       from pg_constraint c
@@ -92,7 +92,7 @@ describe('the migrated schema', () => {
     webhook_deliveries: 'webhook_endpoints',
   };
 
-  test('removing an account removes all its rows, through foreign keys to the account or to other removed rows', async () => {
+  test('if an account is deleted, the foreign keys delete all rows of the account, directly or through other deleted rows', async () => {
     const rows = await db.sql<{ table_name: string; foreign_table: string; action: string }>(`
       select c.conrelid::regclass::text as table_name, c.confrelid::regclass::text as foreign_table, c.confdeltype as action
       from pg_constraint c where c.contype = 'f' and c.connamespace = 'public'::regnamespace`);

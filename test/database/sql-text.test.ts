@@ -27,7 +27,7 @@ const files = globSync('**/*.ts', { cwd: server, exclude: ['**/*.d.ts'] }).map(n
   source: readFileSync(`${server}${name}`, 'utf8'),
 }));
 
-test(`the server uses sql() at most ${maxUses} times`, () => {
+test(`the source code of the server calls sql() at most ${maxUses} times`, () => {
   const uses = files.flatMap(({ name, source }) => (source.match(usesOfSql) ?? []).map(() => name));
   expect(uses.length).toBeGreaterThan(0);
   expect(uses.length).toBeLessThanOrEqual(maxUses);

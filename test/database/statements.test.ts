@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 describe('every statement of the server', () => {
-  test('PostgreSQL accepts every statement of the server on the migrated schema', async () => {
+  test('PostgreSQL accepts every SQL statement of the server on the migrated database schema', async () => {
     const refused: Record<string, string> = {};
     for (const { name, text } of queries) {
       await describeStatement(client, text).catch((error: Error) => {
@@ -32,14 +32,14 @@ describe('every statement of the server', () => {
     expect(refused).toEqual({});
   });
 
-  test('every statement of the server has a unique name', () => {
+  test('every SQL statement of the server has a unique name', () => {
     const names = queries.map(({ name }) => name);
     expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
     // PostgreSQL truncates names of more than 63 bytes, so two long names could become equal.
     expect(names.filter(name => name.length > 63)).toEqual([]);
   });
 
-  test('the declared arguments and rows of every statement match the types that PostgreSQL reports', async () => {
+  test('the declared arguments and rows of every SQL statement match the types that PostgreSQL reports', async () => {
     for (const { name, text } of queries) {
       const declared = declarationOf(name);
       if (!declared) continue;

@@ -91,7 +91,7 @@ interface ForeignKey {
 }
 
 describe('the schema', () => {
-  test('every table is in the list of tenant, global and local tables', async () => {
+  test('the list of table kinds contains every database table as a tenant, global or local table', async () => {
     const tables = await db.sql<{ name: string }>(
       `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
     );
@@ -111,7 +111,7 @@ describe('the schema', () => {
     expect(missing).toEqual([]);
   });
 
-  test('every primary key and unique index of a tenant table includes the account, except for the listed exceptions', async () => {
+  test('every primary key and unique index of a tenant table includes the account id, except for the listed exceptions', async () => {
     const indexes = await db.sql<{ name: string; table: string; columns: (string | null)[] }>(`
       select i.indexrelid::regclass::text as name, i.indrelid::regclass::text as table,
         array(
@@ -129,7 +129,7 @@ describe('the schema', () => {
     expect(crossing.sort()).toEqual(known.sort());
   });
 
-  test('every foreign key between tenant tables includes the account on both sides', async () => {
+  test('every foreign key between tenant tables includes the account id on both sides', async () => {
     const keys = (await foreignKeys()).filter(({ from, to }) => isTenant(from) && isTenant(to));
     const crossing = keys.filter(
       ({ from, to, columns }) => !columns.some(([a, b]) => a === accountColumn(from) && b === accountColumn(to)),
@@ -156,7 +156,7 @@ describe('filters on the account', () => {
     columns = new Map(ofAccounts.map(({ table, column }) => [table, column]));
   });
 
-  test('every statement filters all its tenant tables by the same account', async () => {
+  test('every SQL statement filters all its tenant tables by the same account, except for the listed exceptions', async () => {
     const explained: string[] = [];
     const offenders: string[] = [];
     for (const { name, text } of await loadServerQueries()) {

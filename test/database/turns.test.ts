@@ -9,7 +9,7 @@ function hold() {
 
 const notFree = { code: '55P03' };
 
-test('work that waits too long for its turn fails with the error of a lock timeout', async () => {
+test('a task that waits too long for another task with the same key fails with the error of a lock timeout', async () => {
   const inTurn = buildTurns({ width: 1, total: 10, patienceMs: 20 });
   const first = hold();
   const holding = inTurn(['a'], first.work);
@@ -22,7 +22,7 @@ test('work that waits too long for its turn fails with the error of a lock timeo
   expect(await inTurn(['a', 'b'], async () => 'later')).toBe('later');
 });
 
-test('the total number of running tasks is limited, and a failed task lets another task run', async () => {
+test('buildTurns() limits the number of tasks that run at once, and a task that fails makes room for another', async () => {
   const inTurn = buildTurns({ width: 2, total: 2, patienceMs: 60_000 });
   const fail = () => Promise.reject(new Error('no'));
   for (let n = 0; n < 5; n++) await expect(inTurn(['a'], fail)).rejects.toThrow('no');
@@ -41,7 +41,7 @@ test('the total number of running tasks is limited, and a failed task lets anoth
   expect(most).toBe(2);
 });
 
-test('tasks with the same keys in a different order do not block each other', async () => {
+test('tasks that name the same keys in a different order do not deadlock', async () => {
   const inTurn = buildTurns({ width: 1, total: 4, patienceMs: 60_000 });
   const done: number[] = [];
   const turns = Array.from({ length: 20 }, (_, n) =>

@@ -48,7 +48,7 @@ test('a worker records a heartbeat when it starts, and closes all its connection
   expect(lines).toEqual([]);
 });
 
-test('a heartbeat never replaces a later time with an earlier one', async () => {
+test('a heartbeat of the worker never replaces a later stored time with an earlier time', async () => {
   const { worker } = await start();
   onTestFinished(() => worker.stop());
   await beat();
@@ -119,7 +119,7 @@ test('a worker continues if PostgreSQL ends its connection after a job ran and b
   await beat();
 });
 
-test('a worker continues when PostgreSQL can be reached again', async () => {
+test('a worker that has lost PostgreSQL runs jobs again when PostgreSQL can be reached again', async () => {
   const proxy = await startProxy(db.url);
   const { worker, lines } = await start(proxy.url);
   onTestFinished(async () => {
@@ -144,7 +144,7 @@ test('a worker can be stopped while PostgreSQL cannot be reached', async () => {
   await proxy.close();
 });
 
-test('the cron job clear_expired removes only expired counters of rate limits', async () => {
+test('the cron job clear_expired deletes rate limit counters only if they have expired', async () => {
   const { worker } = await start();
   onTestFinished(() => worker.stop());
   await db.sql(`insert into rate_limits (key, window_started_at, expires_at, count) values

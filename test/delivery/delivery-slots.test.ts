@@ -67,7 +67,7 @@ const delivered = (endpointId: number) =>
     expect(new Set((await deliveriesOf(db, endpointId)).map(one => one.state))).toEqual(new Set(['delivered']));
   });
 
-test('a new endpoint gets one delivery at a time until it has answered quickly, and then up to eight at a time', async () => {
+test('a new webhook endpoint gets one delivery at a time until it has answered quickly, and then up to eight at a time', async () => {
   const receiver = await startReceiverForTest();
   const { world, ideas } = await createAccount();
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -94,7 +94,7 @@ test('a new endpoint gets one delivery at a time until it has answered quickly, 
   await delivered(id);
 });
 
-test('when a healthy endpoint releases its slot and only a hanging endpoint holds one, all waiting lanes of the healthy endpoint are woken', () => {
+test('when a delivery to a healthy webhook endpoint ends, all waiting deliveries to this endpoint may start, even while another endpoint hangs', () => {
   const slots = buildDeliverySlots(16, 1_000);
   const hanging = { accountId: 1, endpointId: 1, lane: 0 };
   const healthy = Array.from({ length: lanes }, (_, lane) => ({ accountId: 1, endpointId: 2, lane }));
@@ -108,7 +108,7 @@ test('when a healthy endpoint releases its slot and only a hanging endpoint hold
   expect(slots.release(first)).toEqual(others);
 });
 
-test('deliveries that wait for a slot in a process that is killed are sent by another process', async () => {
+test('if a process is killed while webhook deliveries wait in it for a free slot, another process sends these deliveries', async () => {
   const receiver = await startReceiverForTest(hang);
   const { world, ideas } = await createAccount();
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -131,7 +131,7 @@ test('deliveries that wait for a slot in a process that is killed are sent by an
   expect(receiver.received).toHaveLength(1 + lanes);
 });
 
-test('an endpoint whose 200 responses are slow gets one delivery at a time', async () => {
+test('a webhook endpoint that responds with 200 but slowly gets one delivery at a time', async () => {
   const receiver = await startReceiverForTest(response => {
     setTimeout(() => response.writeHead(200).end(), 600);
   });
@@ -144,7 +144,7 @@ test('an endpoint whose 200 responses are slow gets one delivery at a time', asy
   expect(receiver.maxConcurrent()).toBe(1);
 });
 
-test('quick endpoints of one account use at most half of the webhook slots, so another account gets its deliveries', async () => {
+test('quick webhook endpoints of one account get at most half of all concurrent deliveries, so another account gets its deliveries', async () => {
   const receiver = await startReceiverForTest();
   const { world, ideas } = await createAccount();
   const endpoints = [];
@@ -170,7 +170,7 @@ test('quick endpoints of one account use at most half of the webhook slots, so a
   expect(receiver.received).toHaveLength(before + 3 * lanes);
 });
 
-test('twenty endpoints that hang use only four slots of their account and leave eight slots to a quick endpoint of the account', async () => {
+test('twenty hanging webhook endpoints use only four of the twelve concurrent deliveries of their account, and a quick endpoint gets the other eight', async () => {
   const quick = await startReceiverForTest();
   const hanging = await startReceiverForTest(hang);
   const { world, ideas } = await createAccount();
@@ -193,7 +193,7 @@ test('twenty endpoints that hang use only four slots of their account and leave 
   expect(quick.received).toHaveLength(1 + 2 * lanes);
 });
 
-test('a mail is sent while endpoints and chats that hang use every slot for webhooks and chat posts', async () => {
+test('a worker sends a mail even while hanging webhook endpoints and chats use up all concurrent webhook deliveries and chat posts', async () => {
   const smtp = await startSmtpReceiver();
   onTestFinished(() => smtp.close());
   const hanging = await startReceiverForTest();
@@ -223,7 +223,7 @@ test('a mail is sent while endpoints and chats that hang use every slot for webh
   await delivered(webhook.id);
 });
 
-test('chat channels that hang use at most half of the chat slots, so another account gets its posts', async () => {
+test('hanging chat channels of one account get at most half of all concurrent chat posts, so another account gets its posts', async () => {
   const hanging = await startReceiverForTest(hang);
   const well = await startReceiverForTest();
   const { world, ideas } = await createAccount();

@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test(`a server that is killed ${kills} times under load (seed ${seed}) loses and invents no event, and repeated events are unchanged`, {
+test(`after ${kills} kills of servers under load (random seed ${seed}), no event is lost or invented, and each repeated delivery has the same body`, {
   timeout: 60_000 + kills * 10_000,
 }, async () => {
   const random = randomFrom(seed);

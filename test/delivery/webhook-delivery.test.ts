@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('a webhook delivery', () => {
-  test('the delivery of each event type is signed, matches the contract, and shows ideas as the API does', async () => {
+  test('the webhook delivery of each event type is signed, matches its schema, and contains ideas as the API returns them', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
     const { id, secret } = await addWebhook(server, world, { url: `${receiver.url}/hooks?for=us` });
@@ -115,7 +115,7 @@ describe('a webhook delivery', () => {
     }
   });
 
-  test('concurrent deliveries of several accounts reach only the endpoint of their own account', async () => {
+  test('concurrent webhook deliveries of several accounts reach only the endpoint of their own account', async () => {
     const receiver = await startReceiverForTest();
     const worlds = await Promise.all(Array.from({ length: 3 }, () => createWorld(server)));
     const webhooks = await Promise.all(
@@ -141,7 +141,7 @@ describe('a webhook delivery', () => {
 });
 
 describe('webhook signatures during the rotation of a secret', () => {
-  test('deliveries have signatures with the old and new secret until the old secret expires, then only with the new secret', async () => {
+  test('webhook deliveries are signed with the old and the new secret until the old secret expires, and then only with the new one', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
     const { id, secret: oldSecret } = await addWebhook(server, world, { url: receiver.url });
@@ -212,7 +212,7 @@ describe('a failed webhook delivery', () => {
 
   const delaysS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 64_800, 86_400];
 
-  test('a failing delivery is attempted ten times in about three days with the same webhook-id, and then gets the state dead', async () => {
+  test('a failing webhook delivery is attempted ten times in about three days with the same webhook-id, and then gets the state dead', async () => {
     const { receiver, id } = await deliverTo(500);
     await startWorkerForTest(server);
     for (const [index, delayS] of delaysS.entries()) {
@@ -288,7 +288,7 @@ describe('a failed webhook delivery', () => {
     },
   );
 
-  test('a redirect counts as a failed attempt, and the server does not follow the redirect', async () => {
+  test('a redirect by a webhook endpoint counts as a failed attempt, and the server does not follow it', async () => {
     const inside = await startReceiverForTest();
     const { id, receiver } = await deliverTo(redirectTo(`${inside.url}/private`));
     await startWorkerForTest(server);
@@ -304,7 +304,7 @@ describe('a failed webhook delivery', () => {
     ).toEqual([{ status: 302 }]);
   });
 
-  test('the response 410 disables an endpoint, ends its pending deliveries, and notifies owners and admins', async () => {
+  test('the response 410 disables a webhook endpoint, ends its pending deliveries, and notifies owners and admins', async () => {
     const { id, world, receiver } = await deliverTo(410);
     const adminId = await createMember(server, world.accountId, 'admin');
     const blockedId = await createMember(server, world.accountId, 'admin');
@@ -341,7 +341,7 @@ describe('a failed webhook delivery', () => {
     );
   });
 
-  test('the server disables an endpoint after five days of failures, but not an hour earlier', async () => {
+  test('the server disables a webhook endpoint after five days of failures, but not an hour earlier', async () => {
     const { id, world, receiver } = await deliverTo(500);
     const failFor = (interval: string) =>
       server.sql(`update webhook_endpoints set failing_since = now() - $2::interval where id = $1`, [id, interval]);
@@ -379,7 +379,7 @@ describe('a failed webhook delivery', () => {
     );
   });
 
-  test('a successful delivery ends the failing state of an endpoint', async () => {
+  test('after a successful delivery, a failing webhook endpoint no longer counts as failing', async () => {
     const { id, receiver } = await deliverTo(500);
     const failingSince = async () =>
       (await server.sql('select failing_since from webhook_endpoints where id = $1', [id]))[0]?.failing_since;
@@ -393,7 +393,7 @@ describe('a failed webhook delivery', () => {
     expect(await failingSince()).toBeNull();
   });
 
-  test('a retry runs from a job with an account id and from a job of an older server version without an account id', async () => {
+  test("a worker retries a webhook delivery from a job with an account id and also from an older server version's job without one", async () => {
     const { id, world, receiver } = await deliverTo(500);
     const worker = await startWorkerForTest(server);
     const isTried = (tries: number) =>
@@ -414,7 +414,7 @@ describe('a failed webhook delivery', () => {
     await eventually(async () => expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'delivered' }]));
   });
 
-  test('a redelivery has the same webhook-id as the first delivery, and the list of attempts keeps the earlier attempts', async () => {
+  test('a webhook redelivery has the same webhook-id as the first delivery, and the list of attempts keeps the earlier attempts', async () => {
     const { id, world, receiver, secret } = await deliverTo(410);
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
     await startWorkerForTest(server);
@@ -450,7 +450,7 @@ describe('a failed webhook delivery', () => {
   test.each([
     ['received', 204],
     ['refused', 500],
-  ])('a redelivery during an attempt that is then %s sends the delivery exactly once more', async (_what, status) => {
+  ])('a redelivery requested during an attempt is sent exactly once after the attempt is %s', async (_what, status) => {
     const answers: (() => void)[] = [];
     const { id, world, receiver } = await deliverTo(response => {
       answers.push(() => response.writeHead(answers.length > 1 ? 204 : status).end());
@@ -473,7 +473,7 @@ describe('a failed webhook delivery', () => {
     expect(receiver.received).toHaveLength(2);
   });
 
-  test('the server stores the first 4 KiB of a long response to a delivery', async () => {
+  test('the server stores only the first 4 KiB of a long response to a webhook delivery', async () => {
     const { id } = await deliverTo(response => response.end('x'.repeat(1_000_000)));
     await startWorkerForTest(server);
     await eventually(async () => expect((await deliveriesOf(server, id))[0]?.state).toBe('delivered'));
@@ -511,7 +511,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     expect(await counts()).toEqual(before);
   });
 
-  test('an endpoint gets only the events of its account, its board and its event types', async () => {
+  test('a webhook endpoint gets only the events of its account, of its board and of its event types', async () => {
     const world = await createWorld(server);
     const other = await createBoard(server, world.accountId);
     const stranger = await createWorld(server);
@@ -530,7 +530,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     expect(counts).toEqual([2, 2, 0, 1, 0]);
   });
 
-  test('the events of an idea arrive in the order of their commits, even if transactions overlap', async () => {
+  test('the events of an idea reach a webhook in the order of their commits, even if transactions overlap', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
     const { id } = await addWebhook(server, world, { url: receiver.url });
@@ -578,7 +578,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     }
   });
 
-  test('a hanging endpoint gets one attempt at a time per process, a failing one gets one in total, and neither delays other endpoints', async () => {
+  test('a hanging webhook endpoint gets one attempt at a time from each process, a failing one only one in total, and neither delays other endpoints', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);
@@ -625,7 +625,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     });
   });
 
-  test('after an endpoint recovers, its waiting deliveries are sent immediately', async () => {
+  test('after a webhook endpoint recovers, the worker immediately sends its waiting deliveries', async () => {
     const receiver = await startReceiverForTest(500);
     const world = await createWorld(server);
     const { token } = await issueToken(server, world, 'write');

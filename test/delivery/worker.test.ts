@@ -22,7 +22,7 @@ const record = (ideaId: number) =>
     [ideaId],
   );
 
-test('two workers share the deliveries of an endpoint and send each delivery once', async () => {
+test('two workers share the deliveries of a webhook endpoint and send each delivery once', async () => {
   // A worker sends only one delivery at a time to an endpoint that has not answered yet. So the second concurrent
   // delivery comes from the other worker.
   const held: (() => void)[] = [];
@@ -62,7 +62,7 @@ test('another worker takes over the jobs of a killed worker within seconds', asy
   expect(new Set(receiver.received.map(one => one.headers['webhook-id'])).size).toBe(1);
 });
 
-test('a worker that stops finishes its current delivery and leaves the other deliveries to other workers', async () => {
+test('a worker that stops finishes its current webhook delivery and leaves the other deliveries to other workers', async () => {
   let answer = () => {};
   const receiver = await startReceiverForTest(response => {
     answer = () => response.writeHead(204).end();
@@ -83,7 +83,7 @@ test('a worker that stops finishes its current delivery and leaves the other del
   await receiver.waitForRequests(3);
 });
 
-test('a worker that stops does not wait for an endpoint that hangs, and the aborted attempt does not count as failed', async () => {
+test('a worker that stops does not wait for a hanging webhook endpoint, and the aborted attempt does not count as failed', async () => {
   const receiver = await startReceiverForTest(hang);
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -106,7 +106,7 @@ test('a worker continues after the loss of all its connections to PostgreSQL', a
   await receiver.waitForRequests(1);
 });
 
-test('an overdue delivery whose job was lost gets a new job', async () => {
+test('an overdue webhook delivery whose job was lost gets a new job', async () => {
   const receiver = await startReceiverForTest();
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -120,7 +120,7 @@ test('an overdue delivery whose job was lost gets a new job', async () => {
   await receiver.waitForRequests(1);
 });
 
-test('events are deleted after thirty days, but an event with a pending delivery is kept', async () => {
+test('events are deleted after thirty days, but an event with a pending webhook delivery is kept', async () => {
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: 'https://hooks.example.com' });
   const ideaId = await insertIdea(db, world);

@@ -9,7 +9,7 @@ import { buildSecretBox, SecretBoxError } from '../../server/domain/secret-box.t
 const key = Buffer.alloc(32, 1);
 const box = buildSecretBox(key);
 
-test('two encryptions of one secret differ, and decryption needs the same key and the same purpose', () => {
+test('two encryptions of one secret differ, and decryption needs the same key and the same purpose, such as "webhook secret"', () => {
   const secret = 'whsec_☾';
   const sealed = box.seal(secret, 'webhook secret');
   expect(box.seal(secret, 'webhook secret')).not.toEqual(sealed);
@@ -50,7 +50,7 @@ test("several servers that start at the same time share one generated key file, 
   expect(warnings).toEqual([]);
 });
 
-test('APP_KEY overrides the key file, and a value that does not have 32 bytes is refused', async () => {
+test('the setting APP_KEY overrides the key file, and the server refuses an APP_KEY that does not have 32 bytes', async () => {
   const config = loadConfig({ APP_KEY: key.toString('base64'), DATA_DIR: await directory() });
   expect(await loadAppKey(config, logger)).toEqual(key);
   expect(() => loadConfig({ APP_KEY: 'short' })).toThrow('APP_KEY must be 32 bytes in base64');

@@ -65,7 +65,7 @@ describe('a created idea', () => {
     ).toEqual([{ account_id: world.accountId, author_id: issuerId, moderation_state: 'published' }]);
   });
 
-  test('a line break or tab in a title becomes a space before the title is trimmed and counted, by REST and by MCP', async () => {
+  test('the REST API and the MCP server replace line breaks and tabs in a title with spaces before they trim and count the title', async () => {
     const ways = [
       async (title: string) => (await create({ ...valid, title })).body.title,
       async (title: string) => {
@@ -304,7 +304,7 @@ describe('the submission window and frozen boards', () => {
     }
   });
 
-  test('a submission window with only a start never closes, and a window with only an end is open from the beginning', async () => {
+  test('a submission window without an end never closes after its start, and a window without a start is open until its end', async () => {
     await set('submissions_open_at', now);
     clock.set('2999-01-01T00:00:00.000Z');
     expect((await create(valid)).status).toBe(201);

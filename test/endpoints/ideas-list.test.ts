@@ -224,7 +224,7 @@ describe('the search in titles', () => {
     ['an apostrophe', "don't", "Don't notify me at 3.14 o'clock"],
     ['a number with a point', '3.14', "Don't notify me at 3.14 o'clock"],
     ['a version', '2.10', 'Version 2.10 released'],
-  ])('the search for %s finds the title that contains it', async (_, q, title) => {
+  ])('the search for %s finds the one idea whose title matches', async (_, q, title) => {
     expect(await finds(q)).toEqual([title]);
   });
 
@@ -377,7 +377,7 @@ describe('the pages of the list', () => {
   });
 
   test.each(['1', '20', '100'])(
-    'a page of the size %s says whether another page follows, and has a cursor for the next page',
+    'a page of up to %s ideas says whether another page follows, and has a cursor for the next page',
     async perPage => {
       const size = Number(perPage);
       const first = (await board.list({ per_page: perPage })).body;

@@ -114,7 +114,7 @@ test('a vote on a merged idea gets 404 and changes nothing', async () => {
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a voter of a merged idea sees the vote as their own on the target, and can change or withdraw the vote there', async () => {
+test('a voter of a merged idea sees their vote on the target of the merge, and can change or withdraw it there', async () => {
   const source = await idea('up', 'up', 'up');
   const target = await idea();
   await merge(source, target);

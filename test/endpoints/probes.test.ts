@@ -127,7 +127,7 @@ describe('GET /ready', () => {
     expectReady(await ready());
   });
 
-  test('/ready answers 503 if the last heartbeat is older than READINESS_CRON_MAX_AGE_MINUTES', async () => {
+  test('/ready answers 503 if the last heartbeat of the cron is older than READINESS_CRON_MAX_AGE_MINUTES', async () => {
     const impatient = await startServerForTest({
       on: server,
       clock,
@@ -229,7 +229,7 @@ describe('GET /ready', () => {
     holder.release();
   });
 
-  test('concurrent requests to /ready share one set of queries', async () => {
+  test('concurrent requests to /ready share the same database queries', async () => {
     const answers = await Promise.all([...Array(50)].map(() => ready()));
     for (const answer of answers) expectReady(answer);
     await server.sql('delete from heartbeats');

@@ -87,7 +87,7 @@ test.each(['open', 'planned', 'NEW', 'new ', '', 'Fresh in', 'next%', 'no\u0301'
   },
 );
 
-test('a status key that only another board of the account has is rejected', async () => {
+test('an idea cannot be set to a status key that only another board of the account has', async () => {
   await createBoard(server, world.accountId, {
     statuses: [{ key: 'elsewhere', category: 'inbox', label: 'Elsewhere' }],
   });
@@ -184,7 +184,7 @@ test('a write token cannot change the status of an idea', async () => {
   expect((await read(ideaId)).body.status_key).toBe('new');
 });
 
-test('the keys of the default statuses are the values of the field status', async () => {
+test('an idea in a default status has the key of this status in both fields, status and status_key', async () => {
   const board = await createWorld(server);
   const moderator = await issueToken(server, board, 'moderate');
   const ideaId = await insertIdea(server, board);

@@ -73,7 +73,7 @@ test.each([
   },
 );
 
-test("the time of a token's last use is stored again only if the stored time is more than a minute old", async () => {
+test("the server updates the stored time of a token's last use only if this time is more than a minute old", async () => {
   const { token, id } = await issueToken(server, world, 'read');
   const lastUse = async () => {
     const [row] = await server.sql<{ at: string | null }>('select last_used_at as at from api_tokens where id = $1', [

@@ -242,7 +242,7 @@ describe('the board of a request', () => {
     }
   });
 
-  test("a slug always means a board of the token's account, even if another account uses the same slug", async () => {
+  test("a board slug in a request always means a board of the token's account, even if another account uses the same slug", async () => {
     const twin = await createWorld(server, { slug: world.boardSlug });
     const { token } = await issueToken(server, twin, 'read');
     expect(await board(token, `?board=${world.boardSlug}`)).toMatchObject({ body: { board: { id: twin.boardId } } });
@@ -282,7 +282,7 @@ describe('the board of a request', () => {
     expect(await request(server, 'GET /api/v1/token', { token })).toMatchObject({ status: 200, body: { boards: [] } });
   });
 
-  test('a request to the token endpoint needs no board', async () => {
+  test('a request to GET /api/v1/token needs no board', async () => {
     expect(await request(server, 'GET /api/v1/token', { token: two })).toMatchObject({ status: 200 });
   });
 });
@@ -307,7 +307,7 @@ describe('the table of grants', () => {
     },
   );
 
-  test.each(grants)('the token endpoint works for a token with the grant %s', async held => {
+  test.each(grants)('a token with the grant %s can call GET /api/v1/token', async held => {
     const { token } = await issueToken(server, world, held);
     expect((await request(server, 'GET /api/v1/token', { token })).status).toBe(200);
   });
@@ -322,7 +322,7 @@ describe('the table of grants', () => {
     },
   );
 
-  test('the table of grants contains every operation that needs a token', () => {
+  test('this file tests the required grant of every operation that needs a token', () => {
     expect(authenticated).toEqual(expect.arrayContaining(onBoard));
     expect(authenticated.filter(id => !onBoard.includes(id))).toEqual(['getToken']);
   });

@@ -303,7 +303,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
   });
   const fields = badFields[operation.id] ?? {};
 
-  test('the table of bad values covers each field of the body', () => {
+  test("this file tests bad values for each field of the operation's body", () => {
     expect(Object.keys(fields).sort()).toEqual(Object.keys(valid).sort());
   });
 

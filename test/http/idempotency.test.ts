@@ -260,7 +260,7 @@ test('a token with two boards gets a replay only if the repeated request names t
   expect(isReplayed(await send(on(world.boardSlug), 'a-key'))).toBe(true);
 });
 
-test("a repeated tool call gets a replay if its arguments are in another order and name the token's only board", async () => {
+test("a repeated MCP tool call gets a replay even if its arguments are in another order and also name the token's only board", async () => {
   const call = (given: Record<string, unknown>) =>
     request(server, 'POST /api/v1/mcp', {
       token,
@@ -281,7 +281,7 @@ test("a repeated tool call gets a replay if its arguments are in another order a
   expect(await ideas()).toEqual(before);
 });
 
-test('a repeated request gets a replay if it only writes a number differently or has a duplicate field', async () => {
+test('a repeated request gets a replay even if it writes a number differently or repeats a field', async () => {
   const line = `/api/v1/ideas/${targets.ideaId}/merge`;
   const merge = (body: string) =>
     rawRequest(server, 'POST', line, {
@@ -302,7 +302,7 @@ test('a repeated request gets a replay if it only writes a number differently or
   }
 });
 
-test('a repeated request gets a replay if only the order of its fields, its white space or its escapes differ', async () => {
+test('a repeated request gets a replay even if the order of its fields, its white space or its escapes differ', async () => {
   const first = await send(create, 'a-key');
   const same = [
     '{"body":"And never again.","title":"Once"}',
@@ -345,7 +345,7 @@ test('an error of the domain rules is not stored under the Idempotency-Key', asy
   expect((await send(missing, 'a-key')).status).toBe(200);
 });
 
-test('an Idempotency-Key is valid for exactly 24 hours, and then a new request can use the same key', async () => {
+test('an Idempotency-Key is valid for exactly 24 hours, and after this time a new request can use the same key', async () => {
   const first = await send(create, 'a-key');
   clock.advance(24 * 3_600_000 - 1);
   expect(isReplayed(await send(create, 'a-key'))).toBe(true);

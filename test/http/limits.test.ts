@@ -178,7 +178,7 @@ describe('the rate limits of a token', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(80);
   });
 
-  test('the settings define the rate limits, and the value 0 allows no request', async () => {
+  test('the settings RATE_LIMIT_READ and RATE_LIMIT_WRITE define the rate limits of a token, and the value 0 allows no request', async () => {
     const strict = await startReplica({ RATE_LIMIT_READ: '2', RATE_LIMIT_WRITE: '0' });
     expect((await vote(strict)).status).toBe(429);
     expect([(await read(strict)).status, (await read(strict)).status, (await read(strict)).status]).toEqual([
@@ -257,7 +257,7 @@ describe('requests that count against the rate limit', () => {
     expect(limitHeaders(answer as Answer)).toEqual(expected('apitoken:read', 119, readReset));
   });
 
-  test('a 304 to the last allowed request does not count against the rate limit, and the counter never gets negative', async () => {
+  test('if the answer to the last allowed request is 304, the request does not count against the rate limit, and the counter never gets negative', async () => {
     const headers = { 'if-none-match': (await read()).headers.get('etag') ?? '' };
     await setCount('apitoken:read', 119);
     for (let n = 0; n < 3; n++) expect((await read(server, { headers })).status).toBe(304);
@@ -398,7 +398,7 @@ describe('the rate limit of an IP address', () => {
     expect(await keysOfAddresses()).toEqual(['ip:127.0.0.1']);
   });
 
-  test('behind trusted proxies, the rate limit counts the last address in X-Forwarded-For that is not a proxy', async () => {
+  test('behind trusted proxies, the rate limit counts the last IP address in X-Forwarded-For that is not a trusted proxy', async () => {
     const proxied = await startReplica({ RATE_LIMIT_IP: '1', TRUST_PROXY: '127.0.0.1,10.0.0.0/8' });
     for (const address of ['203.0.113.1', '203.0.113.2', 'made-up, 203.0.113.3, 10.0.0.7']) {
       expect((await request(proxied, 'GET /nothing', from(address))).status).toBe(404);
@@ -407,7 +407,7 @@ describe('the rate limit of an IP address', () => {
     expect(await keysOfAddresses()).toEqual(['ip:203.0.113.1', 'ip:203.0.113.2', 'ip:203.0.113.3']);
   });
 
-  test('the rate limit counts an IPv6 /64 network as one address, and an IPv4-mapped IPv6 address as the IPv4 address', async () => {
+  test('the rate limit counts an IPv6 /64 network as one IP address, and an IPv4-mapped IPv6 address as the IPv4 address', async () => {
     const proxied = await startReplica({ TRUST_PROXY: 'true' });
     const counted = async (...addresses: string[]) => {
       await forget();

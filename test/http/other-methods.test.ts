@@ -24,7 +24,7 @@ afterAll(() => server.close());
 /** CONNECT is left out, because a CONNECT request has no path. */
 const methods = METHODS.filter(method => method !== 'CONNECT');
 
-test('every unsupported method that Node parses gets 405 and Allow on every path', async () => {
+test('a request to an existing path with an unsupported HTTP method gets 405 and an Allow header, for every method that Node parses', async () => {
   expect(methods).toEqual(expect.arrayContaining(['PROPFIND', 'MKCOL', 'LOCK', 'TRACE', 'REPORT', 'QUERY', 'SOURCE']));
   expect(allowed.size).toBeGreaterThan(50);
   for (const [url, own] of allowed) {
@@ -52,7 +52,7 @@ test('a request with any method to an unknown path gets 404', async () => {
   }
 });
 
-test("a request with a method that Fastify cannot route counts against the rate limit of the client's IP address", async () => {
+test("a request with an HTTP method that Fastify cannot route counts against the rate limit of the client's IP address", async () => {
   await server.sql('delete from rate_limits');
   await rawRequest(server, 'PROPFIND', '/api/v1/board');
   await rawRequest(server, 'MKCOL', '/no/such/path');

@@ -281,7 +281,7 @@ describe('the order of the checks in other operations', () => {
     }
   });
 
-  test('a request with an unreadable body and an invalid query gets the error for the body', async () => {
+  test('a request with a malformed body and an invalid query gets the error for the body', async () => {
     const scene = await arrange();
     expect(await send({ ...scene, query: '?x=1', body: '{' })).toMatchObject({ status: 400, key: 'malformed_json' });
     const text = { 'content-type': 'text/plain' };

@@ -236,7 +236,7 @@ describe('the caching headers', () => {
     }
   });
 
-  test('successful reads of a board are answered with a weak ETag, and no other answers have an ETag', async () => {
+  test('the answers to successful reads of a board have a weak ETag, and no other answers have an ETag', async () => {
     for (const operation of operations) {
       const sent = requestOf(operation, await createTargets(server, world));
       const { status, headers } = await request(server, sent.line, { token, json: sent.json });
@@ -272,7 +272,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('a read with an ETag that is not the current one gets 200', async () => {
+  test('a read whose If-None-Match does not contain the current ETag gets 200', async () => {
     const tag = await currentTag();
     const opaque = tag.slice(3, -1);
     for (const value of [
@@ -291,7 +291,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('the ETag of an idea changes when the answer changes, and is the old ETag again when the answer is the old one again', async () => {
+  test('the ETag of an idea changes when the answer changes, and the old ETag returns when the old answer returns', async () => {
     const before = await currentTag();
     expect(await currentTag()).toBe(before);
     await request(server, `POST ${path()}/vote`, { token, json: { value: 'up' } });

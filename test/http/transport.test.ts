@@ -44,7 +44,7 @@ const unfinished: [string, string][] = [
 
 describe('slow requests', () => {
   test.each(unfinished)(
-    'after the request timeout, the server answers a request that never ends and closes the connection: %s',
+    'after the request timeout, the server answers an unfinished request with an error and closes the connection: %s',
     async (_, text) => {
       const server = await start({ REQUEST_TIMEOUT_MS: '300' });
       const answer = await exchangeRaw(server, text);
@@ -88,7 +88,7 @@ describe('slow requests', () => {
     expect((await closed).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
   });
 
-  test('the metrics port answers a request that never ends with 408 and closes its connection', async () => {
+  test('the metrics port answers an unfinished request with 408 and closes the connection', async () => {
     const metrics = await serveMetrics(
       buildMetrics(),
       { database: db.database, logger: (await start()).dependencies.logger },
@@ -111,7 +111,7 @@ describe('slow requests', () => {
   });
 });
 
-test('the server immediately closes a connection beyond the connection limit, and accepts a new one after an older one has ended', async () => {
+test('the server immediately closes each connection beyond the connection limit, and accepts a new connection after an older one has ended', async () => {
   const server = await start({ MAX_CONNECTIONS: '3' });
   const open = await Promise.all([1, 2, 3].map(() => openConnection(server)));
   for (const { send } of open) await send('GET /health HTTP/1.1\r\nHost: x\r\n');
@@ -234,7 +234,7 @@ describe('invalid HTTP', () => {
     },
   );
 
-  test('the refusal of an invalid HTTP request is not sent in place of the answer to the previous request', async () => {
+  test('a client never receives the refusal of an invalid HTTP request as the answer to its previous request', async () => {
     const server = await start();
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\nbroken');

@@ -43,7 +43,7 @@ function expectUnavailable(answer: Answer) {
 
 const many = (ask: (n: number) => Promise<Answer>) => Promise.all(Array.from({ length: 12 }, (_, n) => ask(n + 1)));
 
-test('while the rate limit counters are locked, a process serves only as many requests as the rate limit of one IP address allows', async () => {
+test('while the rate limit counters are locked in the database, a process serves only as many requests as one IP address may send', async () => {
   await lockCounters();
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
@@ -60,7 +60,7 @@ test('while the rate limit counters are locked, a process serves only as many re
   expect((await ask('GET /api/v1/openapi.json', '198.51.100.2')).status).toBe(200);
 });
 
-test('/health and /ready answer as usual while the rate limit counters are locked', async () => {
+test('/health and /ready answer as usual while the rate limit counters are locked in the database', async () => {
   await server.sql(
     `insert into heartbeats (name, recorded_at) values ('cron', $1)
     on conflict (name) do update set recorded_at = excluded.recorded_at`,

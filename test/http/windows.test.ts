@@ -168,7 +168,7 @@ async function readEverything(): Promise<[string, number, unknown][]> {
   return answers;
 }
 
-test('submission and voting windows and a frozen board do not affect reading', async () => {
+test('requests that read data work outside the submission and voting windows and on a frozen board', async () => {
   const asEver = await readEverything();
   expect(asEver.map(([, status]) => status)).toEqual(Array(asEver.length).fill(200));
   await setWindow('submissions_open_at', opening);
@@ -202,7 +202,7 @@ describe.each(writes)('on a frozen board $method $path', operation => {
   });
 });
 
-test('a frozen board refuses even writes that would change nothing', async () => {
+test('a frozen board refuses all writes, even a write that would change nothing', async () => {
   const token = tokens['the owner, with moderate'];
   await vote(token, 'up');
   await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);

@@ -62,7 +62,7 @@ test('the application role of the embedded PostgreSQL is not a superuser and can
   expect(await query(postgres, findForeign)).toEqual([]);
 });
 
-test('a data directory that trusted every client keeps its data and requires a password after the next start', async () => {
+test('if PostgreSQL trusted every client in an old data directory, the next start keeps the data and requires a password', async () => {
   const dataDir = await makeTrustingDataDir();
   const { postgres } = await startIn(dataDir);
   expect(await query(postgres, 'select answer from kept')).toEqual([{ answer: 42 }]);
@@ -82,7 +82,7 @@ test('a data directory that trusted every client keeps its data and requires a p
   expect((await stat(join(dataDir, 'postgres/pg_hba.conf'))).mtimeMs).toBe(before.mtimeMs);
 });
 
-test('if a server is killed while it secures an old data directory, the next start completes the work', async () => {
+test('if a server is killed while it adds password protection to an old data directory, the next start completes the protection', async () => {
   const dataDir = await makeTrustingDataDir();
   const pidFile = join(dataDir, 'postgres/postmaster.pid');
   const settings = join(dataDir, 'postgres/postgresql.conf');
@@ -120,7 +120,7 @@ test('if a server is killed while it secures an old data directory, the next sta
   for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
 });
 
-test('if two servers start at once on an old data directory, only one of them secures the directory and runs', async () => {
+test('if two servers start at once on an old data directory, one adds password protection and runs, and the other fails', async () => {
   const dataDir = await makeTrustingDataDir();
   const outcomes = await Promise.allSettled([startIn(dataDir), startIn(dataDir)]);
   const started = outcomes.filter(outcome => outcome.status === 'fulfilled').map(outcome => outcome.value.postgres);
@@ -130,7 +130,7 @@ test('if two servers start at once on an old data directory, only one of them se
   expect(await query(started[0] as EmbeddedPostgres, readAttributes)).toEqual([harmless]);
 });
 
-test('if a server of an old version was killed, the next server stops its PostgreSQL, requires passwords and restarts it', async () => {
+test('if a killed server of an old version left its PostgreSQL running, the next server restarts PostgreSQL with required passwords', async () => {
   const dataDir = await makeTrustingDataDir();
   const left = await launchTrusting(dataDir);
   const { postgres } = await startIn(dataDir);
@@ -140,7 +140,7 @@ test('if a server of an old version was killed, the next server stops its Postgr
   expect(left.child?.exitCode).toBe(0);
 });
 
-test('while a server of an old version runs, a command can use its PostgreSQL, and a new server is refused', async () => {
+test('while a server of an old version runs, a command line tool can use its PostgreSQL, but a new server cannot start', async () => {
   const dataDir = await makeTrustingDataDir();
   const { socketDir, port } = await launchTrusting(dataDir);
   const owner = new Client({ host: socketDir, port, user: 'idea_board', database: 'postgres' });
@@ -153,7 +153,7 @@ test('while a server of an old version runs, a command can use its PostgreSQL, a
   await owner.end();
 });
 
-test('the next start replaces a lost password file, and the old password no longer works', async () => {
+test('if the password file of the embedded PostgreSQL is lost, the next start sets a new password, and the old one no longer works', async () => {
   const first = await startIn(await makeDataDir());
   await query(first.postgres, 'create table kept as select 42 as answer');
   await first.postgres.stop();

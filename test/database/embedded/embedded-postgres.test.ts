@@ -47,7 +47,7 @@ afterEach(async () => {
 });
 
 describe('a first start', () => {
-  test('the first start creates a UTF-8 cluster with the application database and a private socket', async () => {
+  test('the first start creates a UTF-8 PostgreSQL cluster with the application database and a socket that only its owner can reach', async () => {
     const fresh = await makeDataDir();
     const postgres = await start(fresh);
     const [row] = await query(
@@ -72,7 +72,7 @@ describe('a first start', () => {
     expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
   });
 
-  test('if two processes start at once in an empty directory, they create one cluster, and one of them owns it', async () => {
+  test('if two processes start PostgreSQL at once in an empty directory, one of them creates and owns the cluster, and the other fails', async () => {
     const fresh = await makeDataDir();
     const outcomes = await Promise.allSettled([start(fresh), start(fresh)]);
     expect(outcomes.map(outcome => outcome.status).sort()).toEqual(['fulfilled', 'rejected']);
@@ -103,7 +103,7 @@ describe('ownership', () => {
     await query(first, 'select 1');
   });
 
-  test('a server stays the owner of its data directory even if it loses the session that holds the lock', async () => {
+  test('a server stays the owner of its data directory even if PostgreSQL ends the session that holds the ownership lock', async () => {
     const postgres = await start(dataDir);
     const holders = async () => {
       const rows = await query(postgres, `select pid from pg_locks where locktype = 'advisory' and granted`);
@@ -138,7 +138,7 @@ describe('ownership', () => {
 });
 
 describe('the end', () => {
-  test('stop() removes the process, the socket and the pid file of PostgreSQL, and the next start has the data', async () => {
+  test('stop() ends the embedded PostgreSQL and removes its socket and pid file, and the data are there after the next start', async () => {
     const first = await start(dataDir);
     const pid = await readPid(dataDir);
     await query(first, `create table kept as select 42 as answer`);
@@ -149,7 +149,7 @@ describe('the end', () => {
     expect(await query(await start(dataDir), 'select answer from kept')).toEqual([{ answer: 42 }]);
   });
 
-  test('a start during stop() waits until stop() has ended and then succeeds', async () => {
+  test('a start of the embedded PostgreSQL during its stop() waits until stop() has ended and then succeeds', async () => {
     const first = await start(dataDir);
     const before = await readPid(dataDir);
     const stopped = first.stop();
@@ -188,7 +188,7 @@ describe('the end', () => {
     expect(existsSync(adopted.connection.host)).toBe(false);
   });
 
-  test('Ctrl-C signals only the server, and PostgreSQL answers until the server stops it', async () => {
+  test('Ctrl-C sends a signal only to the server, and the embedded PostgreSQL answers queries until the server stops it', async () => {
     const child = runScript(
       `
       const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, durable: false });
@@ -229,7 +229,7 @@ describe('a killed PostgreSQL', () => {
     expect(existsSync(first.connection.host)).toBe(false);
   });
 
-  test('a start ignores a pid file that contains the id of an unrelated process', async () => {
+  test('the embedded PostgreSQL starts even if its old pid file contains the id of an unrelated process', async () => {
     const cluster = await realpath(join(dataDir, 'postgres'));
     const lines = [process.pid, cluster, 1, 5432, '/tmp/idea-board-gone', '', '1 1', 'ready'];
     await writeFile(join(cluster, 'postmaster.pid'), `${lines.join('\n')}\n`, { mode: 0o600 });
@@ -292,7 +292,7 @@ if (isRoot)
       expect(status).toMatch(/^Groups:\s*$/m);
     });
 
-    test('for a data directory that only root can enter, the cluster is in /var/lib behind a link, and no permissions change', async () => {
+    test('if only root can enter the data directory, the directory gets a symbolic link to a PostgreSQL cluster in /var/lib, and no permissions change', async () => {
       const hidden = await makeDataDir(0o700);
       const first = await start(hidden);
       await query(first, 'create table kept as select 1');
@@ -322,7 +322,7 @@ if (isRoot)
       isRoot && spawnSync(process.execPath, [moduleUrl.slice('file://'.length)], asNobody()).status === 0;
 
     if (canNobodyRun)
-      test('a user other than root runs the packaged PostgreSQL binaries directly', async () => {
+      test('if the server does not run as root, it runs the PostgreSQL binaries directly from node_modules', async () => {
         const own = await makeDataDir();
         await chmod(own, 0o777);
         const child = runScript(

@@ -48,7 +48,7 @@ describe('a chat message', () => {
     expect(textOf(messageOf(type))).toBe(text);
   });
 
-  test('the chat message of an event without an actor names the operator of the server', () => {
+  test('the chat message of an event without an actor names the operator of the server as the actor', () => {
     expect(textOf(messageOf('idea.status_changed', { actor: null }))).toMatch(/^The operator moved /);
   });
 
@@ -132,7 +132,7 @@ describe('Slack', () => {
 });
 
 describe('Discord', () => {
-  test('Discord gets an embed, and a setting that allows no mentions', () => {
+  test('Discord gets an embed, and a setting that forbids all mentions', () => {
     expect(renderers.discord(messageOf('comment.created'))).toEqual({
       embeds: [{ description: `**Ada** commented on [Dark mode](${url}) · Web app\n> We need this too.` }],
       allowed_mentions: { parse: [] },
@@ -256,7 +256,7 @@ describe('the longest chat message', () => {
   });
 
   test.each(['x', '*', '&', '<', '@', '🦀'])(
-    'a chat message with the longest allowed texts of the character %s is within the size limits of every chat',
+    'a chat message with the longest allowed texts of the character %s is within the size limit of every chat service',
     character => {
       for (const type of ['idea.status_changed', 'idea.merged', 'comment.created'] as const) {
         const message = messageOf(type, long(character));

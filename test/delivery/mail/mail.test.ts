@@ -122,7 +122,7 @@ describe('a notification mail', () => {
     expect(mail?.text).toContain('> We will do this soon.');
   });
 
-  test('the mail about a merge links to the target idea', async () => {
+  test('the mail about a merge links to the idea that the other idea was merged into', async () => {
     const targetId = await insertIdea(server, world, { title: 'Themes' });
     await createFollower('grace');
     await runAsUser(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
@@ -201,7 +201,7 @@ describe('texts of users in a mail', () => {
     expect(mail?.text?.split('\n').filter(line => line.startsWith('>'))).toHaveLength(1);
   });
 
-  test('a long title is shortened between two characters in the subject of a mail', async () => {
+  test('the subject of a mail shortens a long title between two characters, not inside one', async () => {
     await server.sql('update ideas set title = $2 where id = $1', [ideaId, '🦀'.repeat(200)]);
     await createFollower('grace');
     await setStatus();
@@ -213,7 +213,7 @@ describe('texts of users in a mail', () => {
 });
 
 describe('a mail job', () => {
-  test('only followers with a notification address get a mail', async () => {
+  test('only followers with a notification e-mail address get a mail about an idea', async () => {
     await createFollower('grace');
     const silent = await createFollower('silent');
     await server.sql('update users set notification_email = null where id = $1', [silent]);
@@ -340,7 +340,7 @@ describe('a mail job', () => {
 });
 
 describe('mails about the security of an account', () => {
-  test('only owners get a mail about the planned deletion of an account, and nobody if the deletion is cancelled before the mail is sent', async () => {
+  test('only owners get a mail about the planned deletion of an account, and nobody gets it if the deletion is cancelled first', async () => {
     const secondId = await createMember(server, world.accountId, 'owner');
     await createMember(server, world.accountId, 'admin');
     await server.sql(`update accounts set name = 'Acme <b>' where id = $1`, [world.accountId]);

@@ -308,7 +308,7 @@ describe('the job that notifies all followers', () => {
     await server.sql(`delete from graphile_worker._private_jobs`);
   });
 
-  test('a mail job contains at most 100 notifications, and no notification for a user without a notification address', async () => {
+  test('a mail job contains at most 100 notifications, and no notification for a user without a notification e-mail address', async () => {
     await addFollowers(250, true);
     await createFollower();
     await setStatus(world.ownerId);
@@ -322,7 +322,7 @@ describe('the job that notifies all followers', () => {
     await server.sql(`delete from graphile_worker._private_jobs`);
   });
 
-  test('an operation runs the same statements for 10,000 followers as for ten, and all followers get a notification', async () => {
+  test('a status change runs the same SQL statements for 10,000 followers as for ten, and all followers get a notification', async () => {
     await addFollowers(10);
     const few = await logStatements(() => setStatus(world.ownerId));
     await tell();
@@ -337,7 +337,7 @@ describe('the job that notifies all followers', () => {
     expect(await countTold()).toEqual({ people: 10_010, rows: 10_010 });
   });
 
-  test('a notification job notifies all followers in batches, even if the last batch is full', async () => {
+  test('a notification job notifies every follower in batches, even if the last batch is full', async () => {
     await addFollowers(1000);
     await setStatus(world.ownerId);
     await tell();

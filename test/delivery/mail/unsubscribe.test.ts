@@ -74,7 +74,7 @@ const oneClick = (path: string, headers = {}, raw: RequestInit['body'] = 'List-U
   });
 
 describe('a one-click unsubscription', () => {
-  test('a one-click request by a mail provider unfollows only the idea of the mail', async () => {
+  test('a one-click unsubscription from a mail unfollows only the idea of the mail', async () => {
     const other = await insertIdea(server, world, { title: 'Another' });
     await follow(other);
     await setStatus('planned');
@@ -100,7 +100,7 @@ describe('a one-click unsubscription', () => {
     ],
     ['JSON', () => ({ json: { 'List-Unsubscribe': 'One-Click' } })],
     ['no body', () => ({})],
-  ])('a one-click unsubscription works with %s', async (_, options) => {
+  ])('a one-click unsubscription succeeds if the request has %s', async (_, options) => {
     await setStatus('planned');
     await runJobs(server);
 

@@ -11,7 +11,7 @@ import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { administer, eventually, testSecretBox } from '../../helpers/webhooks.ts';
 import { startWorkerForTest } from '../../helpers/worker.ts';
 
-test('an event that the server commits reaches the app, the mail server and the chat through a separate worker', async () => {
+test('a separate worker turns an event of the server into notifications in the app, mails and a chat post', async () => {
   const smtp = await startSmtpReceiver();
   onTestFinished(smtp.close);
   const chat = await startReceiverForTest(200);

@@ -183,7 +183,7 @@ test('after two concurrent moves of statuses, no two statuses have the same posi
   ]);
 });
 
-test('when one status is removed twice at the same time, the second removal gets not_found', async () => {
+test('when two requests remove the same status at the same time, the second removal gets not_found', async () => {
   const removal = async (admin: Administration) => removeStatus(admin, await requireStatus(admin, board, 'declined'));
   const results = await administerAtOnce(db, removal, removal);
   expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'not_found' } }]);
@@ -224,7 +224,7 @@ test('a status key must be unique on its board and consist of allowed characters
   ]);
 });
 
-test('a tag has a name that is unique on its board, and its color is stored in lower case', async () => {
+test('the name of a tag is unique on its board, and the color of a tag is stored in lower case', async () => {
   await administer(db, admin => addTag(admin, board, { name: ' Billing ', color: '#0F766E' }));
   await administer(db, admin => addTag(admin, board, { name: 'Other', color: '#000000' }));
   await expectRefusal(

@@ -62,7 +62,7 @@ async function onCopy(work: (copy: TestDatabase) => Promise<unknown>) {
   }
 }
 
-test('a clean-up that is killed after 1, 2, 3 and more statements has in the end the result of an uninterrupted clean-up', async () => {
+test('a clean-up that is killed after 1, 2, 3 and more SQL statements and run again has the result of an uninterrupted clean-up', async () => {
   await onCopy(async copy => {
     let isKilled = true;
     let runs = 0;
@@ -77,7 +77,7 @@ test('a clean-up that is killed after 1, 2, 3 and more statements has in the end
   });
 });
 
-test('a clean-up whose processes are killed at random moments finally has the result of an uninterrupted clean-up', async () => {
+test('a clean-up that is killed at random moments and run again has the result of an uninterrupted clean-up', async () => {
   // Tries another copy of the database if the clean-up ends before the first kill.
   let kills = 0;
   while (kills === 0) await onCopy(killAgainAndAgain);
@@ -143,7 +143,7 @@ test('parallel erasures of one account, or of one user, have the result of a sin
 const isSmall =
   /^_private_|^tasks_pkey$|^accounts_deletion_scheduled_at_idx$|^users_(deletion_requested_at_idx|placeholder_key)$|^webhook_deliveries_pending_idx$/;
 
-test('every statement of an erasure finds its rows through an index, so that an erasure is not slower in larger tables', async () => {
+test('every SQL statement of an erasure finds its rows through an index, so that an erasure is not slower in larger tables', async () => {
   expect(texts.size).toBeGreaterThan(40);
   await onCopy(async copy => {
     const client = await connect(copy.url);

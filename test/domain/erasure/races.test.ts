@@ -70,21 +70,21 @@ describe('a request that began before the erasure of its user', () => {
   const lockBoard = 'select from boards where id = $1 for update';
   const lockIdea = 'select from ideas where id = $1 for update';
 
-  test('a request to create an idea gets 401 and creates no idea if its user is erased while it waits for a lock', async () => {
+  test('a request to create an idea gets 401 and creates no idea if its user is erased while the request waits for a lock', async () => {
     const before = await server.sql('select id from ideas order by id');
     const answer = await overtake(lockBoard, world.boardId, 'POST /api/v1/ideas', { title: 'Late', body: 'Too late.' });
     expect([answer.status, answer.key]).toEqual([401, 'unauthorized']);
     expect(await server.sql('select id from ideas order by id')).toEqual(before);
   });
 
-  test('a request to add a comment gets 401 and adds no comment if its user is erased while it waits for a lock', async () => {
+  test('a request to add a comment gets 401 and adds no comment if its user is erased while the request waits for a lock', async () => {
     const ideaId = await insertIdea(server, world);
     const answer = await overtake(lockIdea, ideaId, `POST /api/v1/ideas/${ideaId}/comments`, { body: 'Too late.' });
     expect([answer.status, answer.key]).toEqual([401, 'unauthorized']);
     expect(await server.sql('select comment_count from ideas where id = $1', [ideaId])).toEqual([{ comment_count: 0 }]);
   });
 
-  test('a vote counts although its user is erased while it waits for a lock, but not if a webhook event would name the user', async () => {
+  test('a vote whose user is erased while the vote waits for a lock still counts, unless a webhook event would name the user', async () => {
     const ideaId = await insertIdea(server, world);
     const line = `POST /api/v1/ideas/${ideaId}/vote`;
     expect((await overtake(lockIdea, ideaId, line, { value: 'up' })).status).toBe(200);
@@ -138,7 +138,7 @@ describe('uncommitted writes during an erasure', () => {
     await expectInvariants(server);
   });
 
-  test('an event that commits during an erasure and concerns an idea of the user shows the placeholder afterwards', async () => {
+  test('if an event about an idea of a user commits during the erasure of the user, the event shows the placeholder user afterwards', async () => {
     const { userId } = await createLeaving();
     const ideaId = await insertIdea(server, world, { authorId: userId });
     const recorder = await holding('select from ideas where id = $1 for no key update', [ideaId]);
@@ -157,7 +157,7 @@ describe('uncommitted writes during an erasure', () => {
   });
 });
 
-test("a response that repeats the webhook's body is not stored if the user in the body was erased during the request", async () => {
+test('if a user is erased during a webhook request that names them, the server does not store a response that repeats the name', async () => {
   const { userId } = await createLeaving();
   const ideaId = await insertIdea(server, world, { authorId: userId });
   const answers: (() => void)[] = [];
@@ -196,7 +196,7 @@ test("a response that repeats the webhook's body is not stored if the user in th
   await server.sql('delete from webhook_endpoints where id = $1', [webhookId]);
 });
 
-test('when a token refresh and the erasure of the user run at the same time, both end and leave no OAuth record', async () => {
+test('when an OAuth token refresh and the erasure of its user run at the same time, both end and leave no OAuth record', async () => {
   const provider = await startPublicServer({ on: server });
   onTestFinished(() => provider.close());
   const userId = await createMember(server, world.accountId, 'admin', person.name);

@@ -8,7 +8,7 @@ const redact = (value: unknown) => {
   return redacted === undefined ? undefined : JSON.parse(redacted);
 };
 
-test('the redaction replaces a person everywhere in a JSON value and keeps all other fields', () => {
+test('the redaction of an erased person replaces the person everywhere in a JSON value and keeps all other fields', () => {
   const shown = {
     actor: { id: 7, name: 'Ada', token_id: 3 },
     idea: { id: 7, author: { id: 7, name: 'Ada' }, tags: [{ id: 7, name: 'Billing', color: '#000000' }] },
@@ -25,7 +25,7 @@ test('the redaction replaces a person everywhere in a JSON value and keeps all o
   });
 });
 
-test('the redaction does not change a JSON value that does not show the person', () => {
+test('the redaction of an erased person does not change a JSON value that does not show the person', () => {
   for (const other of [
     { author: { id: 8, name: 'Ada' } },
     { id: 7 },

@@ -44,12 +44,12 @@ describe('an erased user', () => {
   });
   afterAll(() => server.close());
 
-  test("after the erasure of a user, no row contains the user's name, address or picture", async () => {
+  test("after the erasure of a user, no database row contains the user's name, e-mail address or picture", async () => {
     expect(linesWith(await dump(server), marker)).toEqual([]);
     expect(await server.sql('select from users where id = $1', [populated.personId])).toEqual([]);
   });
 
-  test('the outcome of an erasure contains only ids and counts', () => {
+  test('the reported outcome of an erasure contains only ids and counts', () => {
     expect(outcome).toMatchObject({ isAlone: true, accounts: [], held: [], failed: [] });
     expect(outcome.users).toEqual([
       {
@@ -100,7 +100,7 @@ describe('an erased user', () => {
     expect(counts).toEqual([{ n: 4 }]);
   });
 
-  test('a cached response with an idea of an erased user is out of date: the ETag and updated_at have changed', async () => {
+  test('the erasure of a user changes the ETag and updated_at of their ideas, so that clients replace cached responses', async () => {
     const again = await read(`GET /api/v1/ideas/${populated.ideaId}`, undefined, { 'If-None-Match': shown.etag ?? '' });
     expect(again.status).toBe(200);
     expect(again.body.updated_at > shown.updatedAt).toBe(true);
@@ -174,7 +174,7 @@ describe('an erased user', () => {
     await expectInvariants(server);
   });
 
-  test('an erased person can sign up again with the same address as a new user', async () => {
+  test('an erased person can sign up again as a new user with the same e-mail address', async () => {
     const [newUser] = await server.sql<{ id: number }>('insert into users (email, name) values ($1, $2) returning id', [
       person.email,
       person.name,

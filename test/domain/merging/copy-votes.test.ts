@@ -57,7 +57,7 @@ test('a merge of many votes copies the votes in batches before its transaction, 
   await expectInvariants(server);
 });
 
-test('votes that a failed merge has copied do not count, and the next merge uses the copies', async () => {
+test('votes that a failed merge has copied do not count, and the next merge of the two ideas uses the copies', async () => {
   await post(`${source}/vote`, { value: 'up' });
   const before = { source: await read(source), target: await read(target) };
   await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);

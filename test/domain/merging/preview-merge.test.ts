@@ -61,7 +61,7 @@ test('the preview of a merge counts a voter of both ideas once, with the vote on
   expect(tallyOf((await merge(source, target)).target ?? idea)).toEqual(tallyOf(combined));
 });
 
-test('the preview of a merge includes earlier merges into both ideas, and a withdrawn vote on the target overrides the source', async () => {
+test('the preview of a merge includes earlier merges into both ideas, and a withdrawn vote on the target overrides the vote on the source', async () => {
   const [source = 0, target = 0, ofSource = 0, ofTarget = 0] = await createIdeas();
   await vote(ofSource, 0, 'up');
   await vote(ofTarget, 1, 'down');
