@@ -15,7 +15,7 @@ interface Opened {
   rows<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
 }
 
-/** Creates a database with the schema of the previous version. */
+/** Creates a database with the database schema of the previous server version. */
 async function openVersionBefore(): Promise<Opened> {
   const directory = await mkdtemp(join(tmpdir(), 'idea-board-migrations-'));
   onTestFinished(() => rm(directory, { recursive: true }));
@@ -48,17 +48,17 @@ test("an upgrade stores the canonical form of each user's e-mail address, but if
     db,
     'Ada@Example.com',
     'bob@BÜCHER.example',
-    'ｃleo@example.com', // This user is older than the user with the next address, which is the canonical form of both addresses.
+    'ｃleo@example.com', // The next user has the same canonical address, but this user is older.
     'cleo@example.com',
     'İris@Example.com',
     'bob@xn--bcher-kva.example',
     'ada@example.com.',
-    `${'ﷺ'.repeat(200)}@example.com`, // The canonical form is too long for an index.
-    'Zo\u200be@example.com', // The previous version accepted invisible characters.
+    `${'ﷺ'.repeat(200)}@example.com`, // This canonical address is too long for an index.
+    'Zo\u200be@example.com', // The previous server version accepted invisible characters.
   );
   await db.rows(`insert into users (name, is_placeholder) values ('Deleted user', true)`);
   await migrate(db.url);
-  // Ten servers start at the same time and store canonical addresses.
+  // Simulates ten servers that start at the same time and store canonical addresses.
   await Promise.all(Array.from({ length: 10 }, () => fillCanonicalAddresses(db.database)));
   const filled = [
     { email: 'Ada@Example.com', canonical_email: 'ada@example.com' },
@@ -130,7 +130,7 @@ test('a server of the previous version can add and change users on the new datab
   });
   await fillCanonicalAddresses(db.database);
   expect((await rows(forms))[1]).toEqual({ email: 'bob@bücher.example', canonical_email: 'bob@xn--bcher-kva.example' });
-  // The previous address must not find the user after this change.
+  // After this change, the previous e-mail address must not find the user.
   await update('bob@bücher.example', 'bob@müller.example');
   await update('ada@example.com', 'Ada.Lovelace@example.com');
   expect(await rows(forms)).toEqual([

@@ -14,7 +14,7 @@ import {
 
 let db: TestDatabase;
 let world: World;
-/** A second board of the account. `stranger` is another account with its own board. */
+/** `otherBoardId` is a second board of the account of `world`. `stranger` is another account with its own board. */
 let otherBoardId: number;
 let stranger: World;
 let memberId: number;
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Creates a webhook, and an event with a delivery to another webhook. */
+/** Creates a webhook, a second webhook, and an event with a delivery to the second webhook. */
 async function insertDelivery(accountId: number) {
   const insertEndpoint = `insert into webhook_endpoints (account_id, url, secret)
     values ($1, 'https://example.com', '') returning id`;
@@ -78,7 +78,7 @@ async function refusalOf(text: string, values: unknown[] = []): Promise<string |
 
 const long = (length: number) => '😀'.repeat(length);
 
-/** A statement with one value: the constraint rejects the values in `refused` and accepts the values in `accepted`. */
+/** An SQL statement with the parameter $1. The constraint rejects the values in `refused` but none in `accepted`. */
 interface Promised {
   constraint: string;
   promise: string;
@@ -87,7 +87,7 @@ interface Promised {
   accepted: unknown[];
 }
 
-// The names that start with a colon are replaced with the ids of the rows above.
+// In the statements, filled() replaces names such as :board with the ids of the rows that beforeAll() created.
 const promises: Promised[] = [
   {
     constraint: 'ideas_up_count_check',
@@ -627,8 +627,9 @@ test('this file tests every check constraint and unique constraint of the databa
     order by 1`);
   const tested = promises.map(({ constraint }) => constraint);
   const others = names.map(({ name }) => name).filter(name => !tested.includes(name));
-  // api_tokens_id_key finds a token by its id, and statuses_board_id_id_key serves a foreign key with board and status.
-  // Two of the keys without account_id are for the previous version. Tests below check the others.
+  // The server finds a token by api_tokens_id_key. A foreign key on board and status needs statuses_board_id_id_key.
+  // Only the previous version needs the keys idempotency_keys_token_id_path_key_key and
+  // notifications_event_id_user_id_key. The tests below check the other keys.
   expect(others).toEqual([
     'api_tokens_id_key',
     'idempotency_keys_token_id_path_key_key',
@@ -769,7 +770,7 @@ describe('removal of users and accounts', () => {
       gone.boardId,
     ]);
 
-    // OAuth records have no foreign key to an account. The server removes them.
+    // The table oauth_records has no foreign key to accounts. The server itself deletes its rows.
     const carrying = await db.sql<{ name: string }>(
       `select table_name as name from information_schema.columns
       where column_name = 'account_id' and table_schema = 'public' and table_name <> 'oauth_records' order by 1`,

@@ -11,12 +11,12 @@ import { type DatabaseProxy, startProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
 
-// These limits are short, because the tests wait until they expire.
+// These timeouts are short, because the tests wait until the timeouts expire.
 const statementTimeoutMs = 400;
-/** If PostgreSQL does not answer, the client gives up one second after the statement timeout. */
+/** If PostgreSQL does not answer a query, the server gives up one second after the statement timeout. */
 const readTimeoutMs = statementTimeoutMs + 1000;
 const connectTimeoutMs = 1000;
-/** Extra time for a machine that is busy with other tests. */
+/** Extra time for responses on a machine that is busy with other tests. */
 const slackMs = 10_000;
 const patience = { timeout: 30_000, interval: 10 };
 
@@ -24,7 +24,7 @@ let db: TestDatabase;
 let world: World;
 let token: string;
 let ideaId: number;
-/** Two connections that are in no pool: one holds locks, and the other watches and ends connections. */
+/** Two connections outside the pools: `outside` holds locks, and `watcher` watches and ends other connections. */
 let outside: pg.Client;
 let watcher: pg.Client;
 
@@ -44,7 +44,7 @@ afterAll(async () => {
 
 const poolSize = 4;
 
-/** Opens another pool with the short limits. */
+/** Opens another connection pool with the short timeouts above. */
 async function open(url = db.url, options: Partial<DatabaseOptions> = {}): Promise<Database> {
   const logger = pino({ level: 'silent' });
   const database = await openDatabase({ url, poolSize, connectTimeoutMs, statementTimeoutMs, logger, ...options });
@@ -63,7 +63,7 @@ const read = (server: TestServer) => request(server, `GET /api/v1/ideas/${ideaId
 const create = (server: TestServer, title: string) =>
   request(server, 'POST /api/v1/ideas', { token, json: { title, body: 'Whether it is kept.' } });
 
-/** Ends every connection of every pool. */
+/** Makes PostgreSQL end every connection of every connection pool. */
 async function terminateAll(): Promise<number> {
   const { rowCount } = await watcher.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
@@ -78,7 +78,7 @@ const expectUnavailable = (answer: Answer) => {
   expect(Object.keys(answer.body.error).sort()).toEqual(['key', 'message']);
 };
 
-/** Returns the result of the work and its duration. */
+/** Returns the result of the work and the duration of the work in milliseconds. */
 async function timed<T>(work: Promise<T>): Promise<[T, number]> {
   const start = performance.now();
   return [await work, performance.now() - start];
@@ -89,7 +89,7 @@ describe('connections that PostgreSQL ends', () => {
     const server = await serve();
     const { pool } = server.database;
     await Promise.all([...Array(8)].map(() => read(server)));
-    // A request's connection may return to the pool a moment after the response.
+    // A database connection may return to the pool a moment after the response to its request.
     await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
     const idle = pool.idleCount;
     expect(idle).toBeGreaterThan(1);
@@ -148,7 +148,7 @@ describe('a statement that runs too long', () => {
     const server = await serve();
     await outside.query('begin');
     await outside.query('select from ideas where id = $1 for update', [ideaId]);
-    // There are more requests than connections in the pool, so each connection must be returned.
+    // The pool has fewer connections than there are requests, so each request must return its connection.
     const answers = await Promise.all([...Array(6)].map((_, n) => (n % 2 ? vote(server, 'up') : vote(server, 'down'))));
     for (const answer of answers) expectUnavailable(answer);
     await outside.query('rollback');
@@ -271,13 +271,13 @@ describe('a transaction', () => {
       database.transaction(async transaction => {
         runs++;
         await transaction.query(renameTag, { tagId: tags[first] ?? 0, name: `${name} ${first}` });
-        // Each transaction first waits until the other transaction has locked its first row. This causes a deadlock.
+        // Each transaction locks its first row, and waits until the other has done the same. This causes a deadlock.
         if (++reached === 2) both.resolve();
         await both.promise;
         await transaction.query(renameTag, { tagId: tags[second] ?? 0, name: `${name} ${second}` });
       });
     await Promise.all([rename(0, 1, 'A'), rename(1, 0, 'B')]);
-    // The canceled transaction may run more than twice, if it locks its first row before the other transaction does.
+    // The canceled transaction may run more than twice if it locks its first row again before the other one ends.
     expect(runs).toBeGreaterThanOrEqual(3);
     const rows = await db.sql<{ name: string }>('select name from tags where id = any($1) order by id', [tags]);
     // The canceled transaction commits last, so both tags have the name from that transaction.

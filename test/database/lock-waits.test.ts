@@ -16,9 +16,9 @@ let db: TestDatabase;
 let world: World;
 let token: string;
 let ideaIds: number[];
-/** The token of a client that reads another board. A lock on an idea does not affect these reads. */
+/** A token that can read only another board. The locks on the ideas do not affect its reads. */
 let reader: string;
-/** One connection holds locks, and the other watches the waiting statements. */
+/** The connection `holder` locks ideas, and the connection `watcher` counts the SQL statements that wait for a lock. */
 let holder: pg.Client;
 let watcher: pg.Client;
 
@@ -74,7 +74,7 @@ const post = (server: TestServer, path: string, json?: unknown) =>
   request(server, `POST /api/v1/ideas/${path}`, { token, json });
 const vote = (server: TestServer, id: number | undefined) => post(server, `${id}/vote`, { value: 'up' });
 
-/** Expects that requests for another board succeed while exactly this number of connections waits for a lock. */
+/** Expects that reads of another board succeed while exactly `waiting` database connections wait for a lock. */
 async function expectOthersServed(server: TestServer, waiting: number) {
   await expect.poll(countWaiting).toBe(waiting);
   for (let round = 0; round < 3; round++) {

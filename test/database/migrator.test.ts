@@ -10,7 +10,7 @@ import { coreStream, MigrationError, type MigrationStream } from '../../server/d
 import { hasPendingMigrations, listPendingMigrations, migrate } from '../../server/database/migrator.ts';
 import { connect, createBareDatabase, createTestDatabase } from '../helpers/database.ts';
 
-/** Returns a migration that adds a row each time it runs. */
+/** Returns the SQL of a migration that adds a row to the table traces each time it runs. */
 const trace = (name: string) => `create table if not exists traces (name text); insert into traces values ('${name}');`;
 
 const migratorUrl = new URL('../../server/database/migrator.ts', import.meta.url).href;
@@ -46,7 +46,7 @@ beforeAll(async () => {
   };
 });
 
-/** Empties the database of this file. Creating a database for each test would take longer than the tests. */
+/** Empties the database that all tests of this file share. A new database for each test would take longer. */
 async function freshDatabase(): Promise<FreshDatabase> {
   await client.query('drop schema public cascade; create schema public');
   return { url: bare.url, rows: async text => (await client.query(text)).rows };
@@ -117,7 +117,7 @@ describe('applying migrations', () => {
       { stream: 'core', name: '0001_first.sql' },
       { stream: 'an-extension', name: '0001_first.sql' },
     ]);
-    // Migrations of an extension that is no longer loaded are ignored.
+    // The migrator ignores applied migrations of an extension that is no longer loaded.
     expect(await migrate(db.url, [core])).toEqual([]);
     expect(await db.rows(traces)).toEqual([{ name: 'core' }, { name: 'extension' }]);
   });
@@ -154,7 +154,7 @@ describe('applying migrations', () => {
 
   test("each migration starts with the default settings and may run longer than the role's statement timeout", async () => {
     const db = await freshDatabase();
-    // This limit also applies to the statements before the first migration. They may be slow on a busy machine.
+    // This timeout also applies to the migrator's own statements before the first migration, which may be slow.
     await client.query(
       `do $$ begin execute format('alter database %I set statement_timeout = 1000', current_database()); end $$`,
     );
@@ -236,7 +236,7 @@ describe('a locked table', () => {
     await client.query('begin');
     await client.query('lock table traces in access share mode');
     const migrating = migrate(db.url, [stream], { ...quick, tries: 1_000 });
-    // Readers queue behind a waiting "alter table". This reader succeeds before the migration or between two tries.
+    // A reader waits behind a waiting "alter table". This reader must succeed before or between the migration's tries.
     const reader = await connect(db.url);
     await reader.query(traces);
     await reader.end();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { buildTurns } from '../../server/database/turns.ts';
 
-/** Returns work that runs until end() is called. */
+/** Returns a task `work` that runs until the test calls `end`. */
 function hold() {
   const { promise, resolve } = Promise.withResolvers<void>();
   return { work: () => promise, end: resolve };
@@ -15,7 +15,7 @@ test('a task that waits too long for another task with the same key fails with t
   const holding = inTurn(['a'], first.work);
   await expect(inTurn(['a'], async () => 'never')).rejects.toMatchObject(notFree);
   await expect(inTurn(['b', 'a'], async () => 'never')).rejects.toMatchObject(notFree);
-  // The work that timed out must have released the key b.
+  // The task with the keys b and a timed out. It must have released the key b.
   expect(await inTurn(['b'], async () => 'other work')).toBe('other work');
   first.end();
   await holding;

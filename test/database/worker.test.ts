@@ -18,12 +18,12 @@ async function start(url = db.url) {
   return { worker, lines: worker.logLines };
 }
 
-/** The limit is long enough for slow and busy machines. */
+/** How long a test waits for a result, even on a slow and busy machine, and how often it checks. */
 const patience = { timeout: 30_000, interval: 20 };
 
 const backends = `from pg_stat_activity where datname = current_database() and application_name = 'idea-board worker'`;
 
-/** Resolves when a new heartbeat has been recorded. */
+/** Waits until the worker has recorded a heartbeat. */
 async function heartbeat() {
   await vi.waitFor(
     async () => expect(await db.sql(`select from heartbeats where name = 'cron'`)).toHaveLength(1),
@@ -31,7 +31,7 @@ async function heartbeat() {
   );
 }
 
-/** Records a heartbeat with a job, as cron does every minute. */
+/** Adds a heartbeat job, as cron does every minute, and waits until the worker has recorded the heartbeat. */
 async function beat() {
   await db.sql('delete from heartbeats');
   await db.sql(`select graphile_worker.add_job('heartbeat')`);
@@ -80,7 +80,7 @@ test('a worker runs the next job after PostgreSQL has ended its connections', as
   const ended = await db.sql(`select pg_terminate_backend(pid) ${backends}`);
   expect(ended.length).toBeGreaterThan(0);
   await beat();
-  // Either the pool or a running statement notices the lost connection first.
+  // Either the connection pool or a running SQL statement notices the lost connection first.
   expect(lines.join('')).toMatch(/lost a connection|terminating connection/);
 });
 
@@ -99,7 +99,7 @@ test('a worker continues if PostgreSQL ends its connection after a job ran and b
       const { rows } = await watcher.query(`select ${backends} and wait_event_type = 'Lock' and query ~ $1`, [
         statement,
       ]);
-      // At the start of a minute, a cron job may also wait for the lock, so there can be several rows.
+      // At the start of a minute, a cron job may wait for the lock, too. Then the query finds several connections.
       expect(rows.length).toBeGreaterThan(0);
     }, patience);
 

@@ -85,7 +85,7 @@ describe('a webhook delivery', () => {
     for (const one of received) {
       const body = verify(one, secret);
       const schema = schemas[body.type] as z.ZodType;
-      // The schema drops undeclared fields, so an undeclared field makes the two values differ.
+      // parse() drops fields that the schema does not declare, so an undeclared field would make the two values differ.
       expect(schema.parse(body)).toEqual(body);
       expect(one.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'Idea-Board' });
       expect(one.path).toBe('/hooks?for=us');
@@ -99,7 +99,7 @@ describe('a webhook delivery', () => {
     }
     expect(bodies.get('webhook.test').data).toEqual({ endpoint_id: id });
 
-    // The admin page of a delivery shows the body that the server signed and sent.
+    // The admin page of a delivery must show exactly the body that the server signed and sent.
     const sent = new Map(received.map(one => [one.headers['webhook-id'], one.body]));
     for (const { id: deliveryId } of await deliveriesOf(server, id)) {
       const place = { accountId: world.accountId, endpointId: id, deliveryId };
@@ -109,7 +109,7 @@ describe('a webhook delivery', () => {
       expect(delivery.body).toBe(sent.get(delivery.webhook_id));
       if (deliveryId === testId) expect(delivery.type).toBe('webhook.test');
     }
-    // A worker of an older version sends the same body from the column `body`.
+    // Workers of older server versions send the column `body`. It must equal the body that this version sends.
     for (const { body } of await server.sql<{ body: { type: string } }>('select body from events')) {
       expect(body).toEqual(bodies.get(body.type));
     }
@@ -165,7 +165,7 @@ describe('webhook signatures during the rotation of a secret', () => {
     expect(verify(second as Received, newSecret).type).toBe('webhook.test');
     expect(() => verify(second as Received, oldSecret)).toThrow('No matching signature');
 
-    // After a change of APP_KEY the old secret cannot be decrypted, so only the new secret signs.
+    // Simulates a changed APP_KEY: the server cannot decrypt the old secret, and signs only with the new secret.
     const lost = buildSecretBox(Buffer.alloc(32, 9)).seal(oldSecret, 'webhook secret');
     const end = new Date(Date.now() + 3_600_000);
     const change = 'update webhook_endpoints set previous_secret = $2, previous_secret_expires_at = $3 where id = $1';
@@ -201,7 +201,7 @@ describe('webhook signatures during the rotation of a secret', () => {
 });
 
 describe('a failed webhook delivery', () => {
-  /** Creates an endpoint with one delivery of a test event. */
+  /** Creates a webhook endpoint and one pending delivery of a test event to it. */
   async function deliverTo(behavior: Behavior) {
     const receiver = await startReceiverForTest(behavior);
     const world = await createWorld(server);
@@ -218,7 +218,7 @@ describe('a failed webhook delivery', () => {
     for (const [index, delayS] of delaysS.entries()) {
       await receiver.waitForRequests(index + 1);
       await eventually(async () => {
-        // On a slow machine the pause of about five seconds before the next attempt may already be over.
+        // On a slow machine, the next attempt may already have run, because the first pause is only about five seconds.
         const [delivery] = await deliveriesOf(server, id);
         expect(delivery?.attempt_count).toBeGreaterThan(index);
       });
@@ -332,7 +332,7 @@ describe('a failed webhook delivery', () => {
     );
     expect(notices.map(one => one.user_id)).toEqual([world.ownerId, adminId]);
     expect(new Set(notices.map(one => one.kind))).toEqual(new Set(['webhook.disabled']));
-    // A disabled endpoint gets no new deliveries, and a request for a test event is rejected.
+    // A disabled endpoint gets no new deliveries, and the server rejects a request for a test event.
     const { token } = await issueToken(server, world, 'write');
     await request(server, 'POST /api/v1/ideas', { token, json: { title: 'After', body: 'It' } });
     expect(await deliveriesOf(server, id)).toHaveLength(1);
@@ -361,7 +361,7 @@ describe('a failed webhook delivery', () => {
     await fastForward(server);
     await eventually(async () => expect(await disabledReason()).toBe('Nothing could be delivered for 5 days'));
     expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'dead' }]);
-    // On a slow machine a second attempt may run before the test sets failing_since to five days ago.
+    // On a slow machine, a second attempt may run before failFor('5 days'), so there may be more than two attempts.
     const tried = await tries();
     expect(tried).toBeGreaterThan(1);
     // The server writes the audit entry after the commit.
@@ -537,11 +537,11 @@ describe('the recipients and the order of webhook deliveries', () => {
     const ideas = await Promise.all(Array.from({ length: 12 }, () => insertIdea(server, world)));
     const { token } = await issueToken(server, world, 'moderate');
     const statuses = ['planned', 'in_progress', 'done', 'declined', 'open'];
-    // With slow responses, the second worker has time to send a later event too early.
+    // The responses are slow, so that a worker with a bug would have time to send a later event too early.
     receiver.respondWith(response => setTimeout(() => response.writeHead(204).end(), Math.random() * 15));
     await startWorkerForTest(server);
     await startWorkerForTest(server);
-    // This transaction begins before all requests and gets the lock of its idea after them.
+    // This transaction begins before all requests, but records its event after them.
     const late = await connect(server.url);
     await late.query('begin');
     await late.query('select now()');
@@ -585,7 +585,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     const { token } = await issueToken(server, world, 'write');
     const slow = await addWebhook(server, world, { url: hanging.url });
     await addWebhook(server, world, { url: healthy.url });
-    // A worker that stops waits this long for attempts that hang.
+    // When a worker stops, it waits at most 300 ms for hanging attempts.
     const timing = { stopPatienceMs: 300 };
     // The request timeout is longer than the test, so an attempt that hangs never ends by itself.
     const guard = buildAddressGuard(workerConfig().WEBHOOK_ALLOWED_CIDRS);
@@ -596,7 +596,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'One', body: 'Two' } });
     await Promise.all(Array.from({ length: 40 }, submit));
     await healthy.waitForRequests(40);
-    // All deliveries to the healthy endpoint have arrived, and each attempt at the hanging endpoint still hangs.
+    // All deliveries to the healthy endpoint have arrived, while no attempt at the hanging endpoint has ended.
     expect((await deliveriesOf(server, slow.id)).map(one => one.attempt_count)).toEqual(Array(40).fill(0));
     await hanging.waitForRequests(2);
     expect(hanging.maxConcurrent()).toBe(2);
@@ -614,7 +614,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     await again.waitForRequests(1);
     await delay(300);
     expect(again.maxConcurrent()).toBe(1);
-    // There is at most one job for each lane and for each failed attempt, regardless of the number of deliveries.
+    // The job queue has at most one job for each of the eight lanes and each failed delivery, not one per delivery.
     await eventually(async () => {
       const jobs = await server.sql<{ key: string | null }>(
         `select key from graphile_worker._private_jobs where payload->>'endpoint_id' = $1 and locked_at is null`,

@@ -81,7 +81,7 @@ describe('a created idea', () => {
       ['one\u0085two\u2028three\u2029four', 'one two three four'],
       ['one\n\ntwo', 'one  two'],
       ['\u0085\r\n one \u2029\n', 'one'],
-      // The title has 201 characters in the request and 200 in the database.
+      // This title has 201 characters in the request. The line break becomes one space, so 200 characters are stored.
       [`${full}\r\n${full}y`, `${full} ${full}y`],
     ] as const;
     for (const way of ways) {

@@ -123,7 +123,7 @@ describe('the filters by status', () => {
     ['new', ['is new']],
     ['spam', ['is spam']],
     ['declined', ['is declined']],
-    // The filter status_key finds no ideas if its value is a category or an unknown key.
+    // These values are categories or unknown, not keys of statuses of the board, so the filter finds no ideas.
     ['open', []],
     ['inbox', []],
     ['no-such-status', []],
@@ -283,7 +283,7 @@ describe('the search in titles', () => {
     expect(await finds('export & pdf')).toEqual(['Export as PDF']);
     expect(await finds('!export')).toEqual(await finds('export'));
     expect(await finds('export | nothing')).toEqual([]);
-    // The text search parser of PostgreSQL keeps the quotation marks in the words of a URL.
+    // PostgreSQL's text search parser keeps the apostrophe in the words of a URL.
     expect(await finds("example.org/it's")).toEqual(["See example.org/it's-here first"]);
     expect(await finds('temp a%b_c')).toEqual(['C:\\temp and a%b_c']);
   });
@@ -432,7 +432,7 @@ describe('the pages of the list', () => {
     expect(answer).toMatchObject({ status: 200, body: { data: [], has_more: false } });
   });
 
-  /** Reads all pages by following their cursors, and calls a function between two pages. */
+  /** Reads all pages of a list with the cursor of each page, and calls the function `between` after each page. */
   async function walk(query: Record<string, string>, between: () => Promise<unknown> = async () => {}, of = board) {
     const seen: { id: number }[] = [];
     let cursor: string | null = null;

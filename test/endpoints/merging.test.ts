@@ -10,7 +10,7 @@ import { logStatements } from '../helpers/statement-log.ts';
 let server: TestServer;
 let world: World;
 let token: string;
-/** Tokens of the voters. Each token is a separate voter. */
+/** The tokens of six voters. Each token is a separate voter. */
 let voters: string[];
 
 beforeAll(async () => {
@@ -129,7 +129,7 @@ test('a voter of a merged idea sees their vote on the target of the merge, and c
 
   await unmerge(source);
   expect(await votes(source)).toEqual(['up', 'up', 'up', 'none', 'none', 'none']);
-  // The first voter repeated the carried vote. This made it a direct vote on the target, which stays after the unmerge.
+  // By repeating their vote on the target, the first voter made it a direct vote, and it stays after the unmerge.
   expect(await votes(target)).toEqual(['up', 'down', 'none', 'none', 'none', 'none']);
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });
@@ -145,8 +145,7 @@ test('a withdrawn vote on a target stays withdrawn when another idea with a vote
   expect(await votes(target)).toEqual(Array(6).fill('none'));
   await unmerge(first);
   expect(await votes(target)).toEqual(Array(6).fill('none'));
-  // After the last unmerge the withdrawn vote overrides no other vote, so the server deletes the row of the withdrawn
-  // vote.
+  // After the last unmerge, the withdrawn vote overrides no other vote, so the server deletes its row.
   await unmerge(second);
   expect(await server.sql('select value from votes where idea_id = $1', [target])).toEqual([]);
   await merge(second, target);
@@ -161,7 +160,7 @@ test("when several ideas are merged into one target, a voter's vote on the first
   await merge(first, target);
   expect(await votes(target)).toEqual(['down', 'up', 'down', 'none', 'none', 'none']);
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 2, score: -1 });
-  // Without the idea that was merged first, the voter's vote on the other merged idea counts.
+  // After the unmerge of the idea that was merged first, the voter's vote on the other merged idea counts.
   await unmerge(second);
   expect(await votes(target)).toEqual(['up', 'up', 'none', 'none', 'none', 'none']);
   await merge(second, target);
@@ -371,7 +370,7 @@ test('two merges of the same two ideas in opposite directions lock the ideas in 
     }
   });
   expect(result.map(({ status }) => status)).toEqual([200, 422]);
-  // The holder and the two merges have one transaction each, so no merge was retried.
+  // `holder` and the two merges began one transaction each, so no merge ran into a deadlock and was retried.
   expect(statements.filter(({ text }) => text === 'begin')).toHaveLength(3);
 });
 
@@ -379,7 +378,7 @@ test('an unmerge holds no locks while it waits for a chain that a concurrent mer
   const [target, source, middle] = [await idea(), await idea('up'), await idea('down', 'up')];
   await merge(source, middle);
   const [first, second] = [await server.database.pool.connect(), await server.database.pool.connect()];
-  /** Resolves when one other transaction waits for a lock that the client holds. */
+  /** Waits until exactly one other transaction waits for a lock that the client holds. */
   const isWaitedFor = async (client: typeof first) => {
     const { rows } = await client.query('select pg_backend_pid() as pid');
     const blocked = 'select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))';

@@ -9,7 +9,7 @@ let server: TestServer;
 let world: World;
 let token: string;
 
-/** A board with custom status keys. Two statuses have the same category. */
+/** The custom statuses of a board. Two of them have the same category. */
 const statuses = [
   { key: 'new', category: 'inbox', label: 'Fresh in' },
   { key: 'next', category: 'planned', label: 'Next up' },

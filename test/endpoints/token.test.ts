@@ -88,8 +88,8 @@ test("the server updates the stored time of a token's last use only if this time
   await self(token);
   clock.advance(1);
   await self(token);
-  // The second use of the token came exactly one minute after the first and was not stored. The third use came a
-  // millisecond later.
+  // The server did not store the second use of the token, exactly one minute after the first. It stored the third use,
+  // a millisecond later.
   await expect.poll(lastUse).toBe('2026-03-14T09:27:15.001Z');
   clock.advance(-60_001);
 });

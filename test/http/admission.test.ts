@@ -44,7 +44,7 @@ const withQuery = (sample: ArrangedRequest, query: string) => ({
   line: `${sample.line}${sample.line.includes('?') ? '&' : '?'}${query}`,
 });
 
-/** Returns a valid request for each operation. Each uses a different idea, so that no request affects another. */
+/** Returns a valid request for each operation. Each request names a different idea, so that none affects another. */
 async function samples(on: World = world) {
   const targets = await createTargets(server, on);
   const requests = operations.map(operation => [operation.id, requestOf(operation, targets)]);
@@ -269,7 +269,7 @@ describe('the board of a request', () => {
     const vote = (sample: ArrangedRequest, slug: string) => send(withQuery(sample, `board=${slug}`), { token: two });
     expect(await vote(here.voteIdea, world.boardSlug)).toMatchObject({ status: 403, key: 'insufficient_scope' });
     expect(await vote(there.voteIdea, second.slug)).toMatchObject({ status: 200 });
-    // A request that names the board with the write grant still cannot reach ideas of the other board.
+    // Even with the name of the board on which the token has a write grant, it cannot vote on the other board's idea.
     expect(await vote(here.voteIdea, second.slug)).toMatchObject({ status: 404 });
   });
 
@@ -347,7 +347,7 @@ describe('the plan of the account', () => {
       await server.sql(`update accounts set plan = 'starter' where id = $1`, [starter.accountId]);
       const answer = await send((await samples(starter))[id], { token });
       expect(answer).toMatchObject({ status: 403, key: 'agent_api_unavailable' });
-      // The request counts against its rate limit regardless of the plan.
+      // The request counts against the token's rate limit, although the plan does not allow the request.
       expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull();
     },
   );

@@ -24,7 +24,7 @@ function corsOf({ headers }: Answer) {
   return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'));
 }
 
-/** Sends the preflight request of a browser for a request that an HTML form could not send. */
+/** Sends the CORS preflight request that a browser sends before a JSON request to another origin. */
 function preflight(to: Pick<TestServer, 'baseUrl'>, path: string, origin: string, method = 'POST'): Promise<Answer> {
   const headers = {
     origin,

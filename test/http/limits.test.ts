@@ -7,8 +7,8 @@ import { startServer, type TestServer } from '../helpers/server.ts';
 
 const start = '2026-03-14T09:26:15.000Z';
 /**
- * The seconds from `start` until the read limit resets (the end of the minute) and the write limit resets (the end of
- * the hour).
+ * The seconds from `start` until the rate limits reset. The read limit resets at the end of the minute, and the write
+ * limit at the end of the hour.
  */
 const readReset = 45;
 const writeReset = 33 * 60 + 45;
@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 afterAll(() => server.close());
 
-/** Starts another server on the same database, as a replica or with different settings. */
+/** Starts another server on the same database, by default with the same settings. */
 async function startReplica(environment: Record<string, string> = {}): Promise<TestServer> {
   const replica = await startServer({
     clock,
@@ -93,7 +93,7 @@ describe('the rate limits of a token', () => {
       [200, 120],
       [429, 380],
     ]);
-    // Each successful request got a different number of remaining requests.
+    // Each successful answer must report a different number of remaining requests, from 119 to 0.
     const remainders = statuses.get(200)?.map(({ headers }) => Number(headers.get('x-ratelimit-remaining')));
     expect(remainders?.sort((a, b) => a - b)).toEqual([...Array(120).keys()]);
     for (const answer of statuses.get(429) ?? []) {
@@ -262,7 +262,7 @@ describe('requests that count against the rate limit', () => {
     await setCount('apitoken:read', 119);
     for (let n = 0; n < 3; n++) expect((await read(server, { headers })).status).toBe(304);
     expect((await read()).status).toBe(200);
-    // The rate limit is exhausted.
+    // The token has used up its rate limit, so even this request, which would get 304, gets 429.
     expect((await read(server, { headers })).status).toBe(429);
   });
 
@@ -307,7 +307,7 @@ describe('requests that count against the rate limit', () => {
     expect(empty.status).toBe(200);
     expect(empty.body.buckets).toMatchObject({ 'apitoken:read': { remaining: 0 }, 'apitoken:write': { remaining: 0 } });
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(500);
-    // The requests of the previous rate limit window do not count any more.
+    // In the next minute, the requests of the previous minute must not count any more.
     clock.set('2026-03-14T09:27:00.000Z');
     expect((await self()).body.buckets['apitoken:read']).toEqual(state('apitoken:read', 120, 60));
   });
@@ -341,7 +341,7 @@ describe('the rate limit of an IP address', () => {
     const refused = await request(strict, line);
     expect(refused.status).toBe(429);
     const isJson = refused.headers.get('content-type')?.startsWith('application/json');
-    // The answer 429 to a request for the HTML page /docs/ is also an HTML page.
+    // Only the HTML page /docs/ answers 429 with an HTML page. All other paths answer with JSON.
     expect(isJson).toBe(line !== 'GET /docs/');
     if (isJson && !line.startsWith('HEAD')) expect(refused.key).toBe('rate_limited');
     expect(limitHeaders(refused)).toEqual({

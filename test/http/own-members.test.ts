@@ -19,7 +19,7 @@ afterAll(() => server.close());
 
 const json = { 'content-type': 'application/json' };
 
-/** JSON members with the names of prototype properties, alone or beside a valid value. */
+/** JSON fields with a name such as __proto__, alone or beside a field with a valid value, each with a description. */
 const members: [string, string][] = [
   ['__proto__', '"__proto__":{"value":"up","polluted":1}'],
   ['__proto__ in escapes', '"\\u005f_proto__":{"value":"up","polluted":1}'],

@@ -15,7 +15,7 @@ const clock = testClock(opening);
 let server: TestServer;
 let world: World;
 let ideaId: number;
-/** Tokens of several roles and grants. None is exempt from the submission window or the voting window. */
+/** Tokens with several issuer roles and grants. The submission window and the voting window apply to all of them. */
 let tokens: Record<string, string>;
 
 beforeAll(async () => {
@@ -153,7 +153,7 @@ test('a write on a frozen board gets board_frozen even if the submission or voti
   expect([(await create(token)).key, (await vote(token)).key]).toEqual(['board_frozen', 'board_frozen']);
 });
 
-/** Returns the statuses and bodies of the answers to all reads. */
+/** Sends every read request with every token. Returns the HTTP statuses and bodies of the answers. */
 async function readEverything(): Promise<[string, number, unknown][]> {
   const targets = { ideaId, targetId: ideaId, mergedId: ideaId, tagId: 0, assignedTagId: 0 };
   const answers: [string, number, unknown][] = [];

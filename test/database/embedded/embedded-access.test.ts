@@ -45,7 +45,7 @@ test('a client of the embedded PostgreSQL needs the password of the application 
 if (isRoot && spawnSync(process.execPath, ['--version'], asNobody()).status === 0)
   test('a process that runs as the system user "nobody" cannot connect without the password and cannot read the password', async () => {
     const { postgres, dataDir } = await startIn(await makeDataDir());
-    // With code 10 PostgreSQL asks for a password by SASL. Code 0 would accept the client without a password.
+    // The code 10 requests a password by SASL. With the code 0, PostgreSQL would accept the client without a password.
     for (const user of roles) expect(await askAsNobody(postgres, user)).toBe('R 10');
     const reading = spawnSync('cat', [join(dataDir, 'postgres.password')], asNobody());
     expect(reading.status).not.toBe(0);
@@ -87,14 +87,14 @@ test('if a server is killed while it adds password protection to an old data dir
   const pidFile = join(dataDir, 'postgres/postmaster.pid');
   const settings = join(dataDir, 'postgres/postgresql.conf');
   const original = await readFile(settings);
-  // PostgreSQL waits for a second before each statement, so the test sees every step.
+  // PostgreSQL waits for a second at the start of each session, so the test can see every step.
   await appendFile(settings, 'post_auth_delay = 1\n');
   const script = `import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};
     await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });`;
   let last = '';
   /**
-   * Waits for the next step, which PostgreSQL runs in single-user mode. In this mode its pid file has a negative
-   * number.
+   * Waits for the next step of the change to passwords. Each step runs PostgreSQL in single-user mode, in which the
+   * pid file contains a negative number.
    */
   const awaitStep = async () => {
     last = await until(async () => {
@@ -174,7 +174,7 @@ const harmless = {
   rolbypassrls: false,
 };
 
-/** Lists the objects that do not belong to the application role. Omits extensions and their members. */
+/** Lists the database objects that the application role does not own. Omits extensions and their objects. */
 const findForeign = `
   with owned as (
     select 'pg_database'::regclass as classid, oid, datdba as owner from pg_database where datname = current_database()
@@ -193,15 +193,15 @@ const findForeign = `
     and not exists (
       select from pg_depend d where d.classid = owned.classid and d.objid = owned.oid and d.deptype = 'e'
     )
-    -- Array types and row types of an extension's objects.
+    -- Omits the array types and row types of an extension's objects.
     and not exists (
       select from pg_type t join pg_depend d on d.objid in (t.typelem, t.typrelid) and d.deptype = 'e'
       where owned.classid = 'pg_type'::regclass and t.oid = owned.oid
     )`;
 
 /**
- * Creates a data directory as earlier versions did: the application is the superuser, and PostgreSQL trusts every
- * client.
+ * Creates a data directory as old server versions did: the application role is the superuser, and PostgreSQL trusts
+ * every client.
  */
 async function makeTrustingDataDir(): Promise<string> {
   const dataDir = await makeDataDir();
@@ -307,8 +307,8 @@ async function refusalOf(
 }
 
 /**
- * Connects as the system user "nobody". Returns the kind of PostgreSQL's first message and the code of the
- * authentication.
+ * Connects as the system user "nobody". Returns the type of PostgreSQL's first message and its
+ * authentication code, such as 'R 10'.
  */
 async function askAsNobody({ connection: { host, port } }: EmbeddedPostgres, user: string): Promise<string> {
   const script = `

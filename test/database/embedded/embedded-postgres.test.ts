@@ -21,11 +21,11 @@ const nobody = 65534;
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 const moduleUrl = new URL('../../../server/database/embedded/embedded-postgres.ts', import.meta.url).href;
 
-/** Every instance that a test started. All are stopped after the test. */
+/** Every embedded PostgreSQL that a test started. afterEach() stops them all. */
 const running = new Set<EmbeddedPostgres>();
 const children = new Set<ChildProcess>();
 
-/** A data directory that has a cluster already, for tests that are not about the first start. */
+/** A data directory with a PostgreSQL cluster, for tests that are not about the first start. */
 let dataDir: string;
 const parents: string[] = [];
 
@@ -111,7 +111,7 @@ describe('ownership', () => {
     };
     const [lost] = await holders();
     await query(postgres, `select pg_terminate_backend(${lost})`);
-    // The ended session may hold the lock for a short time.
+    // The ended session may still hold the lock for a short time.
     await until(async () => {
       const [holder] = await holders();
       return holder !== undefined && holder !== lost;
@@ -184,7 +184,7 @@ describe('the end', () => {
     expect(await readPid(dataDir)).toBe(pid);
     expect(await query(adopted, 'select answer from committed')).toEqual([{ answer: 7 }]);
     await adopted.stop();
-    await until(async () => !isAlive(pid)); // The end of PostgreSQL takes only a moment.
+    await until(async () => !isAlive(pid)); // PostgreSQL may end a moment after stop().
     expect(existsSync(adopted.connection.host)).toBe(false);
   });
 
@@ -205,7 +205,7 @@ describe('the end', () => {
     );
     await readLine(child);
     const pid = await readPid(dataDir);
-    // PostgreSQL has its own process group, so signals to the group of the server do not reach PostgreSQL.
+    // PostgreSQL has its own process group, so a signal to the server's process group does not reach PostgreSQL.
     expect(process.kill(-pid, 0)).toBe(true);
     process.kill(-(child.pid as number), 'SIGINT');
     expect(await readLine(child)).toBe('1');
@@ -247,7 +247,7 @@ describe('a failure is one line', () => {
     const error = await refused({ dataDir: join(file, 'data') });
     expect(error).toMatchObject({ name: 'EmbeddedPostgresError' });
     expect(error.message).toMatch(/^cannot keep a database in .*\/file\/data: ENOTDIR[^\n]*$/);
-    // In /proc, the recursive mkdir of Node never returns.
+    // Node's recursive mkdir never returns for a path in /proc. The server must report an error nevertheless.
     if (existsSync('/proc/self'))
       expect(await refused({ dataDir: '/proc/idea-board/data' })).toMatchObject({ name: 'EmbeddedPostgresError' });
   });
@@ -312,7 +312,7 @@ if (isRoot)
       await third.stop();
       await rm(link, { recursive: true });
 
-      // A link to a missing cluster must not be replaced with a new cluster.
+      // The server must not replace a symbolic link to a missing cluster with a new cluster.
       await rm(await readlink(join(hidden, 'postgres')), { recursive: true });
       expect((await refused({ dataDir: hidden })).message).toMatch(/ is a link to a missing database: /);
     });
@@ -349,7 +349,7 @@ async function readPid(directory: string) {
   return Number((await readFile(join(directory, 'postgres/postmaster.pid'), 'utf8')).split('\n')[0]);
 }
 
-/** Creates a data directory that every user can enter, if its parent has the default mode. */
+/** Creates a data directory. With the default mode of its parent directory, every user can enter it. */
 async function makeDataDir(parentMode = 0o755) {
   const parent = await makeScratchDirectory();
   parents.push(parent);
@@ -358,7 +358,7 @@ async function makeDataDir(parentMode = 0o755) {
   return join(parent, 'data');
 }
 
-/** Removes a parent directory. If the data directory links to a cluster elsewhere, that cluster is removed, too. */
+/** Removes the parent of a data directory, and the cluster to which a symbolic link in the data directory leads. */
 async function removeParent(parent: string) {
   const cluster = await readlink(join(parent, 'data/postgres')).catch(() => undefined);
   if (cluster !== undefined) await rm(cluster, { recursive: true, force: true });
@@ -392,11 +392,11 @@ async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<st
   }
 }
 
-/** Runs code in another Node process, because this process must survive the test. */
+/** Runs code in another Node process. The tests kill that process, and this process must survive. */
 function runScript(body: string, options: object = {}) {
   const script = `import pg from 'pg'; import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};\n${body}`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-    cwd: repository, // The package `pg` can be found from here.
+    cwd: repository, // Node finds the package `pg` from this directory.
     stdio: ['pipe', 'pipe', 'inherit'],
     ...options,
   });
@@ -422,7 +422,7 @@ async function until(isTrue: () => Promise<boolean>) {
 function isAlive(pid: unknown) {
   try {
     process.kill(pid as number, 0);
-    // In a container perhaps no process reaps orphans, so a zombie process counts as ended.
+    // A zombie process counts as ended, because a container may have no process that reaps zombies.
     const stat = existsSync('/proc/self/stat') ? readFileSync(`/proc/${pid}/stat`, 'utf8') : '';
     return !/\) [ZX] /.test(stat);
   } catch {

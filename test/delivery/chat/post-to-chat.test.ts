@@ -41,9 +41,7 @@ afterEach(async () => {
   await server.sql('delete from graphile_worker._private_jobs');
 });
 
-/**
- * Inserts a chat channel with the receiver's URL directly, because the validation of chat URLs would reject this URL.
- */
+/** Inserts a chat channel directly into the database, because the server would reject the URL of the test receiver. */
 async function insertChannel(
   kind: ChatKind,
   { eventTypes = [], boardId = world.boardId, url = `${chat.url}/${kind}`, box = testSecretBox } = {},

@@ -8,7 +8,7 @@ import { startServerForTest, type TestServerOptions } from '../../helpers/server
 import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { administer } from '../../helpers/webhooks.ts';
 
-/** Starts a server with an idea. A user with a notification address follows the idea. */
+/** Starts a server with an idea that a user with a notification e-mail address follows. */
 async function arrange(options: TestServerOptions) {
   const server = await startServerForTest(options);
   const world = await createWorld(server);

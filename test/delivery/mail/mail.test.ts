@@ -49,7 +49,7 @@ afterEach(async () => {
   await server.sql('delete from graphile_worker._private_jobs');
 });
 
-/** Creates a member with the notification address <name>@example.com. */
+/** Creates a member of the account with the notification e-mail address <name>@example.com. */
 async function createReader(name: string, role: 'member' | 'moderator' = 'member') {
   const userId = await createMember(server, world.accountId, role, name);
   await server.sql('update users set notification_email = $2 where id = $1', [userId, `${name}@example.com`]);
@@ -232,7 +232,7 @@ describe('a mail job', () => {
     ];
     await createFollower('grace');
     await setStatus();
-    // The mail server refuses all mails temporarily, so the mails wait for a retry.
+    // The mail server refuses the mails with a temporary error, so they wait for a retry.
     for (const address of ['grace', 'unfollowed', 'blocked', 'left', 'silent'])
       smtp.refuse(`${address}@example.com`, 450);
     expect(await runJobs(server)).toHaveLength(1);

@@ -29,7 +29,7 @@ beforeEach(async () => {
   ideaId = await insertIdea(server, world, { title: 'Dark mode' });
 });
 
-/** Returns the recipients of the account's notifications for each kind of notification. */
+/** Returns the user ids that got a notification in the account, by the kind of the notification. */
 async function told(): Promise<Record<string, number[]>> {
   const rows = await server.sql<{ kind: string; user_ids: number[] }>(
     `select kind, array_agg(user_id order by user_id) as user_ids from notifications where account_id = $1 group by kind`,
@@ -273,7 +273,7 @@ describe('the job that notifies all followers', () => {
     return row;
   };
 
-  /** Runs the due jobs. Returns the jobs that these jobs add, and does not run the added jobs. */
+  /** Runs the due jobs. Returns the jobs that these jobs have added, without running the added jobs. */
   async function jobsMade() {
     await server.sql(`create function hold() returns trigger language plpgsql as $$
       begin new.run_at := now() + interval '1 day'; return new; end $$`);

@@ -61,7 +61,7 @@ async function addressOf(id: number) {
   return row?.notification_email;
 }
 
-/** Returns the path of the unsubscribe URL in the header of the last mail. */
+/** Returns the path of the URL in the header List-Unsubscribe of the last mail. */
 function pathInMail(): string {
   const header = smtp.received.at(-1)?.mail.headers.find(({ key }) => key === 'list-unsubscribe')?.value ?? '';
   return header.replace(/^<https:\/\/ideas\.example\.com|>$/g, '');

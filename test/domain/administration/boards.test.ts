@@ -174,7 +174,7 @@ test('when the last two inbox statuses of a board are removed at the same time, 
 test('after two concurrent moves of statuses, no two statuses have the same position', async () => {
   const move = (key: string, position: number) => async (admin: Administration) =>
     updateStatus(admin, await requireStatus(admin, board, key), { position });
-  // The second operation reads the position of its status before the first operation commits.
+  // The second move reads the position of its status before the first move commits.
   const results = await administerAtOnce(db, move('archived', 1), move('done', 3));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
   expect(await keys()).toEqual(['archived', 'open', 'done', 'planned', 'in_progress', 'declined']);
@@ -278,7 +278,7 @@ test('two public boards cannot have the same slug, no matter whether one is crea
   expect(await isPublic()).toBe(true);
   await expectRefusal(db, ...change({ slug: other.boardSlug }, world.boardSlug), 'conflict', taken);
 
-  // A private board may have the slug of a public board of another account.
+  // A private board may have the same slug as a public board of another account.
   await administer(db, ...change({ isPublic: false }, world.boardSlug));
   await update({ slug: other.boardSlug });
   expect(await isPublic()).toBe(false);

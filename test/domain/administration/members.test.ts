@@ -98,7 +98,7 @@ describe('the right of a role to change members', () => {
         if (!isManaged) await administer(db, admin => addMember(admin, other, from));
         expect([from, removed, added]).toEqual([from, ...Array(2).fill(isManaged ? 'done' : 'forbidden')]);
       }
-      // Members cannot raise their own role, but can always leave the account.
+      // No user can raise their own role, but each user can leave the account.
       const higher = roles.slice(0, roles.indexOf(own));
       for (const to of higher) {
         const outcome = await outcomeOf(
@@ -123,7 +123,7 @@ describe('the right of a role to change members', () => {
       admin => setMemberRole(asUser(admin, adminId), { accountId, userId }, 'admin'),
     );
     expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'forbidden' } }]);
-    // Owners of other accounts and blocked owners have no rights in this account.
+    // An owner of another account and a blocked owner have no rights in this account.
     const other = await createWorld(db);
     expect(await outcomeOf(acting(other.ownerId, admin => removeMember(admin, { accountId, userId })))).toBe(
       'forbidden',
@@ -193,7 +193,7 @@ test('the list of members has pages, is sorted by role, and can be searched by t
   expect(await namesOf({ beginning: 'ade' })).toEqual(['Hedy\\']);
   expect(await namesOf({ beginning: 'å' })).toEqual(['Åse']);
   expect(await namesOf({ beginning: 'dam' })).toEqual([]);
-  // The characters % and _ in a search text match only themselves, although they are wildcards of `like`.
+  // In a search text, the characters % and _ match only themselves, although they are wildcards in SQL.
   for (const beginning of ['%', '_', 'ada_', 'grace 1%', 'hedy\\%', '\0', '\ud800']) {
     expect([beginning, await namesOf({ beginning })]).toEqual([beginning, []]);
   }

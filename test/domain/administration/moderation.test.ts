@@ -131,7 +131,7 @@ test('the approval queue shows the pending ideas of an account, oldest first', a
   expect(await queue(own.boardId)).toEqual([early, late]);
   expect(await queue(null, 1)).toEqual([early]);
 
-  // Reads pages of one idea each, like the admin pages. Two ideas have the same creation time.
+  // Reads the queue in pages of one idea each. Two of the ideas have the same creation time.
   const twin = await add(2, second.id);
   const seen: number[] = [];
   for (let cursor: string | undefined | null; cursor !== null; ) {

@@ -50,7 +50,7 @@ const ways: [string, (admin: Administration, member: Member) => Promise<void>][]
   ['removed', (admin, member) => removeMember(admin, member)],
   ['demoted', (admin, member) => setMemberRole(admin, member, 'moderator')],
   ['blocked', (admin, member) => blockUser(admin, member)],
-  // The erasure of a user locks the user's membership but not the account.
+  // Deletes only the membership, as the erasure of a user does. The erasure does not lock the account.
   ['erased', async (admin, member) => void (await admin.em.nativeDelete(Membership, member))],
 ];
 

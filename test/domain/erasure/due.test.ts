@@ -156,7 +156,7 @@ describe('the start of an erasure', () => {
     const staying = await createUser(db, 'Stays');
     await requestDeletion(db, staying);
     let outcome: Promise<unknown> | undefined;
-    // The second operation, the clean-up, starts before the cancellation commits.
+    // administerAtOnce() starts the clean-up before the cancellation commits.
     await administerAtOnce(
       db,
       admin => cancelUserDeletion(admin, staying),

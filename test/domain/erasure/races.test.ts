@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Creates a user who has a token and whose grace period has ended. */
+/** Creates a user with a token. The next clean-up will erase the user, because the grace period has ended. */
 async function createLeaving() {
   const userId = await createMember(server, world.accountId, 'admin', person.name);
   const { token, id: tokenId } = await issueToken(server, world, 'write', { issuerId: userId });
@@ -121,7 +121,7 @@ describe('uncommitted writes during an erasure', () => {
     const { userId } = await createLeaving();
     const ownIdeaId = await insertIdea(server, world, { authorId: userId });
     const ideaId = await insertIdea(server, world);
-    // The erasure waits for the lock of this idea after it has changed the authors of the comments.
+    // The erasure first replaces the author of the comments, and then waits for this lock on the idea.
     const holder = await holding('select from ideas where id = $1 for update', [ownIdeaId]);
     const outcome = runCleanUp(server);
     await isWaiting();
@@ -179,7 +179,7 @@ test('if a user is erased during a webhook request that names them, the server d
 
   answers[0]?.();
   await eventually(async () => expect(await attempts()).toEqual([{ status: 500, response: null }]));
-  // The next attempt sends the body without the erased user.
+  // Makes the next attempt due. It sends the body without the erased user.
   await server.sql(`update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1`, [webhookId]);
   await server.sql(`update webhook_endpoints set failing_since = null, probed_until = null where id = $1`, [webhookId]);
   await server.sql(
@@ -204,8 +204,8 @@ test('when an OAuth token refresh and the erasure of its user run at the same ti
   const tokens = await program.connect(await signedIn(provider, userId), { [world.boardId]: 'write' });
   await requestDeletion(server, userId);
 
-  // The token refresh waits for this lock and holds the lock of the grant. The erasure waits too and holds the lock of
-  // the user.
+  // The token refresh waits for this lock while it holds the lock of the OAuth grant. The erasure waits, too, while it
+  // holds the lock of the user.
   const holder = await holding('select from api_tokens where issuer_id = $1 for update', [userId]);
   const refreshed = program.refresh(tokens.refresh_token);
   await isWaiting();
@@ -213,7 +213,7 @@ test('when an OAuth token refresh and the erasure of its user run at the same ti
   await isWaiting(2);
   await holder.query('commit');
   const { status, body } = await refreshed;
-  // PostgreSQL cancels either the refresh or the erasure. A cancelled erasure starts again.
+  // To end the deadlock, PostgreSQL cancels either the refresh or the erasure. A cancelled erasure starts again.
   expect([
     [400, 'invalid_grant'],
     [200, undefined],
@@ -278,7 +278,7 @@ test('no request fails and no row is lost if a user is erased during parallel vo
 
   expect(outcome).toMatchObject({ users: [{ id: userId }], failed: [] });
   const refusals = new Set(answers.filter(({ status }) => status >= 300).map(({ key }) => key));
-  // On a slow machine a request may time out during its wait for a lock.
+  // On a slow machine, a request may time out while it waits for a lock, and get service_unavailable.
   const ruled = ['consecutive_comment', 'idea_already_merged', 'merge_into_self', 'not_found', 'service_unavailable'];
   expect([...refusals].filter(key => !ruled.includes(key ?? ''))).toEqual([]);
   expect(new Set(ofUser.map(({ status }) => status))).toEqual(new Set([201, 401]));

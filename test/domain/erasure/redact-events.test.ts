@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Merges an idea of the user `userId` into an idea of the user `targetAuthorId`. Returns the id of the event. */
+/** Merges an idea by the user `userId` into an idea by the user `targetAuthorId`. Returns the id of the event. */
 async function recordMerge(userId: number, targetAuthorId: number): Promise<string> {
   const ideaId = await insertIdea(server, world, { authorId: userId });
   const targetId = await insertIdea(server, world, { authorId: targetAuthorId });

@@ -30,7 +30,7 @@ describe('an erased user', () => {
     await expectInvariants(server);
     for (const sql of [tallies, votes, writings]) before[sql] = await server.sql(sql);
     const lines = await dump(server);
-    // Without these texts before the erasure, the tests below would prove nothing.
+    // Before the erasure, the database must contain texts of the person. Otherwise the tests below would prove nothing.
     expect(linesWith(lines, marker).length).toBeGreaterThan(30);
     for (const value of Object.values(person))
       expect(lines.some(line => line.includes(JSON.stringify(value).slice(1, 9)))).toBe(true);
@@ -133,7 +133,7 @@ describe('an erased user', () => {
     }
     const authored = rows.filter(({ body }) => JSON.stringify(body).includes(`"author":{"id":${placeholderId},`));
     expect(authored.length).toBeGreaterThan(8);
-    // The erasure has not changed the tag whose id equals the person's id.
+    // The erasure must not change the tag that has the same id as the person.
     expect(rows.some(({ body }) => JSON.stringify(body).includes('"name":"Night"'))).toBe(true);
   });
 
@@ -145,7 +145,7 @@ describe('an erased user', () => {
     expect(pending.length).toBeGreaterThan(1);
     for (const { is_redacted, shows_placeholder } of pending) expect(is_redacted).toBe(shows_placeholder);
     const responses = await server.sql('select from webhook_attempts where response is not null');
-    // Webhook responses to events that do not show the erased user are kept.
+    // The erasure keeps the stored webhook responses to events that do not show the erased user.
     expect(responses.length).toBeGreaterThan(0);
   });
 

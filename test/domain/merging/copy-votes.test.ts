@@ -5,7 +5,7 @@ import { request } from '../../helpers/request.ts';
 import { startServer, type TestServer } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 
-/** A number of votes that a merge copies in several batches. */
+/** So many votes that a merge copies them in several batches. */
 const manyVotes = 2_500;
 
 let server: TestServer;
@@ -87,7 +87,7 @@ test('each vote that arrives during a merge of many votes is counted once', asyn
   );
   const [merged, answers] = await Promise.all([merge(), voting]);
   expect(merged.status).toBe(200);
-  // The source rejects votes after the merge.
+  // After the merge, the source idea rejects votes with 404.
   for (const [n, { status }] of answers.entries()) expect(n % 3 === 0 ? [200, 404] : [200]).toContain(status);
   const counted = answers.filter(({ status }) => status === 200).length;
   const { up_count, down_count } = await read(target);
