@@ -47,7 +47,7 @@ test('calls that arrive while a batch runs wait until it ends, and then run in b
   expect(runs).toEqual([[1], [2, 3], [4]]);
 });
 
-test('if two batches may run at once, the first call immediately runs as the first batch, and the next calls form the second batch', async () => {
+test('if two batches of calls may run at once, the first call runs immediately, and the next calls form the second batch', async () => {
   const runs: number[][] = [];
   const call = coalesceCalls(
     async (items: number[]) => {

@@ -60,7 +60,7 @@ async function insertDelivery(accountId: number) {
   return { endpointId: endpoint?.id ?? 0, eventId: event?.id ?? '', deliveryId: delivery?.id ?? 0 };
 }
 
-/** Runs a statement and rolls it back. Returns the name of the constraint that refused the statement, or undefined. */
+/** Runs an SQL statement and rolls it back. Returns the constraint that refused the statement, or undefined. */
 async function refusalOf(text: string, values: unknown[] = []): Promise<string | undefined> {
   const client = await db.database.pool.connect();
   try {

@@ -133,7 +133,7 @@ describe('connections that PostgreSQL ends', () => {
   });
 });
 
-/** Resolves when exactly this number of statements waits for a lock. */
+/** Waits until exactly this number of SQL statements waits for a lock. */
 async function waiting(count: number) {
   await vi.waitFor(async () => {
     const { rows } = await watcher.query(
@@ -144,7 +144,7 @@ async function waiting(count: number) {
 }
 
 describe('a statement that runs too long', () => {
-  test('a statement that runs too long is canceled, its request gets 503 with Retry-After, and the pool stays usable', async () => {
+  test('if an SQL statement runs too long, PostgreSQL cancels it, its request gets 503 with Retry-After, and the connection pool stays usable', async () => {
     const server = await serve();
     await outside.query('begin');
     await outside.query('select from ideas where id = $1 for update', [ideaId]);
@@ -161,7 +161,7 @@ describe('a statement that runs too long', () => {
     expect(server.database.pool.waitingCount).toBe(0);
   });
 
-  test('a statement that runs too long in a transaction gets 503, and the transaction is rolled back', async () => {
+  test('if an SQL statement in a transaction runs too long, its request gets 503, and the transaction is rolled back', async () => {
     const server = await serve();
     await outside.query('begin');
     await outside.query('lock table followers in exclusive mode');
@@ -216,7 +216,7 @@ describe('an unavailable database', () => {
     await waiting(1);
     proxy.silence();
     expectUnavailable(await creating);
-    // PostgreSQL may still send a result on the connection of that request, so no other request may use the connection.
+    // PostgreSQL may still send a result on the connection of that request, so the pool must not reuse the connection.
     expect(pool.totalCount).toBe(opened - 1);
     await outside.query('rollback');
     proxy.resume();
@@ -287,7 +287,7 @@ describe('a transaction', () => {
     ]).toContainEqual(rows.map(({ name }) => name));
   });
 
-  test('a transaction that ends in a deadlock ten times fails with the error of PostgreSQL', async () => {
+  test('a transaction that PostgreSQL has canceled ten times because of deadlocks fails with the error of PostgreSQL', async () => {
     const database = await open();
     let runs = 0;
     const failing = database.transaction(async transaction => {
@@ -298,7 +298,7 @@ describe('a transaction', () => {
     expect(runs).toBe(10);
   });
 
-  test('a failed transaction rolls back its entities and statements, and returns its connection to the pool', async () => {
+  test('a failed transaction rolls back the changes by entities and by SQL statements, and returns its connection to the pool', async () => {
     const database = await open(db.url, { poolSize: 2 });
     const tagId = await createTag(db, world.accountId, world.boardId, 'Before');
     for (let n = 0; n < 5; n++) {
@@ -343,7 +343,7 @@ describe('a transaction', () => {
     expect(shown).toEqual({ prepared: [{ name: 'Once' }], built: [{ name: 'Renamed' }] });
   });
 
-  test('a transaction can change and remove entities that it has created itself', async () => {
+  test('a transaction can change and remove MikroORM entities that it has created itself', async () => {
     const database = await open();
     const names = await database.transaction(async ({ em, db }) => {
       const tags = ['One', 'Another'].map(name =>

@@ -180,7 +180,7 @@ describe('several processes that migrate', () => {
     expect(results.flat()).toEqual(named('0001_table.sql', '0002_index.sql'));
   });
 
-  test('a process that waits for another migration reports the wait and then sees the result of that migration', async () => {
+  test('a process that waits for the migration of another process reports the wait and then sees the result of that migration', async () => {
     const db = await freshDatabase();
     const older = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [older]);
@@ -196,7 +196,7 @@ describe('several processes that migrate', () => {
     expect(await waiting).toMatch(/database is newer.*core\/0002_newer\.sql/);
   });
 
-  test('a process that waits too long for another migration fails and names the session that holds the lock', async () => {
+  test('a process that waits too long for the migration of another process fails and names the session that holds the migration lock', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await client.query('select pg_advisory_lock(4216839001)');

@@ -98,7 +98,7 @@ describe('the schema', () => {
     expect(tables.map(({ name }) => name).sort()).toEqual(Object.keys(tableKinds).sort());
   });
 
-  test('every tenant table has a not-null column account_id, and of all other tables only oauth_records has such a column', async () => {
+  test('every tenant table has a not-null column account_id, and the only other table with a column account_id is oauth_records', async () => {
     const columns = await db.sql<{ table: string; is_nullable: boolean }>(`
       select c.relname as table, not a.attnotnull as is_nullable
       from pg_attribute a join pg_class c on c.oid = a.attrelid

@@ -54,7 +54,7 @@ test('tasks that name the same keys in a different order do not deadlock', async
   expect(done).toHaveLength(20);
 });
 
-test('a task is refused at once if a thousand others already wait for the same key', async () => {
+test('buildTurns() refuses a task at once if a thousand other tasks already wait for the same key', async () => {
   const inTurn = buildTurns({ width: 1, total: 10, patienceMs: 60_000 });
   const first = hold();
   const all = Array.from({ length: 1_001 }, () => inTurn(['a'], first.work));

@@ -64,7 +64,7 @@ const oldData = `
   insert into ext_links select id from ideas where title = 'Idea 50';
   select record_event('idea.created', min(id), null, 1, null, '{}', now()) from ideas;`;
 
-/** Counts the rows that an upgrade must keep. */
+/** SQL that counts the rows that an upgrade must keep. */
 const countsQuery = `
   select (select count(*)::int from ideas) as ideas, (select count(*)::int from votes) as votes,
     (select count(*)::int from comments) as comments, (select count(*)::int from followers) as followers,

@@ -97,7 +97,7 @@ test(`after ${kills} kills of servers under load (random seed ${seed}), no event
   await writing;
   await (children[0] as ChildServer).begin();
 
-  // Computes the expected events from the tables of ideas, comments and statuses.
+  // Computes from the stored ideas and comments which events the webhook must have received.
   const done = await db.sql<{ what: string }>(`
       select 'idea ' || id as what from ideas union all
       select 'comment ' || id from comments union all

@@ -271,7 +271,7 @@ describe('a failed webhook delivery', () => {
     ],
   ];
   test.each(failures)(
-    'a delivery that ends with %s is recorded as a failed attempt and retried',
+    'a webhook delivery that ends with %s is recorded as a failed attempt and retried',
     async (_name, behavior, expected) => {
       const { id } = await deliverTo(behavior);
       await startWorkerForTest(server);
@@ -486,7 +486,7 @@ describe('a failed webhook delivery', () => {
 });
 
 describe('the recipients and the order of webhook deliveries', () => {
-  test('a failed operation leaves no event, no delivery and no job in the database', async () => {
+  test('a failed status change leaves no event, no webhook delivery and no job in the database', async () => {
     const world = await createWorld(server);
     await addWebhook(server, world, { url: 'https://hooks.example.com' });
     const ideaId = await insertIdea(server, world);
@@ -587,7 +587,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     await addWebhook(server, world, { url: healthy.url });
     // When a worker stops, it waits at most 300 ms for hanging attempts.
     const timing = { stopPatienceMs: 300 };
-    // The request timeout is longer than the test, so an attempt that hangs never ends by itself.
+    // The timeout of outgoing requests is longer than the test, so a hanging attempt never ends by itself.
     const guard = buildAddressGuard(workerConfig().WEBHOOK_ALLOWED_CIDRS);
     const requests = buildOutgoingRequests({ guard, timeoutMs: 600_000 });
     onTestFinished(() => requests.close());
@@ -602,7 +602,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     expect(hanging.maxConcurrent()).toBe(2);
     await worker.stop();
 
-    // Now the endpoint counts as failing, so all processes together run only one attempt.
+    // From now on the endpoint counts as failing, so all processes together run only one attempt at a time.
     await server.sql('update webhook_endpoints set failing_since = now() where id = $1', [slow.id]);
     await hanging.close();
     const again = await startReceiverForTest(hang);
@@ -636,7 +636,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     await receiver.waitForRequests(1);
     await Promise.all(Array.from({ length: 40 }, submit));
     await delay(300);
-    // Moves all retries three hours into the future.
+    // Moves all retries three hours into the future, so that only the recovery can cause the deliveries below.
     await server.sql(
       `update graphile_worker._private_jobs set run_at = now() + interval '3 hours' where run_at > now()`,
     );

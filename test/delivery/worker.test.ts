@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Records an event of an idea, as an operation does. */
+/** Records a status change event of an idea, as a request to the server does. */
 const record = (ideaId: number) =>
   db.sql(
     `select record_event(i.account_id, 'idea.status_changed', i.id, null, null, null, '{}', now())
@@ -54,10 +54,10 @@ test('another worker takes over the jobs of a killed worker within seconds', asy
   receiver.respondWith(204);
   await startWorkerForTest(db, { timing: { recoveryIntervalMs: 100 } });
   await delay(300);
-  // No other worker takes the job of a worker that is alive.
+  // The other worker must not take the job while the first worker is alive.
   expect(receiver.received).toHaveLength(1);
   await child.kill();
-  // Without the takeover, graphile-worker would release the job after four hours.
+  // Without the takeover, graphile-worker would release the killed worker's job only after four hours.
   await receiver.waitForRequests(2);
   expect(new Set(receiver.received.map(one => one.headers['webhook-id'])).size).toBe(1);
 });
@@ -91,7 +91,7 @@ test('a worker that stops does not wait for a hanging webhook endpoint, and the 
   await administer(db, admin => sendTestEvent(admin, world.accountId, id));
   await receiver.waitForRequests(1);
   await worker.stop();
-  // With a longer wait, the attempt would have ended with a timeout and counted as failed.
+  // If the worker had waited for the attempt, the attempt would have timed out and counted as failed.
   expect(await deliveriesOf(db, id)).toMatchObject([{ state: 'pending', attempt_count: 0 }]);
 });
 

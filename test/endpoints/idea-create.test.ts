@@ -198,7 +198,7 @@ describe('the title and body of a new idea', () => {
     ['with a NUL', { title: 'a\0b', body: '\0' }],
     ['with a lone surrogate', { title: 'a\ud800b', body: '\udc00' }],
   ])(
-    'a request with invalid fields (%s) is rejected with an issue for each field, and nothing is stored',
+    'a new idea with invalid fields (%s) is rejected, the error lists each invalid field, and nothing is stored',
     async (_, json) => {
       const answer = await create(json);
       expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });

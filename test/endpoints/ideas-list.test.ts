@@ -38,7 +38,7 @@ async function openBoard(
   return { world, token, list, titles };
 }
 
-/** Inserts an idea for each title. The first idea is the newest. */
+/** Inserts an idea for each title. The idea with the first title is the newest. */
 async function insertTitles({ world }: Board, titles: string[], input: Parameters<typeof insertIdea>[2] = {}) {
   const ids: number[] = [];
   const start = Date.parse('2026-03-14T09:00:00.000Z');

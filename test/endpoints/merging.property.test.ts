@@ -11,7 +11,7 @@ import { type Command, type IdeaState, type Outcome, VoteModel } from '../helper
 /** There are few ideas and voters, so that random commands often concern the same idea and voter. */
 const ideaCount = 3;
 const voterCount = 3;
-/** The index of the voter whose token also merges and unmerges. */
+/** The index of the voter whose token has the moderate grant. This token sends all merges and unmerges. */
 const moderator = 0;
 
 /** To run other random sequences: PROPERTY_SEED=$RANDOM vitest run test/endpoints/merging.property.test.ts */

@@ -152,7 +152,7 @@ test('a withdrawn vote on a target stays withdrawn when another idea with a vote
   expect((await read(target, voters[0])).my_vote).toBe('down');
 });
 
-test("when several ideas are merged into one target, a voter's vote on the first merged idea counts", async () => {
+test('when several ideas are merged into one target, the vote of a voter on the idea that was merged first counts', async () => {
   const first = await idea('up', 'up');
   const second = await idea('down', 'none', 'down');
   const target = await idea();
@@ -221,7 +221,7 @@ describe('a chain of merges', () => {
   });
 });
 
-test('a repeated merge and an unmerge of an idea that is not merged change nothing', async () => {
+test('repeating a merge changes nothing, and unmerging an idea that is not merged changes nothing', async () => {
   const source = await idea('up');
   const target = await idea('down');
   const unmerged = await snapshot(server);
@@ -357,7 +357,7 @@ test('two merges of the same two ideas in opposite directions lock the ideas in 
     try {
       await holder.query('begin');
       await holder.query('select from ideas where id = $1 for update', [second]);
-      // If each merge locked its source idea first, each merge would wait for the other merge.
+      // If each merge locked its own source idea first, the two merges would deadlock.
       const backwards = merge(second, first);
       await expect.poll(waiting, { timeout: 10_000 }).toBe(1);
       const forwards = merge(first, second);

@@ -43,7 +43,7 @@ const setStatus = (ideaId: number, status: unknown, by = token) =>
 const read = (ideaId: number) => request(server, `GET /api/v1/ideas/${ideaId}`, { token });
 
 test.each(statuses)(
-  'an idea can be set to the custom status $key, and shows its category and label',
+  'an idea can be set to the custom status $key, and the response shows the category and the label of this status',
   async ({ key, category, label }) => {
     const ideaId = await insertIdea(server, world, { status: key === 'new' ? 'no' : 'new' });
     const answer = await setStatus(ideaId, key);
@@ -147,7 +147,7 @@ test('an idea in a hidden status appears only in lists that filter by the status
   expect((await read(ideaId)).status).toBe(200);
 });
 
-test('the response to each of several concurrent status changes shows the status of its own request', async () => {
+test('the response to each of several concurrent status changes of an idea shows the status that its own request has set', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   const keys = Array.from({ length: 14 }, (_, n) => statuses[n % statuses.length]?.key ?? 'new');
   const answers = await Promise.all(keys.map(key => setStatus(ideaId, key)));

@@ -63,7 +63,7 @@ test.each([
   ['member', false],
   [null, false],
 ] as const)(
-  'a moderate grant whose issuer has the role %s is shown with is_moderate_effective %s',
+  'a token whose issuer has the role %s shows its moderate grant with is_moderate_effective %s',
   async (role, isEffective) => {
     const issuerId = await createMember(server, world.accountId, 'admin');
     const { token } = await issueToken(server, world, 'moderate', { issuerId });

@@ -249,7 +249,7 @@ describe('the board of a request', () => {
     expect(await board(one, `?board=${world.boardSlug}`)).toMatchObject({ body: { board: { id: world.boardId } } });
   });
 
-  test('a token can neither read nor change ideas of other boards', async () => {
+  test('a token can neither read nor change ideas of boards that it does not grant', async () => {
     const elsewhere = await samples({ ...world, boardId: ungranted.id, boardSlug: ungranted.slug });
     const abroad = await samples(stranger);
     const ofIdeas = onBoard.filter(id => contract[id].path.includes(':id'));

@@ -110,7 +110,7 @@ test('the server compares only the first 20 ETags in If-None-Match with the curr
   expect((await ask(line, `${'"",'.repeat(3_000)}${etag}`)).status).toBe(200);
 });
 
-test('a public page answers 200 to "If-None-Match: *" and 304 to its current ETag', async () => {
+test('the page of a public board answers 200 to "If-None-Match: *" and 304 to its current ETag', async () => {
   await server.sql('update boards set is_public = true where id = $1', [world.boardId]);
   const line = `GET /b/${world.boardSlug}`;
   const page = await request(server, line, { headers: { 'if-none-match': '*' } });

@@ -116,7 +116,7 @@ describe('a web page of an origin that is not allowed', () => {
   });
 });
 
-test('the answer to a request without an Origin header also has "Vary: Origin", because caches may store it', async () => {
+test('the answer to a request without an Origin header also has "Vary: Origin", because caches may store the answer', async () => {
   expect(corsOf(await request(server, 'GET /api/v1/ideas', { token }))).toEqual({ vary: 'Origin' });
 });
 

@@ -105,7 +105,7 @@ const refusedWith = (key: string) => ({
   saysItModerates: undefined,
 });
 
-test('a token with the moderate grant can do everything if its issuer is a moderator', async () => {
+test('a token with the moderate grant can call every operation if its issuer is a moderator', async () => {
   expect(await abilities()).toEqual(everything);
 });
 

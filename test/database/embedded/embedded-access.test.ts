@@ -69,7 +69,7 @@ test('if PostgreSQL trusted every client in an old data directory, the next star
   for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
   expect(await query(postgres, readAttributes)).toEqual([harmless]);
   expect(await query(postgres, findForeign)).toEqual([]);
-  // Migrations and the job queue must be able to change objects that the superuser created.
+  // Migrations and the job queue must be able to change the database objects that the old superuser created.
   expect(await migrate(postgres.url())).toEqual([]);
   await query(postgres, `alter table ideas add column extra text; alter type mood add value 'calm'; drop view seen`);
   await query(postgres, `select graphile_worker.add_job('nothing')`);
@@ -291,7 +291,7 @@ async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<st
   }
 }
 
-/** Returns the error code of PostgreSQL for a refused client, or the error of the client library. */
+/** Tries to connect. Returns PostgreSQL's error code, the error message of the package `pg`, or 'connected'. */
 async function refusalOf(
   { connection: { host, port } }: EmbeddedPostgres,
   { user, password = '' }: { user: string; password?: string },

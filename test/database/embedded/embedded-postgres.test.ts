@@ -80,12 +80,12 @@ describe('a first start', () => {
     expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
   });
 
-  test('if the first start is killed during initdb, the next start succeeds and removes the unfinished files', async () => {
+  test('if the first start of the embedded PostgreSQL is killed during initdb, the next start succeeds and removes the unfinished files', async () => {
     const fresh = await makeDataDir();
     const killed = runScript(`await startEmbeddedPostgres({ dataDir: ${JSON.stringify(fresh)} })`, { detached: true });
     const findUnfinished = async () => (await readdir(fresh)).find(name => name.includes('.idea-board-new-'));
     await until(async () => existsSync(join(fresh, (await findUnfinished()) ?? 'none', 'PG_VERSION')));
-    process.kill(-(killed.pid as number), 'SIGKILL'); // This process group includes initdb.
+    process.kill(-(killed.pid as number), 'SIGKILL'); // Kills the process group, which includes initdb.
     await once(killed, 'exit');
     expect(await findUnfinished()).toBeDefined();
 
@@ -252,7 +252,7 @@ describe('a failure is one line', () => {
       expect(await refused({ dataDir: '/proc/idea-board/data' })).toMatchObject({ name: 'EmbeddedPostgresError' });
   });
 
-  // Root can write to every directory.
+  // Root could write even to this read-only directory.
   if (!isRoot) {
     test('the error for a data directory without write permission has one line', async () => {
       const readOnly = await makeDataDir();
@@ -317,7 +317,7 @@ if (isRoot)
       expect((await refused({ dataDir: hidden })).message).toMatch(/ is a link to a missing database: /);
     });
 
-    // The system user "nobody" must be able to read this repository and to run Node.
+    // The next test runs only if the system user "nobody" can read this repository and run Node.
     const canNobodyRun =
       isRoot && spawnSync(process.execPath, [moduleUrl.slice('file://'.length)], asNobody()).status === 0;
 
@@ -344,7 +344,7 @@ if (isRoot)
       });
   });
 
-/** Returns the process id of the PostgreSQL in a data directory. */
+/** Returns the process id of the PostgreSQL that runs in a data directory. */
 async function readPid(directory: string) {
   return Number((await readFile(join(directory, 'postgres/postmaster.pid'), 'utf8')).split('\n')[0]);
 }

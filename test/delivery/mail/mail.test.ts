@@ -157,7 +157,7 @@ describe('a notification mail', () => {
     expect(mails.find(({ to }) => to.startsWith('moderator'))?.text).toContain('> As CSV.');
   });
 
-  test('the owner gets a mail when the server disables a webhook', async () => {
+  test('the owner of an account gets a mail when the server disables a webhook of the account', async () => {
     await createReader('moderator', 'moderator');
     await server.sql(`update users set notification_email = 'owner@example.com' where id = $1`, [world.ownerId]);
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/ideas' });
@@ -260,7 +260,7 @@ describe('a mail job', () => {
     expect(server.logLines.join()).not.toContain('refused@example.com');
   });
 
-  test('an invalid notification address does not prevent the other mails of the batch', async () => {
+  test('an invalid notification e-mail address of one user does not prevent the other mails of the batch', async () => {
     for (const address of ['a>,<b@example.com', '']) {
       const broken = await createFollower('broken');
       await server.sql('update users set notification_email = $2 where id = $1', [broken, address]);
@@ -375,7 +375,7 @@ describe('mails about the security of an account', () => {
     expect(recipients()).toEqual([]);
   });
 
-  test('a user gets a mail to the sign-in address when their password changes, but not when they set their first password', async () => {
+  test('a user gets a mail to their sign-in e-mail address when their password changes, but not when they set their first password', async () => {
     const set = (credential: string) => administer(server, admin => setPassword(admin, world.ownerId, credential));
     await set('$argon2id$first');
     expect(await waitingJobs(server)).toEqual([]);

@@ -134,7 +134,7 @@ describe('the notifications of followers', () => {
     await server.sql('delete from users where id = $1', [placeholder]);
   });
 
-  test('a follower who is blocked in another account gets notifications', async () => {
+  test('a follower who is blocked only in another account still gets notifications', async () => {
     const follower = await createFollower();
     const elsewhere = await createWorld(server);
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [elsewhere.accountId, follower]);

@@ -126,7 +126,7 @@ describe('a one-click unsubscription', () => {
     expect(await followed()).toEqual([]);
   });
 
-  test("a one-click unsubscription from a moderator's mail removes only that moderator's notification address", async () => {
+  test("a one-click unsubscription from a moderator's mail about a pending idea removes only that moderator's notification e-mail address", async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const moderator = await createMember(server, world.accountId, 'moderator');
     await server.sql(`update users set notification_email = 'moderator@example.com' where id = $1`, [moderator]);

@@ -46,7 +46,7 @@ async function isSomebodyWaiting({ sql }: TestDatabase): Promise<boolean> {
 }
 
 /**
- * Expects that an operation throws an AdministrationError with a message of one line and leaves the database unchanged.
+ * Expects that an operation throws an AdministrationError with a one-line message and leaves the database unchanged.
  */
 export async function expectRefusal(
   db: TestDatabase,

@@ -41,7 +41,7 @@ const refuseUpdate = (changes: BoardChanges, reason: 'invalid' | 'conflict', mes
     message,
   );
 
-test('a new board has six default statuses, and the key of each is the status value of its category', async () => {
+test('a new board has one default status for each of the six categories, with the key that the API field status shows for the category', async () => {
   const statuses = await administer(db, async admin => {
     const created = await createBoard(admin, { accountId: world.accountId, slug: 'new', name: 'New' });
     return listStatuses(admin, created);

@@ -47,7 +47,7 @@ test('a rejection stores its reason, and a second rejection does not change the 
   expect(await stored(ideaId)).toEqual({ moderation_state: 'rejected', rejection_reason: 'Spam', updated_at: now });
 });
 
-test('the approval of a published idea changes nothing, and the rejection of a published idea is a conflict', async () => {
+test('the approval of a published idea changes nothing, and the rejection of a published idea gets a conflict', async () => {
   const ideaId = await insertIdea(db, world);
   const before = await snapshot(db);
   expect(await approve(ideaId)).toBe(false);

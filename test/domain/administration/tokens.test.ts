@@ -144,7 +144,7 @@ test('a new token must grant at least one board, each board only once, and only 
   ]);
 });
 
-test('an account whose plan excludes the Agent API cannot have tokens, and an account with the plan community always can have tokens', async () => {
+test('a token cannot be created for an account whose plan excludes the Agent API, but the plan community never excludes it', async () => {
   const plan = (name: string) => db.sql('update accounts set plan = $2 where id = $1', [world.accountId, name]);
   await plan('free');
   await expectRefusal(

@@ -23,7 +23,7 @@ const options = { now, batchSize: 2 };
  * database, and compares the result with this content.
  */
 let expected: string[];
-/** The SQL statements of the uninterrupted clean-up. */
+/** The texts of all SQL statements that the uninterrupted clean-up ran. */
 let texts: Set<string>;
 let source: string;
 let accountId: number;

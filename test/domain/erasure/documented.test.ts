@@ -158,7 +158,7 @@ async function countRows({ sql }: TestServer): Promise<Record<string, number>> {
       return [name, row?.n ?? 0];
     }),
   );
-  // Counts only rate limits of tokens, because rate limits of IP addresses belong to no account.
+  // Counts only the rate limit counters of tokens, because the counters of IP addresses belong to no account.
   const [limits] = await sql<{ n: number }>(`select count(*)::int as n from rate_limits where key like 'apitoken:%'`);
   return { ...Object.fromEntries(counts), rate_limits: limits?.n ?? 0 };
 }

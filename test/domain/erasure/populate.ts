@@ -145,10 +145,7 @@ async function voteInPerson(server: TestServer, world: World, userId: number, id
   ]);
 }
 
-/**
- * Adds unsent invitations: one to the person's address in upper case, one by the person, and one that is unrelated to
- * the person.
- */
+/** Adds unsent invitations: one to the person's address in upper case, one by the person, and one of other people. */
 async function invite({ sql }: TestServer, { accountId, ownerId }: World, personId: number) {
   const invited: [string, number][] = [
     [person.email.toUpperCase(), ownerId],

@@ -37,7 +37,7 @@ async function createLeaving() {
   return { userId, token, tokenId };
 }
 
-/** Opens a transaction that keeps its locks until the test ends it. */
+/** Opens a transaction and runs an SQL statement in it. The transaction keeps its locks until the test ends it. */
 async function holding(text: string, values: unknown[]): Promise<pg.Client> {
   const client = await connect(server.url);
   onTestFinished(() => client.end());
@@ -57,7 +57,7 @@ const isWaiting = (count = 1) =>
 const isErased = async (userId: number) => (await server.sql('select from users where id = $1', [userId])).length === 0;
 
 describe('a request that began before the erasure of its user', () => {
-  /** Erases a user while a request of the user waits for a lock, and then lets the request continue. */
+  /** Erases a user while a request of the user waits for `lock`. Then releases the lock and returns the answer. */
   async function overtake(lock: string, id: number, line: string, json: unknown): Promise<Answer> {
     const { userId, token } = await createLeaving();
     const holder = await holding(lock, [id]);

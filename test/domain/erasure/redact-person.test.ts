@@ -50,7 +50,7 @@ test('only the schemas of people in the contract have exactly the fields id and 
   };
   walk(JSON.parse(document), '');
   const people = ['/components/schemas/Actor', '/components/schemas/Author'];
-  // The schemas of a token's account and issuer appear in no event and in no stored response.
+  // These two schemas have id and name, too. But they appear in no event and in no stored response.
   const ofToken = ['/components/schemas/Token/properties/account', '/components/schemas/Token/properties/issuer'];
   expect([...found].sort()).toEqual([...people, ...ofToken]);
 });

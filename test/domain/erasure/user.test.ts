@@ -119,7 +119,7 @@ describe('an erased user', () => {
     expect(tokens).toEqual([{ name: 'Token of a deleted user', issuer_id: placeholderId, is_revoked: true }]);
   });
 
-  test('events show the placeholder in place of an erased user and still match the contract', async () => {
+  test('events show the placeholder user in place of an erased user and still match the contract', async () => {
     const rows = await server.sql<{ type: keyof typeof events; body: unknown; actor_id: number }>(
       `select type, body, actor_id from events where type not in ('idea.pending', 'idea.rejected')`,
     );
@@ -149,7 +149,7 @@ describe('an erased user', () => {
     expect(responses.length).toBeGreaterThan(0);
   });
 
-  test('after an erasure, a repeated request of another user still gets its stored response, with the placeholder as author', async () => {
+  test('after an erasure, a repeated request with an Idempotency-Key still gets its stored response, with the placeholder user as author', async () => {
     const [kept] = await server.sql<{ path: string; key: string }>(
       `select path, key from idempotency_keys where token_id = $1 and path like $2`,
       [populated.ownToken.id, `%/${populated.ideaId}/tags`],
@@ -184,7 +184,7 @@ describe('an erased user', () => {
     await server.sql('delete from users where id = $1', [newUser?.id]);
   });
 
-  test('a second run of the clean-up changes nothing', async () => {
+  test('a second clean-up after the erasure of a user changes nothing', async () => {
     const lines = await dump(server);
     expect(await runCleanUp(server)).toEqual({ isAlone: true, accounts: [], users: [], held: [], failed: [] });
     expect(await dump(server)).toEqual(lines);
