@@ -91,7 +91,7 @@ function expectUnavailable(answer: Answer) {
   expect([answer.status, answer.key, answer.headers.get('retry-after')]).toEqual([503, 'service_unavailable', '1']);
 }
 
-test('votes that wait for a locked idea use at most a quarter of the connection pool, reads of other boards succeed, and every vote is counted', async () => {
+test('votes that wait for a locked idea use at most a quarter of the connection pool, other boards are readable, and every vote is counted', async () => {
   const server = await patient();
   const tokens = await Promise.all(Array.from({ length: 20 }, () => issueToken(db, world, 'write')));
   const [ideaId = 0] = ideaIds;
