@@ -114,12 +114,12 @@ export const requestRules = {
   },
   'request-default-changed': {
     level: 'risky',
-    when: 'The default for a value that a request omits changed or was removed.',
+    when: 'The default for an omitted value changed or was removed.',
     action: 'Send the value explicitly.',
   },
   'request-default-added': {
     level: 'additive',
-    when: 'A default for a value that a request omits was added.',
+    when: 'A default for an omitted value was added.',
     action: nothing,
   },
 

@@ -8,13 +8,13 @@ import { nothingToDo as nothing, type Rule } from './rule.ts';
 export const responseRules = {
   'response-field-removed': {
     level: 'breaking',
-    when: 'A required or optional field of the response was removed. A client may rely on this field.',
+    when: 'A required or optional field was removed. A client may rely on this field.',
     action: 'Stop reading the field before the new version of the server is deployed.',
   },
   'response-field-optional': {
     level: 'breaking',
     when: 'A field that was always present became optional.',
-    action: 'Handle responses without the field.',
+    action: 'Handle data without the field.',
   },
   'response-field-required': { level: 'additive', when: 'A field is now always present.', action: nothing },
   'response-field-added': {
@@ -134,7 +134,7 @@ export const responseRules = {
   },
   'response-default-changed': {
     level: 'risky',
-    when: 'The default for a value that is missing in a response changed or was removed.',
+    when: 'The default for a missing value changed or was removed.',
     action: 'Use the new default for a missing value.',
   },
   'response-default-added': {
