@@ -64,7 +64,7 @@ export const settings = z.object({
     .string()
     .optional()
     .describe(
-      'With production, the server refuses to start if APP_KEY or DATABASE_URL is unset. It also refuses to start if APP_KEY or the password in DATABASE_URL is weak.',
+      'With production, the server refuses to start if APP_KEY or DATABASE_URL is unset. The server also refuses to start if APP_KEY or the password in DATABASE_URL is weak.',
     ),
   HOST: z
     .string()
@@ -257,7 +257,7 @@ export const settings = z.object({
     'The modules of extensions, separated by commas: file paths or packages. Set the same value for servers, workers and the command line.',
   ),
   TOLERATED_MIGRATIONS: list.describe(
-    'Migrations of a newer version of the server, separated by commas, such as core/0042_add_a_column.sql. This version starts although the database has these migrations. See docs/upgrading.md.',
+    'Migrations of a newer version of the server, separated by commas, such as core/0042_add_a_column.sql. This version of the server starts although the database has these migrations. See docs/upgrading.md.',
   ),
   READINESS_CRON_MAX_AGE_MINUTES: wholeNumber(1)
     .default(120)

@@ -46,7 +46,7 @@ export const operationRules = {
   },
   'link-removed': {
     level: 'risky',
-    when: 'An OpenAPI link (`links`) of a response was removed. Clients can do without the link, but some clients may follow it.',
+    when: 'An OpenAPI link (`links`) of a response was removed. Some clients may follow the link.',
     action: 'Build the next request without the link.',
   },
 
