@@ -22,8 +22,7 @@ interface Series {
 const warmUpMinutes = 1;
 
 /**
- * The maximum growth that counts as flat, as a share of the memory. Garbage collection causes noise, and growth within
- * this noise also counts as flat.
+ * Memory that grows by at most this share counts as flat, because garbage collection alone makes it vary this much.
  */
 const flatShare = 0.1;
 const noiseMb = 15;

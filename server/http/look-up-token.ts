@@ -77,7 +77,7 @@ export async function lookUpToken(database: Queryable, lookup: TokenLookup): Pro
 const noHash = Buffer.alloc(32);
 
 async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<LookupResult[]> {
-  // The id 0 replaces the token's id, which is unknown here, because the time window does not depend on the token.
+  // The ids of the tokens are unknown here. The id 0 will do, because the time window is the same for every token.
   const windows = lookups.map(lookup => counterOf(lookup, 0));
   const rows = await database.query(findTokens, {
     tokenIds: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.tokenId : null)),

@@ -19,7 +19,7 @@ export interface AuditLogOptions {
 
 type Fields = Record<string, unknown>;
 
-/** The repeated entries of one name, counted by equal fields. The time window begins with the first entry. */
+/** Counts the repeated entries of one name. Entries with equal fields count together. */
 interface RepeatWindow {
   kinds: Map<string, { fields: Fields; repeated: number }>;
   /** The number of entries with still other fields, after `kinds` has reached maxKinds. */

@@ -20,7 +20,7 @@ export const requestEntries = {
     ...request,
     reason: oneOf(
       ['missing', 'malformed', 'unknown', 'wrong_secret', 'access_token'],
-      'the cause. `missing`: the request has no Authorization header. `malformed`: the header contains no token. `unknown`: no token has the id in the header. `wrong_secret`: the secret of the token is wrong. `access_token`: the OAuth access token is unknown or expired',
+      'the cause. `missing`: the request has no Authorization header. `malformed`: the header contains no token. `unknown`: the token id in the Authorization header does not exist. `wrong_secret`: the secret of the token is wrong. `access_token`: the OAuth access token is unknown or expired',
     ),
     account_id: field.accountId.optional(),
     token_id: field.tokenId.optional(),
@@ -47,7 +47,7 @@ export const requestEntries = {
       bucket: z
         .string()
         .describe(
-          'the rate limit. `apitoken:read` and `apitoken:write`: requests of a token. `ip`: requests from one client IP address. `sign-in:ip`, `sign-in:address` and `sign-in:browser`: failed sign-ins. `sign-in:success`: successful sign-ins. `password-link:ip` and `password-link:address`: password links. `address-link:user` and `address-link:address`: links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address`: invitations. `oauth-client:ip`: registrations of OAuth clients. `oauth-authorization:ip`: authorization requests of OAuth clients',
+          'the rate limit. `apitoken:read` and `apitoken:write`: reads and writes with one API token. `ip`: requests from one client IP address. `sign-in:ip`, `sign-in:address` and `sign-in:browser`: failed sign-ins. `sign-in:success`: successful sign-ins. `password-link:ip` and `password-link:address`: password links. `address-link:user` and `address-link:address`: links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address`: invitations. `oauth-client:ip`: registrations of OAuth clients. `oauth-authorization:ip`: authorization requests of OAuth clients',
         ),
       limit: whole('the number of requests that the server allows in one time window'),
       window_seconds: whole('the length of the time window in seconds'),

@@ -36,7 +36,7 @@ export interface OutgoingAnswer {
   /** The value of the Retry-After header: seconds or a date. */
   retryAfter: string | undefined;
   headers: IncomingHttpHeaders;
-  /** The first 64 KiB of the body. */
+  /** The first 64 KiB of the response body. */
   body: Buffer;
 }
 

@@ -84,7 +84,7 @@ describe('raises()', () => {
     expect(keysOf(responses, 429)).toEqual(['rate_limited']);
   });
 
-  test('the function raises() lists an error key once even if the caller passes the key twice', () => {
+  test('if an error key is passed to raises() twice, the schema of the response has the key once', () => {
     expect(keysOf(raises('not_found', 'not_found'), 404)).toEqual(['not_found']);
   });
 

@@ -62,7 +62,7 @@ test('if two batches of calls may run at once, the first call runs immediately, 
   expect(runs).toEqual([[1], [2, 3]]);
 });
 
-test('if a batch of calls hangs, later calls wait only for the time patienceMs and then run', async () => {
+test('if a batch of coalesced calls hangs, later calls wait at most patienceMs and then run in a new batch', async () => {
   const stuck = Promise.withResolvers<number[]>();
   const call = coalesceCalls((items: number[]) => (items.includes(1) ? stuck.promise : Promise.resolve(items)), {
     patienceMs: 20,

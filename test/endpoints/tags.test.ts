@@ -104,7 +104,7 @@ test('a tag that is missing or belongs to another board or account cannot be add
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('several concurrent requests add a tag only once, and each response has the tag', async () => {
+test('if several requests add the same tag to an idea at the same time, the idea gets the tag once, and each response shows it', async () => {
   const ideaId = await insertIdea(server, world);
   const answers = await Promise.all(Array.from({ length: 20 }, () => add(ideaId, billing)));
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));

@@ -180,7 +180,7 @@ test('each of several parallel redemptions of one refresh token gets tokens that
   expect(endOf(tokenId)).toBeUndefined();
 });
 
-test('parallel redemptions of two refresh tokens that both replaced the same refresh token all get tokens that work', async () => {
+test('after a client redeemed one refresh token twice, it can redeem both new refresh tokens in parallel and gets tokens that work', async () => {
   const tokens = await connectProgram();
   const [one, other] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
   const sent = [one.refresh_token, other.refresh_token, one.refresh_token, other.refresh_token];

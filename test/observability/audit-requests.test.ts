@@ -54,7 +54,7 @@ describe('authentication.failed', () => {
     ['with an unknown id', () => ({ authorization: `Bearer ib_999999999_${other}` }), { reason: 'unknown' }],
   ];
   test.each(failures)(
-    'a request %s writes an audit entry with the reason of the refusal and the network of the client',
+    'the server refuses a request %s, and writes an audit entry with the reason and the network of the client',
     async (_, headers, told) => {
       const own = await fresh();
       const answer = await request(own, 'GET /api/v1/board', { headers: headers() });

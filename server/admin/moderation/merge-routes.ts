@@ -127,7 +127,7 @@ function previewPath(visit: Visit, targetId: number): string {
   return visit.path(`${ideaPath(visit.id())}/merge`, { target: String(targetId) });
 }
 
-/** Asks for confirmation before an unmerge, because the server notifies the followers of it. */
+/** Asks for confirmation before an unmerge, because the server notifies the idea's followers of an unmerge. */
 async function askToUnmerge(visit: Visit): Promise<Question> {
   const id = visit.id();
   const { source, target } = await actOnIdea(visit, id, async op => {

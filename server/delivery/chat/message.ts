@@ -13,7 +13,7 @@ export interface ChatMessage {
   sentence: Run[];
   /** The beginning of the comment, on one line and not escaped yet. */
   quote: string | undefined;
-  /** The URL of the idea, for notifications that show no formatting, and for a button. */
+  /** The URL of the idea, for a button and for the plain text that a phone shows as a notification. */
   url: string | undefined;
 }
 

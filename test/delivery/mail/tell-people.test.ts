@@ -219,7 +219,7 @@ describe('notifications on a board with pre-moderation', () => {
     expect(event?.body.data.idea.moderation_state).toBe('published');
   });
 
-  test('a rejection sends the author a notification with the reason, and is not delivered to webhooks', async () => {
+  test('when a moderator rejects an idea, its author gets a notification with the reason, and webhooks get nothing', async () => {
     await server.sql(
       `insert into webhook_endpoints (account_id, url, secret) values ($1, 'https://example.com/', '\\x00')`,
       [world.accountId],
