@@ -12,7 +12,7 @@ const shownLength = 500;
 export function readAnswer<T>(request: PreparedRequest, answer: Answer, attempts: number): CallResult<T> {
   const { status, headers } = answer;
   const body = parseJson(answer.text);
-  // Keeps unknown fields and values, because a newer server of v1 may send them.
+  // Keeps unknown fields and values of the body, because a newer server may send them.
   if (status < 200 || status > 299 || !isObject(body)) throw errorOf(request, answer, body, attempts);
   return {
     data: body as T,

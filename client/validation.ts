@@ -24,7 +24,7 @@ function validate(place: string[], schema: unknown, value: unknown): ValidationI
   return isSchema(schema) ? issuesIn(place, schema.safeParse(value).error, schema) : [];
 }
 
-/** Whether a route has a schema here. Without a body it has a symbol instead, and without a query undefined. */
+/** Whether a route's `body` or `query` is a schema. A missing body is a symbol, and a missing query is undefined. */
 function isSchema(schema: unknown): schema is z.ZodType {
   return typeof schema === 'object' && schema !== null && 'safeParse' in schema;
 }

@@ -15,7 +15,7 @@ interface ErrorFacts<K extends ErrorKey> {
   meanings?: ErrorMeanings | undefined;
 }
 
-/** Rejects a request with one of the error keys in the contract. */
+/** Rejects an API request. The key is one of the error keys in the API contract. */
 export class DomainError<K extends ErrorKey = ErrorKey> extends Error {
   readonly key: K;
   readonly issues: ValidationIssue[] | undefined;

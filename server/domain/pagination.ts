@@ -49,7 +49,7 @@ export function cutRows<Row>(fetched: Row[], limit: number): FirstRows<Row> {
   return { rows: fetched.slice(0, limit), hasMore: fetched.length > limit };
 }
 
-/** Reads page, per_page or cursor of a request. Rejects a cursor of a list with another order. */
+/** Reads the query parameters page, per_page and cursor. Rejects a cursor of a list with another sort order. */
 export function placeOf(
   query: { page?: number | undefined; per_page?: number | undefined; cursor?: string | undefined },
   sort: string,

@@ -148,7 +148,7 @@ const selectActor = query(
       .where('u.canonical_email', '=', $.address),
 );
 
-/** Finds the member who acts, with their current role and their voter. */
+/** Finds the member who acts, with their current role and the id of their voter row. */
 async function findActor(queryable: Queryable, { account, board, user }: ActingUser): Promise<ExtensionActor> {
   const [row] = await queryable.query(selectActor, { account, board, address: canonicalAddress(user) });
   // This is not a DomainError, because the cause is the configuration of the extension and not a request.
@@ -174,7 +174,7 @@ const insertVoter = query('insert_voter_of_user', (db, $: Arguments<{ accountId:
     .returning('id'),
 );
 
-/** Returns the voter of a user. The user's first vote creates the voter. */
+/** Returns the id of the user's voter row. The user's first vote creates this row. */
 async function requireVoter(queryable: Queryable, actor: Actor): Promise<number> {
   if (actor.voterId !== noVoter) return actor.voterId;
   const [voter] = await queryable.query(insertVoter, { accountId: actor.accountId, userId: actor.userId });

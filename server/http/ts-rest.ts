@@ -46,7 +46,7 @@ export interface RouteInput {
   body: unknown;
 }
 
-/** Validates the input of a tool call. ts-rest itself validates HTTP requests. */
+/** Validates the input of an MCP tool call. ts-rest itself validates HTTP requests. */
 export function validateInput(route: Route, input: RouteInput) {
   const params = validateIfSchema(input.params, route.pathParams, { passThroughExtraKeys: true });
   const headers = validateMultiSchemaObject(input.headers, route.headers);

@@ -50,7 +50,7 @@ type Body<O extends Id> = Contract[O] extends { body: infer Schema extends z.Zod
 type Query<O extends Id> = Contract[O] extends { query: infer Schema } ? Omit<Output<Schema>, 'board'> : never;
 type Wrong<Table extends Record<Id, boolean>> = { [O in Id]: Table[O] extends true ? never : O }[Id];
 
-test('the client has every operation except /health and /ready, with the method, path and parameters of the contract', () => {
+test('the client knows every operation of the contract except /health and /ready, with its method, path and parameters', () => {
   const known = Object.entries(operations).map(([id, route]) => {
     const { auth } = route.metadata as RouteMetadata;
     const takesKey = 'headers' in route && 'idempotency-key' in (route.headers ?? {});
@@ -78,7 +78,7 @@ test("the client's types of results, errors, bodies and queries equal the types 
   >().toEqualTypeOf<true>();
 });
 
-test('the methods of the client have the expected types', () => {
+test('the methods of the client have the expected TypeScript types', () => {
   expectTypeOf<IdeaBoardOptions>().toExtend<{ baseUrl: string; token: string; board?: string | undefined }>();
   expectTypeOf<Pick<IdeaBoardOptions, 'baseUrl' | 'token'>>().toExtend<IdeaBoardOptions>();
   expectTypeOf<typeof fetch>().toExtend<Fetch>();
@@ -103,7 +103,7 @@ test('the methods of the client have the expected types', () => {
   expectTypeOf<keyof RawClient>().toEqualTypeOf<keyof Contract>();
 });
 
-test('awaiting a list returns the type of a page, and iterating over a list returns the type of an entry', () => {
+test('awaiting a list of the client gives the type of a page, and iterating over the list gives the type of an entry', () => {
   const walk = async (client: IdeaBoard) => {
     const list = client.ideas.list();
     expectTypeOf(await list).toEqualTypeOf<declared.IdeaList>();
@@ -113,7 +113,7 @@ test('awaiting a list returns the type of a page, and iterating over a list retu
   expectTypeOf(walk).returns.resolves.toEqualTypeOf<void>();
 });
 
-test('the type of an error key depends on the operation, and a switch over all its keys is exhaustive', () => {
+test("the type of an error key depends on the client's operation, and a switch over all keys of the operation is exhaustive", () => {
   const explain = (error: unknown): string => {
     if (!isIdeaBoardError(error, 'getToken')) throw error;
     expectTypeOf(error).toEqualTypeOf<OperationError<'getToken'>>();

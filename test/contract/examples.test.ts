@@ -60,7 +60,7 @@ function parametersIn(place: string, { operation }: DocumentedOperation): Record
 describe.each(operations)('the examples of $id', documented => {
   const { operation, route } = documented;
 
-  test('the examples of the parameters and the body form a request that the schemas of the operation accept', () => {
+  test("the examples of an operation's parameters and body match the schemas of the operation", () => {
     const headers = parametersIn('header', documented);
     for (const [name, value] of Object.entries(headers)) {
       (route.headers as Record<string, z.ZodType>)[name]?.parse(value);
@@ -80,7 +80,7 @@ describe.each(operations)('the examples of $id', documented => {
     for (const { value } of bodies) expect((route as { body: z.ZodType }).body.parse(value)).toEqual(value);
   });
 
-  test('each response with a body has examples that match the schema and have a summary', () => {
+  test('each response with a body has examples in the OpenAPI document, and they match the schema and have a summary', () => {
     for (const [status, response] of Object.entries<Any>(operation.responses)) {
       if (!response.content) continue;
       const examples = Object.values(examplesOf(response));
@@ -92,7 +92,7 @@ describe.each(operations)('the examples of $id', documented => {
     }
   });
 
-  test('each error key of the operation has an example with the same message as the server', () => {
+  test('each error key of an operation has an example with exactly the message that the server sends', () => {
     for (const response of Object.values<Any>(operation.responses)) {
       const { $ref } = response.content?.['application/json'].schema ?? {};
       const schema = document.components.schemas[$ref?.split('/').at(-1)];
@@ -114,7 +114,7 @@ describe.each(operations)('the examples of $id', documented => {
 });
 
 test.each([...Object.values(events), TestEvent].map(schema => ({ type: schema.shape.type.value, schema })))(
-  'the example of the webhook $type is a complete event',
+  'the example of the webhook $type in the OpenAPI document is a complete event',
   ({ type, schema }) => {
     const examples = Object.values(examplesOf(document.webhooks[type].post.requestBody));
     expect(examples).toHaveLength(1);
@@ -122,14 +122,14 @@ test.each([...Object.values(events), TestEvent].map(schema => ({ type: schema.sh
   },
 );
 
-test('every response header has an example that matches its schema', () => {
+test("every response header in the OpenAPI document has an example that matches the header's schema", () => {
   for (const { schema, example, examples } of Object.values<Any>(document.components.headers)) {
     const values = examples ? Object.values<Any>(examples).map(({ value }) => value) : [example];
     for (const value of values) z.fromJSONSchema(schema).parse(value);
   }
 });
 
-test('all examples use the same two people, the same two boards, and the same two ideas, one merged into the other', () => {
+test('all examples in the OpenAPI document use the same two people, two boards, and two ideas, one merged into the other', () => {
   const objects = [...nested(document.components.examples)];
   const ideas = objects.filter(({ status_category }) => status_category !== undefined);
   expect(ideas.length).toBeGreaterThan(15);
@@ -153,7 +153,7 @@ function* nested(value: Any): Generator<Any> {
   for (const one of Object.values(value)) yield* nested(one);
 }
 
-test('both linters find wrong examples in all parts of the OpenAPI document', async () => {
+test('both OpenAPI linters find wrong examples in all parts of the OpenAPI document', async () => {
   const spoiled: Any = JSON.parse(committed);
   spoiled.components.examples.IdeaInput.value.title = 7;
   spoiled.components.examples.Idea.value.score = 'many';
@@ -202,7 +202,7 @@ describe('a server with the board of the examples', () => {
   };
   const authenticated = operations.filter(({ operation }) => operation.security?.length !== 0);
 
-  test.each(authenticated)('the server accepts the examples of $id', async documented => {
+  test.each(authenticated)('the server accepts the example requests of the operation $id', async documented => {
     const { operation } = documented;
     const bodies = operation.requestBody ? Object.values(examplesOf(operation.requestBody)) : [{ value: undefined }];
     for (const [number, { value: json }] of bodies.entries()) {
@@ -223,7 +223,7 @@ describe('a server with the board of the examples', () => {
   });
 
   test.each(authenticated)(
-    'an invalid request to $id gets exactly the validation error of the example',
+    'an invalid request to $id gets exactly the validation error that the OpenAPI document shows as an example',
     async documented => {
       const { operation } = documented;
       // MCP, not the contract, defines the valid messages of the operation useTools.

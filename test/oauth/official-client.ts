@@ -11,7 +11,7 @@ import { Remembering } from './remembering.ts';
 
 const identity = { name: 'a client', version: '1' };
 
-/** The differences between the two versions of the SDK. */
+/** Two versions of the MCP SDK's client, with a common interface. */
 export const versions = [
   {
     name: '2.4',
@@ -45,7 +45,7 @@ export const versions = [
 
 type Version = (typeof versions)[number];
 
-/** Connects a client of the SDK with a person's consent. Returns the data that the client has stored. */
+/** Connects a client of the MCP SDK with a person's consent. Returns the OAuth data that the client has stored. */
 export async function connectClient(
   { open, Unauthorized }: Version,
   { server, visitor, world, query = '' }: { server: TestServer; visitor: Visitor; world: World; query?: string },
@@ -68,9 +68,9 @@ export async function connectClient(
 }
 
 /**
- * Sends requests, but holds each refresh until the given number of calls got 401 since the last reset. So each of these
- * calls sends a refresh with the same token. Otherwise version 1.32 of the client may lose a call, because it gives up
- * if a call gets 401 after another call has refreshed the token.
+ * Sends requests, but holds each token refresh until the given number of calls got 401 since the last reset. So all
+ * these calls refresh the same token. Otherwise, version 1.32 of the SDK may lose a call: it gives up if a call gets
+ * 401 after another call has refreshed the token.
  */
 export class HeldRefreshes {
   #missing = 0;

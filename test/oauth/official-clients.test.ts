@@ -21,7 +21,7 @@ const expireAccessTokens = () =>
   server.sql(`update oauth_records set expires_at = now() - interval '1 second' where model = 'AccessToken'`);
 
 test.each(versions)(
-  'the official client $name connects, calls tools, refreshes its token, and is refused after the token is revoked',
+  "the MCP SDK's client $name connects, calls tools, refreshes its token, and is refused after the token is revoked",
   async version => {
     const memory = await connectClient(version, { server, visitor, world });
     const client = version.open(server, memory);
@@ -49,7 +49,7 @@ test.each(versions)(
 );
 
 test.each(versions.flatMap(version => [2, 3, 5].map(count => ({ ...version, count }))))(
-  'the official client $name completes all calls and stays connected when $count parallel calls use an expired access token',
+  "the MCP SDK's client $name completes all calls and stays connected when $count parallel calls use an expired access token",
   async ({ count, ...version }) => {
     const memory = await connectClient(version, { server, visitor, world });
     const refreshes = new HeldRefreshes();

@@ -76,14 +76,14 @@ const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
 );
 
 /**
- * Adds a comment in the name of the actor (Idea actions, rule 6) and makes the actor follow the idea. Locks the idea,
- * so that the second of two concurrent comments by one user sees the first.
+ * Adds a comment by the acting user (specification: Idea actions, rule 6) and makes the user follow the idea. Locks the
+ * idea, so that the second of two concurrent comments by one user sees the first.
  */
 export async function commentOnIdea(op: WriteOperation, ideaId: number, body: string): Promise<CommentView> {
   const { accountId, userId, tokenId } = op.actor;
   const idea = await lockIdea(op, ideaId);
   const [rules] = await op.query(selectCommentRules, { accountId, ideaId, statusId: idea.status_id, userId });
-  // The erasure of the user may have begun after the request was authenticated.
+  // The server may have erased the user after it authenticated the request.
   if (!rules) throw new DomainError('unauthorized');
   if (!rules.allow_comments) throw new DomainError('status_comments_closed');
   checkPublished(idea);
@@ -110,7 +110,7 @@ export async function commentOnIdea(op: WriteOperation, ideaId: number, body: st
 
 export type CommentView = RowOf<typeof selectComments>;
 
-/** The sort order of the list, for its cursors. The list is sorted by id, because later comments have larger ids. */
+/** The name of the list's sort order in cursors. The list is sorted by id, because later comments have larger ids. */
 export const commentSort = 'oldest';
 
 const selectComments = query(

@@ -13,8 +13,8 @@ interface TagOnIdea {
 }
 
 /**
- * Adds a tag to an idea. Locks the tag, so that the statement finds no tag after a concurrent removal and does not
- * fail.
+ * Adds a tag to an idea. Locks the tag: if another transaction removes the tag at the same time, the statement finds no
+ * tag instead of failing.
  */
 const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { boardId: number }>) =>
   db
@@ -48,7 +48,7 @@ const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { b
     ]),
 );
 
-/** Adds a tag of the board to an idea (Idea actions, rule 5). Changes nothing if the idea already has the tag. */
+/** Adds a tag of the board to an idea (specification: Idea actions, rule 5), unless the idea already has the tag. */
 export async function addIdeaTag(op: WriteOperation, ideaId: number, tagId: number): Promise<IdeaView> {
   checkPublished(await lockIdea(op, ideaId));
   const { accountId, boardId } = op.actor;
@@ -78,7 +78,7 @@ const deleteIdeaTag = query('delete_idea_tag', (db, $: Arguments<TagOnIdea>) =>
     .returning('id'),
 );
 
-/** Removes a tag from an idea (Idea actions, rule 5). Changes nothing if the idea does not have the tag. */
+/** Removes a tag from an idea (specification: Idea actions, rule 5), unless the idea does not have the tag. */
 export async function removeIdeaTag(op: WriteOperation, ideaId: number, tagId: number): Promise<IdeaView> {
   checkPublished(await lockIdea(op, ideaId));
   const { accountId } = op.actor;
