@@ -488,10 +488,7 @@ export interface BoardStatuses {
 /** The tags of the board. */
 export interface BoardTags {
   /** The tags of the board, sorted by name. */
-  tags: {
-    id: number;
-    name: string;
-  }[];
+  tags: Tag[];
 }
 
 /** The state of one rate limit of a token. */

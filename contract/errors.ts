@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Grant } from './grants.ts';
 import { Id } from './identifiers.ts';
+import { Tag, tagExample } from './tag.ts';
 import { Timestamp } from './text.ts';
 
 /**
@@ -109,15 +110,11 @@ export const errorDetails = {
       description: 'The statuses of the board.',
       examples: [{ statuses: ['open', 'planned', 'in_progress', 'done', 'declined', 'archived'] }],
     }),
-  invalid_tag: z
-    .object({
-      tags: z.array(z.object({ id: Id, name: z.string() })).describe('The tags of the board, sorted by name.'),
-    })
-    .meta({
-      title: 'BoardTags',
-      description: 'The tags of the board.',
-      examples: [{ tags: [{ id: 3, name: 'Reports' }] }],
-    }),
+  invalid_tag: z.object({ tags: z.array(Tag).describe('The tags of the board, sorted by name.') }).meta({
+    title: 'BoardTags',
+    description: 'The tags of the board.',
+    examples: [{ tags: [tagExample] }],
+  }),
   consecutive_comment: z
     .object({
       last_comment: z.object({ id: Id, created_at: Timestamp }).describe("The user's comment, the last on the idea."),

@@ -7,6 +7,7 @@ import {
   IdeaBoardError,
   InvalidRequestError,
   isIdeaBoardError,
+  type Tag,
   TimeoutError,
   UnexpectedAnswerError,
 } from '../../client/main.ts';
@@ -73,8 +74,8 @@ describe('errors of the API', () => {
     const moderating = new IdeaBoard({ baseUrl: server.baseUrl, token: moderator.token });
     const error = await errorOf(moderating.ideas.addTag(ideaId, { tag_id: 999_999_999 }));
     if (!isIdeaBoardError(error, 'addIdeaTag') || error.key !== 'invalid_tag') throw error;
-    expectTypeOf(error.details).toEqualTypeOf<{ tags: { id: number; name: string }[] } | undefined>();
-    expect(error.details).toEqual({ tags: [{ id: tagId, name: 'Reports' }] });
+    expectTypeOf(error.details).toEqualTypeOf<{ tags: Tag[] } | undefined>();
+    expect(error.details).toEqual({ tags: [{ id: tagId, name: 'Reports', color: '#0f766e' }] });
 
     const refused = await errorOf(client.ideas.setStatus(ideaId, { status: 'planned' }));
     if (!isIdeaBoardError(refused, 'setIdeaStatus') || refused.key !== 'insufficient_scope') throw refused;

@@ -61,8 +61,8 @@ test('a request with an unknown tag gets the tags of its own board with their id
   const other = await createBoard(server, world.accountId);
   const foreign = await createTag(server, world.accountId, other.id, 'Foreign');
   const tags = [
-    { id: await createTag(server, world.accountId, world.boardId, 'alpha'), name: 'alpha' },
-    { id: await createTag(server, world.accountId, world.boardId, 'Beta'), name: 'Beta' },
+    { id: await createTag(server, world.accountId, world.boardId, 'alpha'), name: 'alpha', color: '#0f766e' },
+    { id: await createTag(server, world.accountId, world.boardId, 'Beta'), name: 'Beta', color: '#0f766e' },
   ];
   const answer = await request(server, `POST /api/v1/ideas/${ideaId}/tags`, { token, json: { tag_id: foreign } });
   expectDetails(answer, 'invalid_tag', { tags });

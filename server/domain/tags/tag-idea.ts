@@ -55,7 +55,7 @@ export async function addIdeaTag(op: WriteOperation, ideaId: number, tagId: numb
   const [result] = await op.query(insertIdeaTag, { accountId, boardId, ideaId, tagId, now: op.now });
   if (!result?.is_tag) {
     const { tags } = await readBoard(op);
-    throw new DomainError('invalid_tag', { details: { tags: tags.map(({ id, name }) => ({ id, name })) } });
+    throw new DomainError('invalid_tag', { details: { tags } });
   }
   if (result.is_added) {
     op.audit?.record('idea.tag_added', { account_id: accountId, idea_id: ideaId, tag_id: tagId });
