@@ -31,7 +31,7 @@ export function packClient(): Promise<PackedClient> {
 async function buildAndPack(): Promise<PackedClient> {
   const stage = await mkdtemp(join(tmpdir(), 'idea-board-pack-'));
   process.on('exit', () => rmSync(stage, { recursive: true, force: true }));
-  for (const file of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE']) {
+  for (const file of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'webhook-receivers.md']) {
     await copyFile(join(repository, 'client', file), join(stage, file));
   }
   await run(process.execPath, [join(repository, 'scripts/client-build.ts'), join(stage, 'dist')]);
