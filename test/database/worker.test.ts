@@ -119,7 +119,7 @@ test('a worker continues if PostgreSQL ends its connection after a job ran and b
   await beat();
 });
 
-test('a worker that has lost PostgreSQL runs jobs again when PostgreSQL can be reached again', async () => {
+test('a worker that has lost its connections to PostgreSQL runs jobs again when it can reach PostgreSQL again', async () => {
   const proxy = await startProxy(db.url);
   const { worker, lines } = await start(proxy.url);
   onTestFinished(async () => {

@@ -56,7 +56,7 @@ test('the setting APP_KEY overrides the key file, and the server refuses an APP_
   expect(() => loadConfig({ APP_KEY: 'short' })).toThrow('APP_KEY must be 32 bytes in base64');
 });
 
-test('a server with an external database warns if APP_KEY is not set, and CLI commands do not generate a key file', async () => {
+test('a server with an external database warns if APP_KEY is not set, and CLI commands fail until a server has generated a key file', async () => {
   const config = loadConfig({ DATABASE_URL: 'postgres://db.example.com/ideas', DATA_DIR: await directory() });
   await expect(requireAppKey(config)).rejects.toThrow('Set APP_KEY');
   const kept = await loadAppKey(config, logger);

@@ -24,7 +24,7 @@ afterAll(() => server.close());
 /** All HTTP methods that Node parses, without CONNECT, because a CONNECT request has no path. */
 const methods = METHODS.filter(method => method !== 'CONNECT');
 
-test('a request to an existing path with an unsupported HTTP method gets 405 and an Allow header, for every method that Node parses', async () => {
+test('a request to an existing path with an unsupported HTTP method gets 405 and an Allow header with the supported methods', async () => {
   expect(methods).toEqual(expect.arrayContaining(['PROPFIND', 'MKCOL', 'LOCK', 'TRACE', 'REPORT', 'QUERY', 'SOURCE']));
   expect(allowed.size).toBeGreaterThan(50);
   for (const [url, own] of allowed) {

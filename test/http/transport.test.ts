@@ -88,7 +88,7 @@ describe('slow requests', () => {
     expect((await closed).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
   });
 
-  test('the metrics port answers an unfinished request with 408 and closes the connection', async () => {
+  test('after the request timeout, the metrics port answers an unfinished request with 408 and closes the connection', async () => {
     const metrics = await serveMetrics(
       buildMetrics(),
       { database: db.database, logger: (await start()).dependencies.logger },
@@ -216,7 +216,7 @@ describe('invalid HTTP', () => {
   ];
 
   test.each(refused)(
-    'the answer to an invalid HTTP request has the error body of the contract and a request id: %s',
+    'the answer to an invalid HTTP request has the error body that the contract declares, and a request id: %s',
     async (_, text, key) => {
       const server = await start();
       const { status, headers, body } = await exchangeRaw(server, text);

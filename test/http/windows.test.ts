@@ -77,7 +77,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     for (const [who, token] of Object.entries(tokens)) expect([who, (await act(token)).status]).toEqual([who, success]);
   }
 
-  test('new ideas or votes are refused for every token until exactly the opening time of the submission or voting window', async () => {
+  test('a new idea or vote is refused until the opening time of the submission or voting window, even with a token of the owner', async () => {
     await setWindow(opens, opening);
     clock.set(justBefore(opening));
     await refusesEveryone(tooEarly);
@@ -85,7 +85,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     await admitsEveryone();
   });
 
-  test('new ideas or votes are refused for every token from exactly the closing time of the submission or voting window on', async () => {
+  test('a new idea or vote is refused from the closing time of the submission or voting window on, even with a token of the owner', async () => {
     await setWindow(closes, closing);
     clock.set(justBefore(closing));
     await admitsEveryone();
@@ -121,7 +121,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
   });
 });
 
-test('outside the voting window, an existing vote cannot be changed, removed or repeated', async () => {
+test('after the voting window has closed, an existing vote cannot be changed, removed or repeated', async () => {
   const token = tokens['the owner, with write'];
   expect((await vote(token, 'up')).status).toBe(200);
   await setWindow('voting_close_at', opening);
