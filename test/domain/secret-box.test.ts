@@ -50,7 +50,7 @@ test("servers that start at the same time share one generated file with the encr
   expect(warnings).toEqual([]);
 });
 
-test('the setting APP_KEY overrides the key file, and the server refuses an APP_KEY that does not have 32 bytes', async () => {
+test('if APP_KEY is set, the server uses it as the encryption key, and the server refuses an APP_KEY that does not have 32 bytes', async () => {
   const config = loadConfig({ APP_KEY: key.toString('base64'), DATA_DIR: await directory() });
   expect(await loadAppKey(config, logger)).toEqual(key);
   expect(() => loadConfig({ APP_KEY: 'short' })).toThrow('APP_KEY must be 32 bytes in base64');

@@ -165,7 +165,7 @@ describe('the title and body of a new idea', () => {
     },
   );
 
-  test('the length of a title or body is checked after trimming', async () => {
+  test('the length limits for the title and body of an idea apply after trimming', async () => {
     expect((await create({ title: ` ${'a'.repeat(200)} `, body: `\n${'b'.repeat(10_000)}\n` })).status).toBe(201);
   });
 

@@ -328,7 +328,7 @@ describe('the search in titles', () => {
 });
 
 describe('the order of the list', () => {
-  test('the default order is newest first, and among ideas of the same millisecond the higher id first', async () => {
+  test('the list of ideas is by default sorted newest first, and among ideas of the same millisecond by the higher id first', async () => {
     const board = await openBoard();
     const at = (time: string) => ({ createdAt: new Date(time) });
     await insertTitles(board, ['tie 1'], at('2026-03-14T09:00:00.001Z'));
@@ -341,7 +341,7 @@ describe('the order of the list', () => {
     expect(await board.titles({ sort: 'newest' })).toEqual(expected);
   });
 
-  test('the order by score is highest score first, and among ideas with equal scores the higher id first', async () => {
+  test('the sort order top lists the ideas with the highest score first, and among ideas with equal scores the higher id first', async () => {
     const board = await openBoard();
     const scores: [string, number, number, string][] = [
       ['minus', 0, 2, 'open'],

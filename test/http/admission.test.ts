@@ -352,7 +352,7 @@ describe('the plan of the account', () => {
     },
   );
 
-  test('if an account changes to a plan with or without the Agent API, the change takes effect at the next request', async () => {
+  test('a change to a plan without the Agent API, or back, takes effect at the next request of a token of the account', async () => {
     const changing = await createWorld(server);
     const { token } = await issueToken(server, changing, 'read');
     for (const [plan, status] of [

@@ -117,7 +117,7 @@ test.each(['owner', 'admin', 'moderator'])(
   },
 );
 
-test('if the issuer of a token loses or regains the moderator role, the change takes effect at the next request', async () => {
+test('if the issuer of a token becomes a member, the token cannot moderate from the next request on, until the issuer is a moderator again', async () => {
   expect(await abilities()).toEqual(everything);
   await setRole('member');
   expect(await abilities()).toEqual(asMember);
@@ -125,7 +125,7 @@ test('if the issuer of a token loses or regains the moderator role, the change t
   expect(await abilities()).toEqual(everything);
 });
 
-test('if the issuer of a token loses or regains the membership of the account, the change takes effect at the next request', async () => {
+test('if the issuer of a token leaves the account, the token cannot moderate from the next request on, until the issuer joins the account again', async () => {
   expect(await abilities()).toEqual(everything);
   await server.sql('delete from memberships where account_id = $1 and user_id = $2', [world.accountId, issuerId]);
   expect(await abilities()).toEqual(asMember);
@@ -166,7 +166,7 @@ test("a block of a token's issuer in another account does not affect the token",
   expect(await abilities()).toEqual(everything);
 });
 
-test('if an account changes to a plan with or without the Agent API, the change takes effect at the next request', async () => {
+test('a change to a plan without the Agent API, or back, takes effect at the next request of a token of the account', async () => {
   expect(await abilities()).toEqual(everything);
   const setPlan = (plan: string) => server.sql('update accounts set plan = $2 where id = $1', [world.accountId, plan]);
   await setPlan('starter');

@@ -181,7 +181,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect([answer.status < 300, isReplayed(answer)]).toEqual([true, false]);
   });
 
-  test('an error such as 423 for a frozen board is not stored under the Idempotency-Key', async () => {
+  test('an error such as 423 for a frozen board is not stored under the Idempotency-Key, so a repeated request can succeed', async () => {
     const sent = requestOf(operation, targets);
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     expect((await send(sent, 'a-key')).key).toBe('board_frozen');
@@ -332,7 +332,7 @@ test('a repeated request gets the first answer again, even if the data on the bo
   expect(idea.body).toMatchObject({ my_vote: 'down', up_count: 1, down_count: 1 });
 });
 
-test('the error for a pending or missing idea is not stored under the Idempotency-Key', async () => {
+test('the error for a pending or missing idea is not stored under the Idempotency-Key, so a repeated request can succeed', async () => {
   const pendingId = await insertIdea(server, world, { moderationState: 'pending' });
   const comment = { line: `POST /api/v1/ideas/${pendingId}/comments`, json: { body: 'Early.' } };
   expect((await send(comment, 'a-key')).key).toBe('idea_not_published');

@@ -310,7 +310,7 @@ describe('If-None-Match', () => {
     expect(theirs.headers.get('etag')).not.toBe(mine);
   });
 
-  test('refused requests and writes ignore If-None-Match', async () => {
+  test('requests that get 401 or 404, and writes, ignore If-None-Match', async () => {
     const headers = { 'if-none-match': '*' };
     expect((await request(server, `GET ${path()}`, { headers })).status).toBe(401);
     expect((await request(server, 'GET /api/v1/ideas/999999999', { token, headers })).status).toBe(404);

@@ -15,7 +15,7 @@ const clock = testClock(opening);
 let server: TestServer;
 let world: World;
 let ideaId: number;
-/** Tokens with several issuer roles and grants. The submission window and the voting window apply to all of them. */
+/** Tokens with different issuer roles and grants. The submission window and the voting window apply to all of them. */
 let tokens: Record<string, string>;
 
 beforeAll(async () => {
@@ -144,7 +144,7 @@ test('the voting window does not affect submissions, and the submission window d
   expect(comment.status).toBe(201);
 });
 
-test('a write on a frozen board gets board_frozen even if the submission or voting window is closed', async () => {
+test('a new idea or vote on a frozen board gets the error board_frozen even if the submission or voting window is closed', async () => {
   const token = tokens['the owner, with write'];
   await server.sql(
     'update boards set is_frozen = true, submissions_close_at = $2, voting_close_at = $2 where id = $1',

@@ -62,7 +62,7 @@ async function onCopy(work: (copy: TestDatabase) => Promise<unknown>) {
   }
 }
 
-test('a clean-up that is killed after 1, 2, 3 and more SQL statements and run again has the result of an uninterrupted clean-up', async () => {
+test('an erasure clean-up that is killed after 1, 2, 3 and more SQL statements and run again has the result of an uninterrupted clean-up', async () => {
   await onCopy(async copy => {
     let isKilled = true;
     let runs = 0;
@@ -77,7 +77,7 @@ test('a clean-up that is killed after 1, 2, 3 and more SQL statements and run ag
   });
 });
 
-test('a clean-up that is killed at random moments and run again has the result of an uninterrupted clean-up', async () => {
+test('an erasure clean-up that is killed at random moments and run again has the result of an uninterrupted clean-up', async () => {
   // Repeats the test on a new copy of the database if the clean-up ended before the first kill.
   let kills = 0;
   while (kills === 0) await onCopy(killAgainAndAgain);
@@ -102,7 +102,7 @@ test('a clean-up that is killed at random moments and run again has the result o
   }
 });
 
-test('only one of two parallel clean-ups runs, and the other clean-up reports that it did nothing', async () => {
+test('only one of two parallel erasure clean-ups runs, and the other clean-up reports that it did nothing', async () => {
   await onCopy(async copy => {
     const [one, other] = await Promise.all([runCleanUp(copy, options), runCleanUp(copy, options)]);
     expect([one.isAlone, other.isAlone].sort()).toEqual([false, true]);
