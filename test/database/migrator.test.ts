@@ -154,7 +154,7 @@ describe('applying migrations', () => {
 
   test('a migration ignores the session settings of an earlier migration, and may run longer than the statement timeout of the database', async () => {
     const db = await freshDatabase();
-    // This timeout also applies to the migrator's own statements before the first migration, which may be slow.
+    // The timeout also applies to the migrator's own statements before the first migration. They may be slow.
     await client.query(
       `do $$ begin execute format('alter database %I set statement_timeout = 1000', current_database()); end $$`,
     );

@@ -165,7 +165,7 @@ describe('filters on the account', () => {
       else offenders.push(...problems.map(problem => `${name}: ${problem}`));
     }
     expect(offenders).toEqual([]);
-    // The list must contain no reason for a statement that the server no longer has.
+    // The list of exceptions must contain only statements that still need an exception.
     expect(explained.sort()).toEqual(Object.keys(startsWithoutAccount).sort());
   });
 

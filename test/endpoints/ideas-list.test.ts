@@ -123,7 +123,7 @@ describe('the filters by status', () => {
     ['new', ['is new']],
     ['spam', ['is spam']],
     ['declined', ['is declined']],
-    // These values are categories or unknown, not keys of statuses of the board, so the filter finds no ideas.
+    // No status of the board has one of these keys, so the filter finds no ideas.
     ['open', []],
     ['inbox', []],
     ['no-such-status', []],

@@ -43,7 +43,7 @@ function expectReady(answer: Answer) {
   expect(answer.headers.get('cache-control')).toBe('no-store');
 }
 
-/** Expects a response with the HTTP status 503 and no reason, and an audit entry that lists the failed checks. */
+/** Expects a 503 response that does not name the failed checks, and an audit entry that lists them. */
 function expectNotReady(answer: Answer, failed: string[], on: TestServer = server) {
   expect(answer).toMatchObject({ status: 503, text: '{"ok":false}' });
   expect(answer.headers.get('cache-control')).toBe('no-store');

@@ -269,7 +269,7 @@ describe('the board of a request', () => {
     const vote = (sample: ArrangedRequest, slug: string) => send(withQuery(sample, `board=${slug}`), { token: two });
     expect(await vote(here.voteIdea, world.boardSlug)).toMatchObject({ status: 403, key: 'insufficient_scope' });
     expect(await vote(there.voteIdea, second.slug)).toMatchObject({ status: 200 });
-    // Even with the name of the board on which the token has a write grant, it cannot vote on the other board's idea.
+    // The token cannot vote on the other board's idea by naming the board of its write grant.
     expect(await vote(here.voteIdea, second.slug)).toMatchObject({ status: 404 });
   });
 
@@ -347,7 +347,7 @@ describe('the plan of the account', () => {
       await server.sql(`update accounts set plan = 'starter' where id = $1`, [starter.accountId]);
       const answer = await send((await samples(starter))[id], { token });
       expect(answer).toMatchObject({ status: 403, key: 'agent_api_unavailable' });
-      // The request counts against the token's rate limit, although the plan does not allow the request.
+      // The request counts against the token's rate limit, although the plan excludes the Agent API.
       expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull();
     },
   );

@@ -173,7 +173,7 @@ describe.each(writes.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', oper
     await refusesAll(
       operation.method,
       badIds
-        // Leaves out valid ids that no tag has: a request to remove such a tag succeeds.
+        // Leaves out unused ids with a valid format: the removal of a tag with such an id succeeds.
         .filter(id => !/^\d+$/.test(id) || !Number.isSafeInteger(Number(id)))
         .map(tagId => [tagId, pathOf(operation, { tagId }), options, notFound]),
     );

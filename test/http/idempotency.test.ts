@@ -369,7 +369,7 @@ test('two tokens can use the same Idempotency-Key independently, even at the sam
     await holder.query('begin');
     await holder.query('select from boards where id = $1 for update', [world.boardId]);
     sent = [send(create, 'a-key'), send(create, 'a-key', other.token)];
-    // Both requests are now running at the same time. Nevertheless neither request gets 409.
+    // Both requests now run at the same time, and neither request may get 409.
     await expect.poll(() => server.sql(waiting), { timeout: 10_000 }).toHaveLength(2);
   } finally {
     await holder.query('rollback');
@@ -452,7 +452,7 @@ test('a request whose body arrives after a request with the same Idempotency-Key
   );
   expect([isReplayed(replay), replay.text]).toEqual([true, first?.text]);
   expect(await charged()).toBe(1);
-  // The server must lower the rate limit counter after the commit. Before it, this would need a second connection.
+  // The server must lower the rate limit counter only after the commit, or it would need a second connection.
   const texts = statements.map(({ text }) => text);
   const refund = texts.findIndex(text => text.startsWith('update "rate_limits" set "count" = "count" - 1'));
   expect(refund).toBeGreaterThan(texts.lastIndexOf('commit'));

@@ -29,7 +29,7 @@ test('a request to an existing path with an unsupported HTTP method gets 405 and
   expect(allowed.size).toBeGreaterThan(50);
   for (const [url, own] of allowed) {
     const path = url.replace(/:\w+/g, '1').replace('*', 'x');
-    // The test sends every method to the paths of ideas. It sends only three to each other path, to stay fast.
+    // The test sends every method to the paths of ideas. To stay fast, it sends only three methods to other paths.
     const tried = url.startsWith('/api/v1/ideas') ? methods : ['PROPFIND', 'TRACE', 'LOCK'];
     for (const method of tried) {
       if (own.includes(method)) continue;

@@ -159,7 +159,7 @@ test('every SQL statement of an erasure finds its rows through an index, except 
 
 const program = new URL('killable-clean-up.ts', import.meta.url);
 
-/** Starts a process that can run a clean-up. Returns it when it has loaded all modules. */
+/** Starts a process that can run a clean-up. Returns the process after it has loaded all modules. */
 async function start(databaseUrl: string): Promise<ChildProcess> {
   const child = fork(program, {
     execPath: process.execPath,

@@ -94,7 +94,7 @@ describe('the list of columns in docs/erasure.md', () => {
     const isChanged = (name: string) => columns.get(name) !== 'stays';
     const marked: string[] = [];
     for (const name of columns.keys()) if ((await markedRows(name)) > 0) marked.push(name);
-    // By docs/erasure.md, the text columns that change are exactly those that contain a text of the person.
+    // In docs/erasure.md, the text columns that change must be exactly the columns with a text of the person.
     expect(marked.filter(name => !isChanged(name))).toEqual([]);
     const texts = [...columns.keys()].filter(name => isChanged(name) && !/_id$|\.kind$|\.uid$/.test(name));
     expect(texts.filter(name => !marked.includes(name))).toEqual([]);

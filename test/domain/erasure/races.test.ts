@@ -179,7 +179,7 @@ test('if a user is erased during a webhook request that names them, the server d
 
   answers[0]?.();
   await eventually(async () => expect(await attempts()).toEqual([{ status: 500, response: null }]));
-  // Makes the next attempt due. It sends the body without the erased user.
+  // Makes the next delivery attempt due. This attempt must send the event without the erased user's name.
   await server.sql(`update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1`, [webhookId]);
   await server.sql(`update webhook_endpoints set failing_since = null, probed_until = null where id = $1`, [webhookId]);
   await server.sql(
