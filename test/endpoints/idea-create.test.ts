@@ -118,7 +118,7 @@ describe('a created idea', () => {
     expect((await create(valid, writer.token)).body).toMatchObject({ status_key: 'open' });
   });
 
-  test('every token of the board can read a new idea immediately', async () => {
+  test('a new idea is in the list of ideas immediately, also for a token with the read grant', async () => {
     const { body } = await create(valid);
     const reader = await issueToken(server, world, 'read');
     expect((await request(server, 'GET /api/v1/ideas', { token: reader.token })).body.data).toMatchObject([
@@ -128,7 +128,7 @@ describe('a created idea', () => {
 });
 
 describe('the title and body of a new idea', () => {
-  test('the title and body of a new idea are trimmed, and white space inside them is kept', async () => {
+  test('the title and body of a new idea are trimmed, but double spaces in the title and line breaks in the body are kept', async () => {
     const { body } = await create({
       title: '\t  Two  words \n',
       body: '\u00a0\u2003\n A line\n\n  another \r\n\ufeff',
@@ -165,7 +165,7 @@ describe('the title and body of a new idea', () => {
     },
   );
 
-  test('the length of a title or body is checked after trimming', async () => {
+  test('the length limits for the title and body of an idea apply after trimming', async () => {
     expect((await create({ title: ` ${'a'.repeat(200)} `, body: `\n${'b'.repeat(10_000)}\n` })).status).toBe(201);
   });
 
@@ -179,7 +179,7 @@ describe('the title and body of a new idea', () => {
     ['text like HTML', '<script>alert("1")</script> &amp;'],
     ['control characters', 'a\u0001b\u001b[31mc\u007f'],
     ['quotes and backslashes', `"'\\\``.concat('x')],
-  ])('a title and body are stored without a change of any character: %s', async (_, text) => {
+  ])('the title and body of a new idea are stored unchanged: %s', async (_, text) => {
     const { status, body } = await create({ title: text, body: text });
     expect(status).toBe(201);
     expect(body).toMatchObject({ title: text, body: text });
@@ -254,7 +254,7 @@ describe('a new idea on a board with pre-moderation', () => {
     },
   );
 
-  test('an author without the grant moderate follows their pending idea but cannot read it', async () => {
+  test('a token with the write grant cannot read the pending idea that it created, but its issuer follows the idea', async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const { body } = await create(valid);
     expect(await request(server, `GET /api/v1/ideas/${body.id}`, { token })).toMatchObject({ status: 404 });

@@ -84,7 +84,7 @@ test.each([
   expect(body).toMatchObject({ status, status_key: 'custom-key', status_category: category, status_label: 'Custom' });
 });
 
-test('my_vote is the vote of the requesting token, not the vote of its issuer or of another token', async () => {
+test('the field my_vote of an idea is the vote of the requesting token, not the vote of its issuer or of another token', async () => {
   const id = await insertIdea(server, world);
   await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'up' } });
   const [voter] = await server.sql<{ id: number }>(

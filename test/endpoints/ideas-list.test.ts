@@ -49,12 +49,12 @@ async function insertTitles({ world }: Board, titles: string[], input: Parameter
 }
 
 describe('GET /api/v1/ideas', () => {
-  test('the list of a board without ideas is an empty first page', async () => {
+  test('the list of ideas is an empty first page if the board has no ideas', async () => {
     const { list } = await openBoard();
     expect((await list()).body).toEqual({ data: [], page: 1, per_page: 20, has_more: false, next_cursor: null });
   });
 
-  test('an idea in the list has the same fields as in the response for the single idea', async () => {
+  test('an idea has the same fields and values in the list of ideas as in the response for the single idea', async () => {
     const board = await openBoard({}, 'moderate');
     const [id] = await insertTitles(board, ['One']);
     await request(server, `POST /api/v1/ideas/${id}/vote`, { token: board.token, json: { value: 'down' } });
@@ -64,7 +64,7 @@ describe('GET /api/v1/ideas', () => {
     expect(body.data[0].my_vote).toBe('down');
   });
 
-  test('the list has no ideas of another board and no pending, rejected or merged ideas', async () => {
+  test('the list of ideas has no ideas of another board and, by default, no pending, rejected or merged ideas', async () => {
     const board = await openBoard({}, 'moderate');
     const other = await openBoard();
     await insertTitles(other, ['Elsewhere']);
@@ -101,7 +101,7 @@ describe('the filters by status', () => {
 
   const sorted = async (query: Record<string, unknown>) => (await board.titles(query)).sort();
 
-  test('a list without a status filter leaves out only the ideas in hidden statuses', async () => {
+  test('without a status filter, the list has the published ideas in all statuses except the hidden ones', async () => {
     expect(await sorted({})).toEqual(['is building', 'is declined', 'is new', 'is planned', 'is triage']);
   });
 
@@ -123,7 +123,7 @@ describe('the filters by status', () => {
     ['new', ['is new']],
     ['spam', ['is spam']],
     ['declined', ['is declined']],
-    // These values are categories or unknown, not keys of statuses of the board, so the filter finds no ideas.
+    // No status of the board has one of these keys, so the filter finds no ideas.
     ['open', []],
     ['inbox', []],
     ['no-such-status', []],
@@ -148,7 +148,7 @@ describe('the filters by status', () => {
     },
   );
 
-  test('after a status change the filters find the idea by its new status', async () => {
+  test('after the status of an idea changes, the filter by status finds the idea by its new status', async () => {
     const own = await openBoard({ statuses: [...registry] }, 'moderate');
     const [id] = await insertTitles(own, ['Moves'], { status: 'new' });
     await request(server, `POST /api/v1/ideas/${id}/status`, { token: own.token, json: { status: 'spam' } });
@@ -279,7 +279,7 @@ describe('the search in titles', () => {
     for (const { title } of answer.body.data) expect(title).toMatch(/^Export/);
   });
 
-  test('the search text may contain characters with a special meaning in SQL', async () => {
+  test('characters with a special meaning in a PostgreSQL text search have no effect in the search text', async () => {
     expect(await finds('export & pdf')).toEqual(['Export as PDF']);
     expect(await finds('!export')).toEqual(await finds('export'));
     expect(await finds('export | nothing')).toEqual([]);
@@ -328,7 +328,7 @@ describe('the search in titles', () => {
 });
 
 describe('the order of the list', () => {
-  test('the default order is newest first, and among ideas of the same millisecond the higher id first', async () => {
+  test('the list of ideas is by default sorted newest first, and among ideas of the same millisecond by the higher id first', async () => {
     const board = await openBoard();
     const at = (time: string) => ({ createdAt: new Date(time) });
     await insertTitles(board, ['tie 1'], at('2026-03-14T09:00:00.001Z'));
@@ -341,7 +341,7 @@ describe('the order of the list', () => {
     expect(await board.titles({ sort: 'newest' })).toEqual(expected);
   });
 
-  test('the order by score is highest score first, and among ideas with equal scores the higher id first', async () => {
+  test('the sort order top lists the ideas with the highest score first, and among ideas with equal scores the higher id first', async () => {
     const board = await openBoard();
     const scores: [string, number, number, string][] = [
       ['minus', 0, 2, 'open'],
@@ -377,7 +377,7 @@ describe('the pages of the list', () => {
   });
 
   test.each(['1', '20', '100'])(
-    'a page of up to %s ideas says whether another page follows, and has a cursor for the next page',
+    'a page of up to %s ideas says whether another page follows, and if so, has a cursor for it',
     async perPage => {
       const size = Number(perPage);
       const first = (await board.list({ per_page: perPage })).body;
@@ -392,7 +392,7 @@ describe('the pages of the list', () => {
     },
   );
 
-  test('a page that ends with the last idea says that no page follows', async () => {
+  test('a full page that ends with the last idea says that no page follows', async () => {
     const own = await openBoard();
     await insertTitles(own, ['a', 'b', 'c', 'd']);
     expect((await own.list({ per_page: '2', page: '2' })).body).toMatchObject({ has_more: false, next_cursor: null });
@@ -474,7 +474,7 @@ describe('the pages of the list', () => {
   );
 
   test.each(['newest', 'top'])(
-    'a client that follows the cursors gets each old idea exactly once while new ideas arrive, sorted by %s',
+    'a client that reads the ideas by cursor gets each older idea exactly once, even if new ideas arrive: sorted by %s',
     async sort => {
       const own = await openBoard({}, 'write');
       const start = Date.now();
@@ -560,7 +560,7 @@ describe('the pages of the list', () => {
 describe('the approval queue', () => {
   const pending = { moderation_state: 'pending' };
 
-  test('the approval queue has exactly the pending ideas of the board, newest first, even those in hidden statuses', async () => {
+  test('the approval queue has exactly the pending ideas of the board, newest first, including ideas in hidden statuses', async () => {
     const board = await openBoard({ statuses: [...registry], preModeration: true }, 'moderate');
     await insertTitles(board, ['Published'], { status: 'new' });
     await insertTitles(board, ['Rejected'], { status: 'new', moderationState: 'rejected' });
@@ -584,7 +584,7 @@ describe('the approval queue', () => {
     expect(await board.titles({ ...pending, per_page: '2', cursor: first.next_cursor })).toHaveLength(1);
   });
 
-  test('after its approval an idea is in the list and no longer in the approval queue', async () => {
+  test('after the approval of an idea, the idea is in the list of ideas and no longer in the approval queue', async () => {
     const board = await openBoard({}, 'moderate');
     const [id] = await insertTitles(board, ['Approved'], { moderationState: 'pending' });
     expect(await board.titles(pending)).toEqual(['Approved']);
@@ -593,7 +593,7 @@ describe('the approval queue', () => {
     expect(await board.titles()).toEqual(['Approved']);
   });
 
-  test('the list accepts no moderation_state other than pending', async () => {
+  test('the list of ideas accepts no moderation_state other than pending', async () => {
     const board = await openBoard({}, 'moderate');
     for (const moderation_state of ['published', 'rejected', '', 'PENDING']) {
       expect(await board.list({ moderation_state })).toMatchObject({ status: 422, key: 'validation_failed' });

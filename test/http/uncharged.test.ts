@@ -43,7 +43,7 @@ function expectUnavailable(answer: Answer) {
 
 const many = (ask: (n: number) => Promise<Answer>) => Promise.all(Array.from({ length: 12 }, (_, n) => ask(n + 1)));
 
-test('while the rate limit counters are locked in the database, a process serves only as many requests as one IP address may send', async () => {
+test('while the rate limit counters are locked, a server serves all clients together only as many requests a minute as one IP address may send', async () => {
   await lockCounters();
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
@@ -76,7 +76,7 @@ test('/health and /ready answer as usual while the rate limit counters are locke
   await outside.query('rollback');
 });
 
-test('without a database, every request to /ready gets the 503 of the readiness probe, and /health answers 200', async () => {
+test('without a database, every request to /ready gets 503 and {"ok":false}, and /health answers 200', async () => {
   const { url, drop } = await createBareDatabase();
   const database = await openDatabase({
     url,

@@ -75,7 +75,7 @@ test('two boards of one account cannot have the same slug, but boards of differe
   );
 });
 
-test('the start of a submission or voting window must be before its end, even if an update changes only one of them', async () => {
+test('the start of a submission or voting window must be before its end, even if an update changes only one of the two times', async () => {
   const [early, late] = [new Date('2026-03-01T00:00:00Z'), new Date('2026-04-01T00:00:00Z')];
   for (const which of ['submission', 'voting'] as const) {
     const prefix = which === 'submission' ? 'submissions' : 'voting';
@@ -154,7 +154,7 @@ test('a status that an idea has cannot be removed from its board, even if the id
   expect(await keys()).toEqual(['open', 'planned', 'in_progress', 'done', 'archived']);
 });
 
-test('the last status of the category inbox cannot be removed or moved to another category', async () => {
+test('the last status of a board in the category inbox cannot be removed or moved to another category', async () => {
   await refuseRemoval('open', "open is the board's last status of the category inbox");
   await refuseChange('open', { category: 'planned' }, "open is the board's last status of the category inbox");
   await change('open', { category: 'inbox', label: 'New' });
@@ -171,7 +171,7 @@ test('when the last two inbox statuses of a board are removed at the same time, 
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
 });
 
-test('after two concurrent moves of statuses, no two statuses have the same position', async () => {
+test('after two concurrent moves of statuses on one board, no two statuses of the board have the same position', async () => {
   const move = (key: string, position: number) => async (admin: Administration) =>
     updateStatus(admin, await requireStatus(admin, board, key), { position });
   // The second move reads the position of its status before the first move commits.
@@ -224,7 +224,7 @@ test('a status key must be unique on its board and consist of allowed characters
   ]);
 });
 
-test('the name of a tag is unique on its board, and the color of a tag is stored in lower case', async () => {
+test('the name of a tag is unique on its board, ignoring case, and the color of a tag is stored in lower case', async () => {
   await administer(db, admin => addTag(admin, board, { name: ' Billing ', color: '#0F766E' }));
   await administer(db, admin => addTag(admin, board, { name: 'Other', color: '#000000' }));
   await expectRefusal(

@@ -94,7 +94,7 @@ test.each([
   ['blocked', 'blocked', ['oauth']],
   ['demoted', 'demoted', []],
 ] as const)(
-  'an admin who is %s while they create tokens loses the same kinds of tokens as an admin who created them before',
+  'if an admin is %s while they create tokens, the new tokens of each kind are revoked or kept like older tokens of this kind',
   async (_, way, expected) => {
     const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
     const leave = (admin: Administration) => {

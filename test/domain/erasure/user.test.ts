@@ -84,7 +84,7 @@ describe('an erased user', () => {
     expect(await server.sql('select count(*) as n from voters where user_id is null')).not.toEqual([{ n: 0 }]);
   });
 
-  test('the content of an erased user is kept, with the placeholder user as its author', async () => {
+  test('the ideas and comments of an erased user are kept, with the placeholder user as their author', async () => {
     expect(await server.sql(writings)).toEqual(before[writings]);
     expect(await server.sql('select id, name, email from users where is_placeholder')).toEqual([
       { id: placeholderId, name: 'Deleted user', email: null },
@@ -137,7 +137,7 @@ describe('an erased user', () => {
     expect(rows.some(({ body }) => JSON.stringify(body).includes('"name":"Night"'))).toBe(true);
   });
 
-  test('pending webhook deliveries and stored responses do not show an erased user', async () => {
+  test('after an erasure, a pending webhook delivery is marked as redacted if and only if its event shows the placeholder user', async () => {
     const pending = await server.sql<{ is_redacted: boolean; shows_placeholder: boolean }>(
       `select d.is_redacted, e.body::text like '%"Deleted user"%' as shows_placeholder
       from webhook_deliveries d join events e on e.id = d.event_id where d.state = 'pending'`,
