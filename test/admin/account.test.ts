@@ -48,7 +48,7 @@ const told = () => readAudit(server.auditLines).map(({ event, by, by_user_id }) 
 const byOwner = (event: string) => ({ event, by: 'user', by_user_id: world.ownerId });
 
 describe('the account', () => {
-  test('owners and admins see the name, the plan and the owners of their account', async () => {
+  test('the account page shows the plan of the account, the e-mail addresses of its owners, and how many members and boards it has', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     expect((await visitor.get('/admin/account')).html).toContain('community, with the Agent API');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
@@ -157,7 +157,7 @@ describe('the deletion of the account', () => {
     ]);
   });
 
-  test('once the server has begun to erase an account, nobody can cancel the deletion or open the pages of the account', async () => {
+  test('once the server has begun to erase an account, its owner can neither open the account page nor cancel the deletion', async () => {
     await schedule({ slug, current_password: owner.password });
     await server.sql('update accounts set erasure_began_at = now() where id = $1', [world.accountId]);
     expect((await visitor.get('/admin/account')).status).toBe(403);
@@ -183,7 +183,7 @@ describe.each(['admin', 'moderator', 'member'] as const)('the pages of the accou
   });
 });
 
-test('a user gets 404 for the pages of an account that they do not belong to, and a visitor must sign in first', async () => {
+test('requests for the account page of another account get 404, and a visitor who is not signed in is redirected to the sign-in page', async () => {
   const [other] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
     (await createWorld(server)).accountId,
   ]);

@@ -98,7 +98,7 @@ describe('the statuses of a board', () => {
     expect(audited().filter(([, by]) => by === 'user')).toEqual([]);
   });
 
-  test('an admin cannot remove a status while ideas have it, and the page shows how many ideas have it', async () => {
+  test('an admin cannot remove a status that ideas still have, and the list of statuses shows how many ideas have it', async () => {
     const remove = async (key: string): Promise<Seen> => {
       const form_token = formTokenIn((await visitor.get(pathOf('statuses'))).html);
       return visitor.post(pathOf(`statuses/${key}/remove`), { form_token });

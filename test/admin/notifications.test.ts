@@ -37,7 +37,7 @@ async function followed(title: string, by = userId, where = world): Promise<numb
   return ideaId;
 }
 
-/** Changes the status of an idea and comments on it, which notifies its followers. */
+/** Changes the status of an idea and comments on it. Both actions notify the idea's followers. */
 async function tell(ideaId: number, comment = 'Soon.') {
   await runAsUser(server, world, actorId, op => setIdeaStatus(op, ideaId, 'planned'));
   await runAsUser(server, world, actorId, op => commentOnIdea(op, ideaId, comment));
@@ -65,7 +65,7 @@ async function tellOften(ideaId: number, count: number) {
 }
 
 describe('notifications', () => {
-  test('notifications are listed newest first, counted in the header, and marked as read one by one or all at once', async () => {
+  test('notifications are listed newest first, counted in the page header, and marked as read one by one or all together', async () => {
     const ideaId = await followed('Dark mode');
     expect((await visitor.get(path)).html).toContain('You have no notifications yet');
     await tell(ideaId);

@@ -144,7 +144,7 @@ describe('cleanup', () => {
     ]);
   });
 
-  test('the command cleanup uses the grace periods from the settings', async () => {
+  test('the command cleanup uses the grace period in USER_DELETION_GRACE_HOURS', async () => {
     await createGrace();
     await cli.json('user', 'request-deletion', '--user', 'grace@example.com');
     const hasty = cliOn(db.url, { USER_DELETION_GRACE_HOURS: '0' });
