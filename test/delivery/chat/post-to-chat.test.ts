@@ -67,7 +67,7 @@ async function stateOf(channelId: number) {
 }
 
 describe('a chat channel', () => {
-  test('a chat channel gets its posts at its own URL, in the JSON format of its chat kind', async () => {
+  test('a chat channel gets its posts at its own URL, in the JSON format of its chat product', async () => {
     for (const kind of chatKinds) await insertChannel(kind);
     await setStatus();
     expect(await runJobs(server)).toEqual([]);
@@ -88,7 +88,7 @@ describe('a chat channel', () => {
     expect(byPath.get('/teams')?.body.attachments[0].content.actions[0].url).toBe(url);
   });
 
-  test('a chat channel gets all events except votes, in their order', async () => {
+  test('a chat channel gets posts for new ideas, status changes, comments, merges and unmerges in their order, but not for votes', async () => {
     await insertChannel('slack');
     await addWebhook(server, world, { url: `${chat.url}/webhook`, eventTypes: ['idea.voted'] });
     const { token } = await issueToken(server, world, 'write');
@@ -251,7 +251,7 @@ describe('a failed chat post', () => {
     expect(server.logLines.some(line => line.includes('could not be posted to a chat'))).toBe(true);
   });
 
-  test('the server opens no connection for a chat post to a private address', async () => {
+  test('the server opens no connection for a chat post to a loopback address outside WEBHOOK_ALLOWED_CIDRS', async () => {
     const inside = await startReceiver(200);
     const port = new URL(inside.url).port;
     await insertChannel('slack', { url: `http://[::1]:${port}/` });
@@ -264,7 +264,7 @@ describe('a failed chat post', () => {
     expect(await waitingJobs(server)).toHaveLength(2);
   });
 
-  test("a chat post fails if the channel's URL was encrypted with another key", async () => {
+  test("a chat post waits for a retry if the channel's URL was encrypted with another APP_KEY", async () => {
     await insertChannel('slack', { box: buildSecretBox(Buffer.alloc(32, 9)) });
     await setStatus();
     expect(await runJobs(server)).toEqual([]);
@@ -274,7 +274,7 @@ describe('a failed chat post', () => {
   });
 });
 
-test('no log line contains the URL of a chat channel', async () => {
+test('no log line contains the secret path in the URL of a chat channel', async () => {
   await insertChannel('slack', { url: `${chat.url}/services/T0/B0/secret` });
   chat.respondWith(410);
   await setStatus();
