@@ -99,7 +99,7 @@ describe('the settings of an extension', () => {
     EXT_FORM_INBOX_AUTHOR: 'ada@example.com',
   };
 
-  test('an extension reads its settings from environment variables with its name, and settings can have defaults', async () => {
+  test('an extension reads its settings from environment variables that begin with EXT_ and its name, and settings can have defaults', async () => {
     const [extension] = await loadExtensions([fixture('form-inbox')], { ...environment, EXT_FORM_INBOX_OTHER: 'x' });
     expect(extension?.settings).toEqual({
       SECRET: formInboxSecret,

@@ -81,7 +81,7 @@ describe('consent', () => {
     );
   });
 
-  test('the consent page names the OAuth client and the host of its redirect URI, and the form can redirect only to that host or this server', async () => {
+  test("the consent page names the OAuth client and its redirect URI's host, and the form can redirect only to that host or this server", async () => {
     const page = await visitor.get(await program.ask(visitor));
     expect(page.status).toBe(200);
     for (const text of ['A program', '127.0.0.1:33418', 'a program on your own computer', 'Web app'])

@@ -121,7 +121,7 @@ test.each(['fast', 'immediate'] as const)(
   },
 );
 
-test('the server answers 503 within the time limit while PostgreSQL is paused, and recovers when PostgreSQL resumes', async () => {
+test('the readiness probe answers within 2.5 seconds and requests get 503 while PostgreSQL is paused, and the server recovers when PostgreSQL resumes', async () => {
   await read();
   await postgres.pause();
   onTestFinished(() => postgres.resume());
