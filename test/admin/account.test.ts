@@ -110,7 +110,7 @@ describe('the account', () => {
 });
 
 describe('the deletion of the account', () => {
-  test("an owner schedules the account's deletion with the account's slug and their password, and the account page shows the deletion until they cancel it", async () => {
+  test("an owner who enters the account's slug and their own password schedules the account's deletion, and can cancel it on the account page", async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     server.auditLines.length = 0;
     const question = await visitor.get('/admin/account/delete');

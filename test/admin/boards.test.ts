@@ -103,7 +103,7 @@ describe('a new board', () => {
 });
 
 describe('the settings of a board', () => {
-  test('after an admin saves the settings of a board, the browser is redirected to the settings page under the new slug', async () => {
+  test('after an admin changes the settings and the slug of a board, the browser is redirected to the settings page under the new slug', async () => {
     const { token } = await issueToken(server, world, 'read');
     const slug = unique();
     const answer = await save({ name: 'Renamed', slug, description: 'New', pre_moderation: 'yes', is_public: 'yes' });

@@ -75,7 +75,7 @@ const membersWith = (email: string) =>
 /** Returns whether the invitation link at this path is valid. */
 const works = async (path: string) => (await new Visitor(server).get(path)).status === 200;
 
-test('an invited person opens the link in the mail, chooses a password and joins the account in the chosen role', async () => {
+test('an invited person opens the link in the mail, chooses a password and joins the account in the role that the inviter chose', async () => {
   const email = newAddress();
   const path = await invited(` ${email}`, 'moderator');
   expect(mail.received).toHaveLength(1);
@@ -258,7 +258,7 @@ describe('an invitation', () => {
     expect(await membersWith(again)).toEqual([{ role: 'moderator' }]);
   });
 
-  test('an invitation link is valid only while the inviter is still allowed to invite people in that role', async () => {
+  test('an invitation link is valid only while the inviter is still allowed to invite people in the role of the invitation', async () => {
     const inviterId = await createMember(server, world.accountId, 'owner');
     const inviter = await signedIn(server, inviterId);
     const [asOwner, asMember] = [newAddress(), newAddress()];

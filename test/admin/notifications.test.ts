@@ -167,7 +167,7 @@ describe('notifications', () => {
 });
 
 describe('followed ideas', () => {
-  test('a user sees only the ideas that they follow, and unfollowing an idea does not affect its other followers', async () => {
+  test('the list of followed ideas shows only the ideas that the user follows, and unfollowing an idea does not affect its other followers', async () => {
     const ideaId = await followed('Dark mode');
     await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId: world.ownerId }));
     const page = await visitor.get(following);

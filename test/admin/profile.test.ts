@@ -358,7 +358,7 @@ describe('the deletion of a user', () => {
   const ask = (current_password = person.password) =>
     visitor.submit(`${profile}/delete`, `${profile}/delete`, { current_password });
 
-  test('a user requests their deletion with the password, sees the reasons that prevent it, and can cancel it within 48 hours', async () => {
+  test('a user who requests their deletion must enter their password, sees what prevents the deletion, and can cancel the request', async () => {
     world = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
       world.accountId,

@@ -108,7 +108,7 @@ describe('an API token', () => {
     expect(await tokens()).toEqual([]);
   });
 
-  test('on a plan without the Agent API, the page of API tokens has no form, and a form that is sent anyway is refused', async () => {
+  test("if the account's plan does not include the Agent API, the page of API tokens has no form, and a form sent anyway is refused", async () => {
     const page = await visitor.get('/admin/tokens');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
     const refused = await visitor.get('/admin/tokens');

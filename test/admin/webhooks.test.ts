@@ -94,7 +94,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('an invalid webhook is refused with the reason, and the form still shows the entered values', async () => {
+  test('an invalid webhook is refused with an explanation, and the form still shows the entered values', async () => {
     const cases: [Record<string, string>, string][] = [
       [{ url: '' }, 'is not a URL'],
       [{ url: 'ftp://example.com' }, 'must begin with https:// or http://'],

@@ -110,7 +110,7 @@ describe('cleanup', () => {
     expect(await db.sql('select from users')).toHaveLength(2);
   });
 
-  test('the command cleanup prints users and accounts only by id, and stores an audit entry for each erasure', async () => {
+  test('the command cleanup prints no names or e-mail addresses of users, and stores an audit entry for each erasure', async () => {
     const userId = await createGrace();
     await insertIdea(db, world, { authorId: userId });
     await db.sql(`update users set deletion_requested_at = now() - interval '3 days'`);

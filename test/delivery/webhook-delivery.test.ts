@@ -304,7 +304,7 @@ describe('a failed webhook delivery', () => {
     ).toEqual([{ status: 302 }]);
   });
 
-  test('the response 410 disables a webhook endpoint, ends its pending deliveries, and notifies owners and admins', async () => {
+  test('the response 410 disables a webhook endpoint, ends its pending deliveries, and notifies the owners and admins of its account', async () => {
     const { id, world, receiver } = await deliverTo(410);
     const adminId = await createMember(server, world.accountId, 'admin');
     const blockedId = await createMember(server, world.accountId, 'admin');
@@ -450,7 +450,7 @@ describe('a failed webhook delivery', () => {
   test.each([
     ['received', 204],
     ['refused', 500],
-  ])('if a redelivery of a webhook delivery is requested during an attempt, it is sent exactly once after the attempt is %s', async (_what, status) => {
+  ])('a redelivery request during an attempt causes one delivery after the attempt is %s', async (_what, status) => {
     const answers: (() => void)[] = [];
     const { id, world, receiver } = await deliverTo(response => {
       answers.push(() => response.writeHead(answers.length > 1 ? 204 : status).end());

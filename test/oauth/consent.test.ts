@@ -198,7 +198,7 @@ describe('consent', () => {
     ]).toEqual([200, 200]);
   });
 
-  test('each authorization request asks for consent, even after an earlier consent', async () => {
+  test('each OAuth authorization request asks for consent, even after an earlier consent', async () => {
     await program.connect(visitor, { [world.boardId]: 'read' });
     expect((await visitor.get(await program.ask(visitor))).status).toBe(200);
     const silent = await visitor.get(program.authorizationPath({ prompt: 'none' }));

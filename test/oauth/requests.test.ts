@@ -266,7 +266,7 @@ describe('an OAuth error', () => {
     ['a JSON array', 'POST /oauth/register', { json: [1] }, 400],
     ['an unknown path', 'GET /oauth/nothing', {}, 404],
     ['an unsupported method', 'DELETE /oauth/token', {}, 405],
-  ])('an OAuth request with %s gets a JSON error in the OAuth error format, also in a browser', async (_, line, options, status) => {
+  ])("a browser's OAuth request with %s gets JSON in the OAuth error format", async (_, line, options, status) => {
     const headers = { accept: 'text/html', ...('headers' in options ? options.headers : {}) };
     const answer = await request(server, line, { ...options, headers });
     expect(answer.status).toBe(status);

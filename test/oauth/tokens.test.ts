@@ -170,7 +170,7 @@ describe('an authorization code', () => {
     ['with the challenge itself', { code_verifier: '' }],
     ['for another redirect', { redirect_uri: 'http://127.0.0.1:33418/elsewhere' }],
     ['for another resource', { resource: 'https://elsewhere.example/api/v1/mcp' }],
-  ])('an OAuth authorization code cannot be exchanged for tokens %s, and stays valid', async (_, fields: Record<string, string | undefined>) => {
+  ])('an OAuth authorization code cannot be used %s', async (_, fields: Record<string, string | undefined>) => {
     const code = await codeOf();
     const answer = await program.redeem(code, fields);
     expect(answer.status).toBe(400);

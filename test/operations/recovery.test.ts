@@ -260,7 +260,7 @@ test('a crash of PostgreSQL loses no acknowledged write, and a retry with the sa
   await expectRecovered();
 });
 
-test('a write gets 503 if the connection to PostgreSQL is lost during the commit, and a retry does not apply the write twice', async () => {
+test('a write gets 503 if the connection to PostgreSQL is lost during the commit, and a retry with the same Idempotency-Key changes nothing', async () => {
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
   const far = await open(proxy.url);

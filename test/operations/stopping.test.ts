@@ -149,7 +149,7 @@ test.each([
   ['an exception', 'throw fault'],
   ['a rejection', 'Promise.reject(fault)'],
 ])(
-  'the server logs and reports %s that no code catches, without secrets, and exits with status 1',
+  'the server logs %s that no code catches and reports it to Sentry, both without secrets, and exits with status 1',
   async (_, throwing) => {
     const reports = await startReceiverForTest(200);
     const secret = `ib_7_${'s'.repeat(43)}`;

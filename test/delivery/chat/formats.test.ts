@@ -44,7 +44,7 @@ describe('a chat message', () => {
     ['idea.merged', 'Ada merged Dark mode into Themes · Web app'],
     ['idea.unmerged', 'Ada took Dark mode out of Themes again · Web app'],
     ['comment.created', 'Ada commented on Dark mode · Web app'],
-  ] as const)('the chat message for the event type %s names the person, the action, the idea and the board', (type, text) => {
+  ] as const)('the chat message for the event %s names the user, the action, the idea and the board', (type, text) => {
     expect(textOf(messageOf(type))).toBe(text);
   });
 

@@ -130,7 +130,7 @@ describe('a chat channel', () => {
     expect(texts()).toEqual(['The owner moved Dark mode to planned · A board']);
   });
 
-  test('a chat channel with selected event types gets only events of these types', async () => {
+  test('a chat channel with selected event types gets posts only for events of these types', async () => {
     await insertChannel('slack', { eventTypes: ['comment.created'] as never[] });
     await setStatus();
     await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
@@ -139,7 +139,7 @@ describe('a chat channel', () => {
     expect(texts()).toEqual(['The owner commented on Dark mode · A board']);
   });
 
-  test('a chat channel of another board and a disabled chat channel get no posts', async () => {
+  test('an event causes no post in a disabled chat channel or in a chat channel of another board', async () => {
     const { id: boardId } = await createBoard(server, world.accountId);
     await insertChannel('slack', { boardId });
     const disabled = await insertChannel('slack');
@@ -150,7 +150,7 @@ describe('a chat channel', () => {
     expect(chat.received).toEqual([]);
   });
 
-  test('a chat channel gets a pending idea after its approval, and never gets a rejected idea', async () => {
+  test('a chat channel gets a post about a pending idea after its approval, and no post about a rejected idea', async () => {
     const author = await createMember(server, world.accountId, 'member', 'Grace');
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     await insertChannel('slack');
