@@ -125,7 +125,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await check();
     await signIn(page, await givePassword(server, ownerId), `/admin?${account}`);
 
-    // Follow all links from the first page, and visit each route once.
+    // Follow all links, beginning at the home page, and visit each route once.
     const found = [`/admin?${account}`];
     for (const path of found) {
       const { pathname } = new URL(path, server.baseUrl);

@@ -73,7 +73,7 @@ describe('a form of a signed-in user', () => {
 
   test('the server accepts an admin form only from the exact origin in BASE_URL, regardless of the Host header', async () => {
     const { host } = new URL(server.baseUrl);
-    // A browser sends these headers after a DNS rebinding attack.
+    // A browser sends these headers during a DNS rebinding attack.
     for (const headers of [{ origin: server.baseUrl }, { origin: server.baseUrl, 'sec-fetch-site': 'same-origin' }]) {
       const answer = await visitor.post('/admin/sign-out', { form_token: formToken }, { headers });
       expect([host, answer.status]).toEqual([host, 403]);

@@ -263,7 +263,7 @@ describe('an idea', () => {
       { event: 'idea.tag_added', tag_id: tagId, ...told },
       { event: 'idea.tag_removed', tag_id: tagId, ...told },
     ]);
-    // Changes with an API token are not in the audit log.
+    // Changes of ideas with an API token are not in the audit log.
     const { token } = await issueToken(server, world, 'moderate');
     await request(server, `POST /api/v1/ideas/${id}/status`, { token, json: { status: 'done' } });
     expect(audit()).toHaveLength(3);

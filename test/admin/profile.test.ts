@@ -134,7 +134,7 @@ describe('a new sign-in address', () => {
     expect(wrong.html).toContain('value="new@example.org"');
     const none = await askForEmail('no address');
     expect([none.status, none.html.includes('is not an e-mail address')]).toEqual([422, true]);
-    // A request for the current address changes nothing, and right passwords do not count against the rate limit.
+    // A request with the user's current address changes nothing, and right passwords do not count as wrong attempts.
     for (let asked = 0; asked < 4; asked++) {
       expect((await askForEmail(person.email)).location).toBe('/admin/profile?notice=saved');
     }

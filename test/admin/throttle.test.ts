@@ -53,7 +53,7 @@ describe('password attempts', () => {
     expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(429);
     own.cookies.delete('idea_board_session');
     expect((await own.signIn(owner.email, owner.password)).status).toBe(303);
-    // The cookie of a known browser is valid for one e-mail address and cannot be forged.
+    // The cookie of a browser with an earlier sign-in is valid for one e-mail address and cannot be forged.
     const known = own.cookies.get('idea_board_browser') ?? '';
     const other = await givePassword(server, await createUser(server));
     for (let n = 0; n < 5; n++) await trySignIn(`198.51.100.${n}`, other.email);
@@ -64,13 +64,13 @@ describe('password attempts', () => {
       known.replace(/^./, first => (first === 'A' ? 'B' : 'A')),
     );
     expect((await forged.signIn(owner.email, owner.password)).status).toBe(429);
-    // The attempts of a known browser are counted across all networks.
+    // The wrong passwords of a browser with an earlier sign-in are counted across all networks.
     for (let n = 0; n < 4; n++) {
       own.cookies.set('idea_board_browser', known);
       expect((await inNetwork(own, `192.0.2.${n}`).signIn(owner.email, 'wrong')).status).toBe(422);
     }
     expect((await inNetwork(own, '192.0.2.9').signIn(owner.email, owner.password)).status).toBe(429);
-    // After 15 minutes, unknown browsers can sign in again.
+    // After 15 minutes, browsers without an earlier sign-in can sign in again.
     clock.advance(15 * 60_000);
     expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(303);
   });

@@ -203,7 +203,7 @@ describe('an OAuth client with a metadata document', () => {
     const tokens = await program.connect(visitor, { [world.boardId]: 'write' });
     expect((await callTool(server, tokens.access_token)).status).toBe(200);
     expect((await program.refresh(tokens.refresh_token)).status).toBe(200);
-    // The server caches the document and does not fetch it for each request.
+    // The server caches the metadata document and does not fetch it for each request.
     expect(documents.requestCount()).toBe(1);
   });
 
@@ -222,7 +222,7 @@ describe('an OAuth client with a metadata document', () => {
     const program = new Program(server, clientId);
     const tokens = await program.connect(visitor, { [world.boardId]: 'read' });
     const page = await program.ask(visitor);
-    // This server has not fetched the document yet, like a server after a restart.
+    // This server has not fetched the metadata document yet, like a server after a restart.
     const own = await startServerForTest({
       on: server,
       environment: {

@@ -188,7 +188,7 @@ describe('an authorization request', () => {
         expect([answer.status, answer.location]).toEqual([400, null]);
         expect(answer.html).toContain(`>Go back to <bdi>${host}</bdi></a>`);
         expect(answer.html).toContain(`<code>${error}: `);
-        // The link on the page passes the error to the OAuth client.
+        // The link on the error page passes the error to the OAuth client.
         const [, href = ''] = new RegExp(`href="(${uri.replace(/[?]/g, '\\?')}[^"]*)"`).exec(answer.html) ?? [];
         const { searchParams, hash } = new URL(href.replaceAll('&amp;', '&'));
         expect(searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error')).toBe(error);

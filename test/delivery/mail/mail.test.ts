@@ -347,7 +347,7 @@ describe('mails about the security of an account', () => {
     await administer(server, admin =>
       scheduleAccountDeletion({ ...admin, now: new Date('2026-11-20T20:15:00Z') }, world.accountId),
     );
-    // The second request does not change the date of the deletion and sends no mail.
+    // A second request for the deletion does not change its date and sends no mail.
     await administer(server, admin => scheduleAccountDeletion(admin, world.accountId));
     expect(await runJobs(server)).toEqual([]);
     expect(recipients().sort()).toEqual([await emailOf(server, world.ownerId), await emailOf(server, secondId)].sort());
