@@ -185,7 +185,7 @@ describe('the delivery log', () => {
     expect([end.rows.length, end.next]).toEqual([3, undefined]);
   });
 
-  test('an admin can resend all deliveries of a webhook that failed for good and were created since a chosen time, and sees their number', async () => {
+  test('an admin can resend all webhook deliveries that were created since a chosen time and failed for good, and sees their number', async () => {
     const [old] = await insert(['dead']);
     await server.sql(`update webhook_deliveries set created_at = '2020-01-01' where id = $1`, [old?.id]);
     const [first, , third] = await insert(['dead', 'delivered', 'dead']);

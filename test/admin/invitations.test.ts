@@ -413,7 +413,7 @@ describe('the invitation mail', () => {
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
   });
 
-  test('if a person is invited several times before the mail is sent, they get one mail with the last role, and a revoked invitation is not mailed', async () => {
+  test('several invitations of a person before the mail is sent cause one mail with the last role, and a revoked invitation causes no mail', async () => {
     const [again, revoked] = [newAddress(), newAddress()];
     const before = await invited(again);
     mail.received.length = 0;

@@ -236,7 +236,7 @@ describe('an address for notifications', () => {
     expect(await user()).toMatchObject({ notification_email: address, email: address });
   });
 
-  test('a user who requests seven new e-mail addresses in a row gets 429 from the sixth on, so that they cannot flood other people with mail', async () => {
+  test('a user who requests seven new e-mail addresses in a row gets 429 from the sixth on, so they cannot flood other people with mail', async () => {
     const statuses = [];
     for (let n = 0; n < 7; n++) statuses.push((await askForMail(`victim${n}-${userId}@example.org`)).status);
     expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429]);

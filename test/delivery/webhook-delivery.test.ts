@@ -578,7 +578,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     }
   });
 
-  test('a hanging webhook endpoint gets one attempt at a time from each process, a failing endpoint one from all processes, and neither delays other endpoints', async () => {
+  test('a hanging webhook endpoint gets one attempt at a time from each process, a failing endpoint one from all processes together, and neither delays other endpoints', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);

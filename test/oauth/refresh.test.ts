@@ -189,7 +189,7 @@ test('after an OAuth client used one refresh token twice, it can use both new re
   for (const { body } of answers) expect(await statusOf(body)).toBe(200);
 });
 
-test('if a used refresh token and the token that replaced it are used in parallel, the OAuth grant ends only if the newer token comes first', async () => {
+test('if a used refresh token and its replacement are used in parallel, the OAuth grant ends only if the replacement comes first', async () => {
   for (const order of [0, 1, 0, 1]) {
     const tokens = await connectProgram();
     const tokenId = await tokenIdOf(tokens);

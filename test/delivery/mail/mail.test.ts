@@ -223,7 +223,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['grace@example.com']);
   });
 
-  test('a mail that waits for a retry is not sent to a user who has since unfollowed, been blocked, left the account or removed their address', async () => {
+  test('a mail that waits for a retry is not sent to a user who meanwhile unfollowed, was blocked, left the account or removed their address', async () => {
     const [unfollowed, blocked, left, silent] = [
       await createFollower('unfollowed'),
       await createFollower('blocked'),
@@ -340,7 +340,7 @@ describe('a mail job', () => {
 });
 
 describe('mails about the security of an account', () => {
-  test('only owners get a mail about the planned deletion of an account, and nobody gets it if the deletion is cancelled before the mail is sent', async () => {
+  test("only owners get a mail about an account's planned deletion, and nobody gets it if the deletion is cancelled before the mail is sent", async () => {
     const secondId = await createMember(server, world.accountId, 'owner');
     await createMember(server, world.accountId, 'admin');
     await server.sql(`update accounts set name = 'Acme <b>' where id = $1`, [world.accountId]);
