@@ -115,7 +115,7 @@ describe('a subscribed extension', () => {
     expect(other).toEqual(['idea.created']);
   });
 
-  test('changes by an extension obey the rules of the board, and are rolled back together with their transaction', async () => {
+  test('changes by an extension obey the rules of the board, and are rolled back if their transaction fails', async () => {
     const [{ slug, email } = { slug: '', email: '' }] = await server.sql<{ slug: string; email: string }>(
       'select a.slug, u.email from accounts a, users u where a.id = $1 and u.id = $2',
       [world.accountId, world.ownerId],
@@ -196,7 +196,7 @@ describe('members without permission', () => {
 });
 
 describe('data of extensions that are no longer loaded', () => {
-  test('a vote stores no event if no extension subscribes to events', async () => {
+  test('a vote stores no event if neither an extension nor a webhook subscribes to votes', async () => {
     await server.sql('delete from extension_subscriptions');
     const ideaId = await insertIdea(server, world);
     await server.sql('delete from events');
@@ -260,7 +260,7 @@ test('if a job of an extension runs too long, the job fails with a timeout and i
   await eventually(() => expect(signal?.aborted).toBe(true));
 });
 
-test('when a worker stops during a job that ignores the abort signal, another worker runs the job again', async () => {
+test("when a worker stops during an extension's job that ignores the abort signal, another worker runs the job again", async () => {
   let starts = 0;
   const wait = () => {
     starts++;

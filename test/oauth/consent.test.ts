@@ -81,7 +81,7 @@ describe('consent', () => {
     );
   });
 
-  test('the consent page names the OAuth client and the host of the redirect URI, and its form can redirect only there', async () => {
+  test("the consent page names the OAuth client and its redirect URI's host, and the form can redirect only to that host or this server", async () => {
     const page = await visitor.get(await program.ask(visitor));
     expect(page.status).toBe(200);
     for (const text of ['A program', '127.0.0.1:33418', 'a program on your own computer', 'Web app'])
@@ -112,7 +112,7 @@ describe('consent', () => {
   );
 
   test.each(['\u200b\u2060', '\u3164', '\u{e0041}\u202e'])(
-    'the consent page shows the host of the redirect URI if the name of the client is invisible: %j',
+    "the consent page shows the host of the redirect URI instead of the client's name if that name is invisible: %j",
     async name => {
       const own = await Program.register(server, { client_name: name });
       const page = await visitor.get(await own.ask(visitor));
@@ -198,7 +198,7 @@ describe('consent', () => {
     ]).toEqual([200, 200]);
   });
 
-  test('each authorization request asks for consent, even after an earlier consent', async () => {
+  test('each OAuth authorization request asks for consent, even after an earlier consent', async () => {
     await program.connect(visitor, { [world.boardId]: 'read' });
     expect((await visitor.get(await program.ask(visitor))).status).toBe(200);
     const silent = await visitor.get(program.authorizationPath({ prompt: 'none' }));
@@ -323,7 +323,7 @@ describe('the person who consents', () => {
     expect((await visitor.get(page)).status).toBe(200);
   });
 
-  test('the REST API refuses an OAuth access token', async () => {
+  test('a request to the REST API with an OAuth access token gets 401', async () => {
     const { access_token: token } = await program.connect(visitor, { [world.boardId]: 'moderate' });
     for (const line of ['GET /api/v1/ideas', 'GET /api/v1/token', 'POST /api/v1/ideas']) {
       expect((await request(server, line, { token })).status).toBe(401);
