@@ -14,9 +14,9 @@ const known = new Map<string, boolean>();
  *
  * The library alone is not sufficient. It answers only yes or no, ignores formats and readOnly, reports a merged allOf
  * as narrower, and ignores unevaluatedProperties. Therefore it gets schemas with these parts resolved. It decides about
-  * keywords without a rule, and whether other alternatives include a removed or added one. Where the rules found nothing
-  * breaking or risky, it searches for changes that they missed. It never withdraws a finding. Like openapi-diff, it
-  * accepts a new optional field of a request, because clients do not send fields that their document does not describe.
+  * keywords without a rule, and whether other alternatives include a removed or added one. Where the rules found
+  * nothing breaking or risky, it searches for changes that they missed. It never withdraws a finding. Like openapi-diff,
+  * it accepts a new optional field of a request. Clients do not send fields that their document does not describe.
  */
 export function isCompatible(direction: Direction, base: JsonObject, head: JsonObject): boolean {
   const [baseText, headText] = [canonicalText(base), canonicalText(head)];
