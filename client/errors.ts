@@ -6,7 +6,7 @@ const mark = Symbol.for('@idea-board/client: error');
 
 /**
  * Returns whether a value is an error of this package. With an operation, it returns true only for errors of that
-  * operation and narrows the type, so that a `switch` over `key` can be exhaustive:
+ * operation and narrows the type, so that a `switch` over `key` can be exhaustive:
  *
  * ```ts
  * if (isIdeaBoardError(error, 'createIdea') && error.key === 'board_frozen') await saveForLater(input);

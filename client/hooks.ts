@@ -4,7 +4,7 @@ import type { RateLimit } from './rate-limit.ts';
 
 /**
  * Functions that observe a client, for example for logs. A hook cannot change a call, and never receives the token or
-  * the body of a request. Errors of a hook are ignored, because a failing log must not fail a completed write.
+ * the body of a request. Errors of a hook are ignored, because a failing log must not fail a completed write.
  */
 export interface Hooks {
   /** The client calls this before each request. */

@@ -49,7 +49,7 @@ function backoffMs(attempts: number, longestMs: number): number {
 
 /**
  * Limits a client's retries after failures: at most ten, and one more for every ten answers with a status below 500.
-  * Otherwise the retries of all clients could keep an overloaded server down.
+ * Otherwise the retries of all clients could keep an overloaded server down.
  */
 export class RetryBudget {
   /** The remaining budget in tenths of a retry. */

@@ -153,8 +153,8 @@ const endings = ['', '', '', 's', 'ed', 'er', 'ing', 'ion', 'ment', 'ly'];
 
 /**
  * Makes an artificial vocabulary, the most common word first. It is the same in every run. As in natural language,
-  * common words are short, and some prefixes are frequent. A search for a prefix costs more if many words have this
-  * prefix.
+ * common words are short, and some prefixes are frequent. A search for a prefix costs more if many words have this
+ * prefix.
  */
 function makeWords(): string[] {
   const random = seededRandom(20_000);

@@ -45,7 +45,7 @@ export function isSerious(finding: Finding): boolean {
 
 /**
  * Groups findings into changes, the most severe first. Equal findings at one place under `components` are one change,
-  * even if many operations refer to this place. Equal findings at several other places are one change.
+ * even if many operations refer to this place. Equal findings elsewhere are one change with all their places.
  */
 export function foldFindings(findings: readonly Finding[]): Change[] {
   const groups = new Map<string, Finding[]>();

@@ -1,6 +1,6 @@
 /**
  * Runs CLI commands of the server one after the other in one process. The start of a process would take most of the
-  * time of a short command. Each command has its own settings, parameters and output.
+ * time of a short command. Each command has its own settings, parameters and output.
  */
 import { Writable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';

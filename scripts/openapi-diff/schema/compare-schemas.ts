@@ -84,7 +84,7 @@ function stepOf(site: Site, base: Shape, head: Shape): Step {
 
 /**
  * Searches for changes that the rules missed. If two schemas and all schemas inside them have no breaking or risky
-  * finding, the library jsoncompat must find the two compatible. Otherwise, audits the schemas inside in the same way.
+ * finding, the library jsoncompat must find the two compatible. Otherwise, audits the schemas inside in the same way.
  */
 function audit(walk: Walk, step: Step): void {
   if (step.isExplained || step.parts.size > 0) {

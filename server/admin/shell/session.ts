@@ -100,7 +100,7 @@ export function cookieName(config: CookieConfig, name: 'session' | 'browser'): s
 
 /**
  * SameSite is lax instead of strict, so that users who follow a link in a mail or chat stay signed in. Browsers still
-  * send forms of other sites without the cookie.
+ * send forms of other sites without the cookie.
  */
 export function cookieOptions(config: CookieConfig) {
   return { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(config) } as const;
