@@ -47,7 +47,7 @@ describe('the raw client', () => {
     }
   });
 
-  test('the raw client sends its board with every request of a board operation that does not name another board', async () => {
+  test('the raw client adds its board to a request of a board operation unless the request names another board', async () => {
     const other = await createBoard(server, world.accountId);
     const { token } = await issueToken(server, world, { [world.boardId]: 'read', [other.id]: 'read' });
     const client = createClient({ baseUrl: `${server.baseUrl}/`, token, board: world.boardSlug });

@@ -180,7 +180,7 @@ describe('requests without a retry', () => {
     expect(delayOf(refused, false)).toBe(1000);
   });
 
-  test('the client does not retry a call after the errors not_found and internal_error', async () => {
+  test('the client does not retry a call after the error not_found or internal_error', async () => {
     for (const [status, key] of [[404, 'not_found'] as const, [500, 'internal_error'] as const]) {
       gateway.plan({ status, body: { error: { key, message: 'No.' } } });
       await expect(ideasOf().get(1)).rejects.toMatchObject({ key, attempts: 1 });

@@ -100,7 +100,7 @@ describe.each(documented)('$method $path', operation => {
     });
   });
 
-  test('the OpenAPI document and the registered route have the same HTTP statuses of responses', () => {
+  test('the OpenAPI document and the registered route declare the same HTTP statuses for the responses of an operation', () => {
     expect(operation.statuses).toEqual(Object.keys(routeOf(operation).responses).map(Number));
   });
 });
