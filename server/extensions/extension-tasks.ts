@@ -20,7 +20,7 @@ export interface ExtensionTaskDependencies extends ContextDependencies {
   stopping: AbortSignal;
 }
 
-/** The time limit of a job. Without it, a job that hangs would keep its worker slot forever. */
+/** The time limit of a job. Without it, jobs that hang would use up the worker's limit of concurrent jobs. */
 const jobTimeoutMs = 300_000;
 
 type Handler = (payload: unknown, context: JobContext<Record<string, unknown>>) => Promise<unknown>;

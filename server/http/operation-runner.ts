@@ -27,7 +27,7 @@ interface WriteInput {
   params?: unknown;
   query: unknown;
   body?: unknown;
-  /** The keys of the operation's locks, such as `idea:7`. Database.inTurn limits the connections that wait for one. */
+  /** The keys of the operation's locks, such as `idea:7`. Database.inTurn limits the connections that wait for them. */
   turns?(actor: Actor): string[];
   /** Runs before the transaction. Each of its statements runs in a transaction of its own. */
   prepare?(op: ReadOperation): Promise<void>;
@@ -76,8 +76,8 @@ export function buildOperationRunner(server: ServerDependencies) {
   }
 
   /**
-   * Runs a write that is a single statement, without a transaction. With an Idempotency-Key it uses one, because the
-   * stored answer must commit with the write.
+   * Runs a write that is a single statement, without a transaction. With an Idempotency-Key it uses a transaction,
+   * because the stored answer must commit with the write.
    */
   function writeOnce<A extends Answer>(input: WriteInput, work: (op: Operation) => Promise<A>): Promise<A> {
     return input.request.idempotency ? write(input, work) : inTurn(input, () => read(input.request, work));
