@@ -8,8 +8,8 @@ import type { WorkerLocks } from '../delivery/dependencies.ts';
 
 /**
  * The advisory locks of a worker process. The locks belong to a separate database session. If the process dies,
- * PostgreSQL releases them at once, and other processes take over its jobs. graphile-worker by itself would take them
- * over only after four hours.
+ * PostgreSQL releases them immediately, and other processes take over its jobs. graphile-worker by itself would take
+ * them over only after four hours.
  */
 export interface Lease extends WorkerLocks {
   /** Takes a lock for a pool of jobs. It shows other processes that this process, the owner of the jobs, is alive. */
@@ -50,8 +50,8 @@ const unlockAll = sql(
 );
 
 /**
- * Unlocks the jobs of dead processes and tells all processes about them. To find dead processes, the statement takes
- * their locks, and releases them when it ends.
+ * Unlocks the jobs of dead processes and tells all processes about these jobs. To find dead processes, the statement
+ * takes their locks, and releases them when it ends.
  */
 const recover = sql(
   'recover_jobs',

@@ -9,10 +9,12 @@ export interface JobPool {
   hasCron: boolean;
 }
 
-/** How many accounts can use all their slots at once. An account takes at most half the slots for chats or webhooks. */
+/**
+ * How many accounts can use all their slots at the same time. An account takes at most half the slots of these pools.
+ */
 const accountsAtOnce = 2;
 
-/** The number of job slots for webhooks, the most of all pools. One account may take `concurrency` of them. */
+/** The number of job slots for webhooks. One account may take `concurrency` of them. */
 export const webhookSlots = (concurrency: number) => accountsAtOnce * concurrency;
 
 /**

@@ -37,7 +37,7 @@ const calls = new WeakMap<IncomingMessage, ProviderCall>();
  * Fastify's reply, so it gets the same headers, error handling, log and metrics as all other answers.
  */
 export async function callProvider(provider: Provider, request: FastifyRequest, reply: FastifyReply): Promise<Outcome> {
-  // The client disconnected before its body arrived. oidc-provider would log a warning about such a body.
+  // The client disconnected before the whole body arrived. oidc-provider would log a warning about such a body.
   if (request.raw.destroyed && !request.raw.complete) throw new DomainError('bad_request');
   const call: ProviderCall = { request, reply, redemption: { redeemed: [], issued: [] } };
   calls.set(request.raw, call);
@@ -51,7 +51,7 @@ export async function callProvider(provider: Provider, request: FastifyRequest, 
 /** PostgreSQL's class of error codes for rollbacks, such as after a deadlock. */
 const rolledBack = /^40[0-9A-Z]{3}$/;
 
-/** Returns the error for the client: HTTP status 503 after a rollback by PostgreSQL, so that the client retries. */
+/** Returns the error to answer. After a rollback by PostgreSQL, its HTTP status is 503, so that the client retries. */
 function failureOf(failure: unknown): unknown {
   const isRolledBack = rolledBack.test(String((failure as { code?: unknown }).code));
   return isRolledBack ? Object.assign(new DomainError('service_unavailable'), { cause: failure }) : failure;
@@ -149,7 +149,7 @@ function replaceAnswer(call: ProviderCall, status: number, error: string, descri
   call.body = { error, error_description: description };
 }
 
-/** The Retry-After if a refresh token was redeemed too often. It is short: a parallel request already has a new one. */
+/** The Retry-After if a refresh token was redeemed too often. It is short, because parallel requests got new tokens. */
 const siblingRetrySeconds = 1;
 
 /**

@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Matches the name of an unfinished directory, which contains the id of the process that builds it. */
+/** Matches the name of an unfinished directory. The name contains the id of the process that builds it. */
 const unfinished = /\.idea-board-new-(\d+)-[0-9a-f]{8}$/;
 
 /**
- * Creates a directory completely or not at all. `fill` works on a temporary directory beside `target`, which is then
- * renamed to `target`. Returns false if `target` already exists, for example because another process was faster.
+ * Creates a directory completely or not at all. `fill` works on a temporary directory beside `target`. That directory
+ * is then renamed to `target`. Returns false if `target` already exists, for example because another process was
+ * faster.
  */
 export async function buildDirectory(target: string, fill: (directory: string) => Promise<void>): Promise<boolean> {
   await removeAbandoned(dirname(target));

@@ -39,7 +39,7 @@ const addressPurposes: Record<AddressField, string> = {
 
 /**
  * Builds the tasks that each send one mail about an account or a sign-in. A task sends nothing if its mail is no longer
- * needed. The task itself creates the secret link. So the link is only in the mail, and the database has only its hash.
+ * needed. The task itself creates the secret link of its mail. So the link is only in the mail, not in the database.
  */
 export function buildAccountMailTasks(deps: TaskDependencies) {
   const { config, database, clock, audit, addressTokens, logger, metrics } = deps;
@@ -77,7 +77,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
       }),
     ),
 
-    /** The mail with the link that confirms an e-mail address does not name the person who asked for it. */
+    /** The mail with the link that confirms an e-mail address does not name the person who asked for the mail. */
     mail_address_link: mailTask<{ user_id: number; field: AddressField; address: string; basis: string }>(
       'address',
       async ({ user_id: userId, field, address, basis }) => {

@@ -30,7 +30,10 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   /** The time of an endpoint's last quick answer. Undefined if its last delivery was slow or failed. */
   const quickAt = new Map<number, number | undefined>();
 
-  /** Whether an endpoint's last answer was quick. A slow running delivery counts only `quickMs` after that answer. */
+  /**
+   * Whether an endpoint is quick. Its last answer must be quick and either recent, or no delivery may run longer than
+   * `quickMs`.
+   */
   function isQuick(endpointId: number): boolean {
     const lastQuick = quickAt.get(endpointId);
     if (lastQuick === undefined) return false;
@@ -58,9 +61,9 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   function wakeWaiting(accountId: number): Lane[] {
     const isLate = ({ endpointId }: Lane) => Number(quickAt.has(endpointId) && !isQuick(endpointId));
     const candidates = [...waiting.values().filter(lane => lane.accountId === accountId)];
-    // Another process may take the jobs of the woken lanes. If this process has no taken slot, nothing here wakes a
-    // lane later, so it wakes all lanes. If only slow endpoints hold slots, it may take long until a slot is free. So
-    // it wakes more lanes than there are free slots.
+    // Another process may take the jobs of the woken lanes. If no lane of the account has a slot in this process,
+    // nothing here wakes a lane later, so it wakes all lanes. If only slow endpoints hold slots, it may take long until
+    // a slot is free. So it wakes more lanes than there are free slots.
     const holders = [...taken.values().filter(({ lane }) => lane.accountId === accountId)];
     const isLast = holders.length === 0;
     const mayHang = !holders.some(({ lane }) => isQuick(lane.endpointId));

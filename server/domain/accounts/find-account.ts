@@ -11,12 +11,12 @@ export async function requireAccount(admin: Administration, slug: string): Promi
   return requireUsable(await admin.em.findOneOrFail(Account, { slug }, { failHandler }));
 }
 
-/** Finds an account by id. The slug is not enough, because another account may have it by now. */
+/** Finds an account by id. The slug is not enough, because another account may have the slug by now. */
 export async function requireAccountById(admin: Administration, accountId: number): Promise<Account> {
   return requireUsable(await admin.em.findOneOrFail(Account, accountId, { failHandler: accountIsGone }));
 }
 
-/** Rejects an account that is being erased, because parts of its data are already missing. */
+/** Rejects an account that is being erased, because parts of its data may already be missing. */
 export function requireUsable(account: Account): Account {
   if (!account.erasureBeganAt) return account;
   throw new AdministrationError('conflict', `The account ${account.slug} is being erased`);
@@ -37,7 +37,10 @@ export async function requireLockedAccount(admin: Administration, accountId: num
   return requireUsable(await admin.em.findOneOrFail(Account, accountId, options));
 }
 
-/** The owners are e-mail addresses, the oldest owner first. After erasure_began_at, nobody can cancel the deletion. */
+/**
+ * The owners are e-mail addresses, in the order in which they joined the account. After erasure_began_at, nobody can
+ * cancel the deletion.
+ */
 export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 
 /** Selects one account by its id, or all accounts if the argument accountId is the column a.id. */

@@ -81,7 +81,7 @@ export async function inviteMember(
       payload: { invitation_id: id, account_id: accountId },
       // The job key prevents several mails if an address is invited several times in a row.
       key: `invitation:${id}`,
-      // Twelve attempts take about a day, so they end long before the invitation expires.
+      // Twelve attempts take about 16 hours, so they end long before the invitation expires.
       maxAttempts: 12,
     });
   }

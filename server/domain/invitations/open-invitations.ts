@@ -115,8 +115,8 @@ const selectInvitation = query('select_followed_invitation', (db, $: Arguments<{
 );
 
 /**
- * Reads an invitation by the hash of the token in its link. Returns undefined if the invitation was accepted or
- * revoked, has expired, or never existed.
+ * Reads an invitation by the hash of the token in its link. Returns undefined if the invitation does not exist or is
+ * not open (see isOpenInvitation).
  *
  * The result may reveal whether a user has the invited e-mail address, because the link is only for its owner.
  */

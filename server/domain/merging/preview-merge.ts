@@ -59,7 +59,9 @@ function countOf(condition: Expression<SqlBool>) {
   return sql<number>`(count(*) filter (where ${condition}))::int`;
 }
 
-/** Computes the tally after a merge, without changes. Throws the same errors as mergeIdea. */
+/**
+ * Computes the tally after a merge, without changes. Throws if the ideas cannot be merged, but works on a frozen board.
+ */
 export async function previewMerge(op: ReadOperation, sourceId: number, targetId: number): Promise<MergePreview> {
   if (sourceId === targetId) throw new DomainError('merge_into_self');
   const idea = await readIdea(op, sourceId);
