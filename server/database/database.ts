@@ -58,7 +58,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const orm = await MikroORM.init({
     entities,
     subscribers: [completeKeys],
-    // The ORM uses the pool above. It needs the URL only for its own bookkeeping.
+    // The ORM uses the pool above. The ORM needs the URL only for its own bookkeeping.
     clientUrl: options.url,
     dbName: databaseName(options.url),
     namingStrategy: UnderscoreNamingStrategy,

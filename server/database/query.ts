@@ -117,7 +117,7 @@ export const columnTypes = {
   },
 } as pg.CustomTypesConfig;
 
-/** Runs a query on the given connection or pool, which is not the pool for requests. */
+/** Runs a query on a given connection or pool, without the retries of database.query. */
 export async function runOn<Values, Row>(
   connection: pg.ClientBase | pg.Pool,
   query: Query<Values, Row>,

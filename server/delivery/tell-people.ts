@@ -50,7 +50,7 @@ const markTold = query('mark_event_told', (db, $: Arguments<AccountEvent & { now
     .returning('e.id'),
 );
 
-/** Adds a job for each chat channel that subscribed to this type of event. */
+/** Adds a job for each chat channel of the board that shows this type of event. */
 const addChatJobs = query('add_chat_jobs', (db, $: Arguments<AccountEvent & { boardId: number; type: EventType }>) =>
   db
     .selectFrom('chat_channels as c')

@@ -98,7 +98,7 @@ export function clearOldEvents(queue: Queryable, stopping: AbortSignal): Promise
   return deleteInBatches(queue, deleteOldEvents, eventBatchSize, stopping);
 }
 
-/** Deletes rows in batches until no such row is left or the worker stops. Each batch holds its locks briefly. */
+/** Deletes rows in batches until none is left or the worker stops. Each batch holds its locks briefly. */
 async function deleteInBatches(
   queue: Queryable,
   deletion: Query<object, { count: number }>,

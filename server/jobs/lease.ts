@@ -12,9 +12,12 @@ import type { WorkerLocks } from '../delivery/dependencies.ts';
  * them over only after four hours.
  */
 export interface Lease extends WorkerLocks {
-  /** Takes a lock for a pool of jobs. It shows other processes that this process, the owner of the jobs, is alive. */
+  /** Takes a lock for a pool of jobs. The lock shows other processes that the owner of the jobs is alive. */
   holdPool(poolId: string): Promise<void>;
-  /** Unlocks the jobs of dead processes, so that others can run them. Returns the ids of the dead processes' pools. */
+  /**
+   * Unlocks the jobs of dead processes, so that other processes can run them. Returns the ids of the dead processes'
+   * pools.
+   */
   recoverJobs(): Promise<string[]>;
   /** Resolves if the database session ends before the lease is released. Then the locks of the lease are gone. */
   readonly lost: Promise<Error>;

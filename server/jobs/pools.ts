@@ -19,7 +19,7 @@ export const webhookSlots = (concurrency: number) => accountsAtOnce * concurrenc
 
 /**
  * Builds a separate pool of job slots for webhooks and one for chats, because slow receivers may take all slots of a
- * pool. Mail, cron and all other tasks run in the first pool, where no receiver can take slots.
+ * pool. Mail, cron and all other tasks run in the first pool, where webhooks and chats take no slots.
  */
 export function buildPools(tasks: TaskList, concurrency: number): JobPool[] {
   const { deliver_webhooks, post_to_chat, ...others } = tasks;

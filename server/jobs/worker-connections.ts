@@ -30,7 +30,7 @@ const farewellMs = 1_000;
 /** The number of connections for other work than jobs, such as listening. Few of them are open at the same time. */
 const spareConnections = 6;
 
-/** A runner's connections. Emits 'answer lost' if a statement, which may have succeeded, gets no answer. */
+/** A runner's connections. Emits 'answer lost' if a statement gets no answer, because it may have succeeded. */
 export class WorkerConnections extends pg.Pool {
   #gate: Promise<void> | undefined;
   readonly #clients = new Set<FailFastClient>();

@@ -21,7 +21,7 @@ type Outcome = { status: number; body: unknown } | { status: number; refusal: Oa
 interface ProviderCall {
   request: FastifyRequest;
   reply: FastifyReply;
-  /** The redeemed and issued tokens, to be stored after oidc-provider has answered. */
+  /** The code or tokens that the request redeems and issues. They are stored after oidc-provider has answered. */
   redemption: Redemption;
   status?: number;
   body?: unknown;
@@ -82,7 +82,7 @@ export function callOf(raw: IncomingMessage): ProviderCall {
   return call;
 }
 
-/** Returns the tokens that a request to the token endpoint redeems and issues. Undefined for other requests. */
+/** Returns the code or tokens that a token request redeems and issues. Returns undefined for other requests. */
 export function redemptionIn(ctx: Context | undefined): Redemption | undefined {
   return ctx?.oidc.route === 'token' ? callOf(ctx.req).redemption : undefined;
 }
@@ -153,7 +153,8 @@ function replaceAnswer(call: ProviderCall, status: number, error: string, descri
 const siblingRetrySeconds = 1;
 
 /**
- * Stores the redeemed and issued tokens in one transaction. If redeem() refuses, stores nothing and answers an error.
+ * Marks the code or token as redeemed and stores the issued tokens, in one transaction. If redeem() refuses, stores
+ * nothing and answers an error.
  */
 async function storeRedemption({ server: { clock, database }, endGrant }: Connection, ctx: Context) {
   const call = callOf(ctx.req);

@@ -114,8 +114,8 @@ export function formTargetOf(redirectUri: string): string {
 }
 
 /**
- * The hook that removes fixedMetadata from a client's registration in an answer. Later answers also lose the secret's
- * hash. So the client gets its secret only once, in the answer to its registration.
+ * The hook that removes the fields of fixedMetadata from answers about a registration. Only the first answer contains
+ * the client's secret. Later answers omit the field, because it would contain the hash.
  */
 export async function tidyRegistration(request: FastifyRequest, _reply: unknown, payload: unknown): Promise<unknown> {
   if (typeof payload !== 'object' || payload === null) return payload;

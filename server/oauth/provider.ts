@@ -153,7 +153,10 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
   return { provider, close: outgoing.close };
 }
 
-/** Builds the function that fetches metadata documents of clients. Follows no redirects. */
+/**
+ * Builds the function that fetches metadata documents of clients. Forbids redirects, and private IP addresses outside
+ * WEBHOOK_ALLOWED_CIDRS.
+ */
 function fetchWith(outgoing: OutgoingRequests) {
   return async (url: string, { signal }: { signal?: AbortSignal }): Promise<Response> => {
     const { status, headers, body } = await outgoing.get(url, { headers: { accept: 'application/json' }, signal });

@@ -40,8 +40,8 @@ interface Turn {
  *
  * Each endpoint has eight lanes. A lane is a queue that sends one delivery at a time. The deliveries are rows of a
  * table, and a job only wakes a lane. If the lane is already awake, the job ends immediately. The lanes of an endpoint
- * take at most eight jobs of a worker. Slots limit how many lanes of an endpoint and of an account send at the same
- * time. A lane without a slot ends its job, so that other accounts do not wait for it.
+ * take at most eight job slots of a worker. Slots limit how many lanes of an endpoint and of an account send at the
+ * same time. A lane without a slot ends its job, so that other accounts do not wait for it.
  *
  * A lock lets only one process at a time send from a lane. A process that finds the lane locked ends its job. No
  * delivery is missed: the row was committed before the job started, and the process with the lock looks for deliveries
@@ -99,7 +99,9 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
     }
   }
 
-  /** Sends all due deliveries of a lane. Resolves to true if another job will continue with the lane. */
+  /**
+   * Sends the due deliveries of a lane during its turn. Resolves to true if another job will continue with the lane.
+   */
   async function sendDue(lane: Lane, turn: Turn, signal: AbortSignal | undefined): Promise<boolean> {
     for (;;) {
       const deliveries = await pending.load(lane);

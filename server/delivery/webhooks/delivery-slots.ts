@@ -13,15 +13,17 @@ const maxRemembered = 10_000;
  * Decides which lanes (delivery queues of endpoints) send at the same time in one process. A receiver that hangs holds
  * a slot for ten seconds. These limits keep an account with such receivers from taking every slot:
  *
- * - An account has `accountShare` slots, which is half of all slots.
- * - An endpoint has one slot. An endpoint that answers within `quickMs` is quick and has eight: one for each lane.
- * - All endpoints of an account that are not quick share a third of its slots. Its quick endpoints get the rest.
+ * - An account has at most `accountShare` slots, which is half of all slots.
+ * - An endpoint has at most one slot. A quick endpoint answers within `quickMs` and has at most eight: one for each
+ *   lane.
+ * - The endpoints that are not quick share a third of their account's slots. Quick endpoints may take all slots of the
+ *   account.
  *
  * A lane without a slot waits in the memory of the process. It waits only while another lane of its account has a slot
  * and a job. If the process dies, another process frees that job and wakes every lane with a due delivery.
  *
- * Each process counts its own slots. With two processes, a slow endpoint has two slots. A failing endpoint has only a
- * single try in all processes together, because `probed_until` in the database limits it.
+ * Each process counts its own slots. With two processes, a slow endpoint may have two slots. A failing endpoint has
+ * only a single try in all processes together, because `probed_until` in the database limits it.
  */
 export function buildDeliverySlots(accountShare: number, quickMs: number) {
   const unprovenShare = Math.max(1, Math.floor(accountShare / 3));
@@ -31,8 +33,8 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   const quickAt = new Map<number, number | undefined>();
 
   /**
-   * Whether an endpoint is quick. Its last answer must be quick and either recent, or no delivery may run longer than
-   * `quickMs`.
+   * Whether an endpoint's last answer was quick. If that answer is older than `quickMs`, no delivery may be running
+   * longer than `quickMs`.
    */
   function isQuick(endpointId: number): boolean {
     const lastQuick = quickAt.get(endpointId);

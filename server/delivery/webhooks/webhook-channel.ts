@@ -18,7 +18,7 @@ export function buildWebhookChannel({
 }: Pick<TaskDependencies, 'requests' | 'secretBox' | 'clock'>): Channel<DueDelivery> {
   const keyOf = cacheKeys(sealed => signingKey(secretBox.open(sealed, secretPurpose)));
 
-  /** Decrypts the endpoint's previous secret. Returns undefined if a changed APP_KEY cannot decrypt it. */
+  /** Decrypts the endpoint's previous secret. Returns undefined if APP_KEY has changed since. */
   function keyUnlessLost(sealed: Buffer): Buffer | undefined {
     try {
       return keyOf(sealed);

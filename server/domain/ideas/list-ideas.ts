@@ -172,8 +172,9 @@ function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus 
 }
 
 /**
- * Finds ideas whose titles contain all words. The index finds ideas by the long words, and then ts_match_vq compares
- * the found ideas with all words. The operator @@ may use the index, but the function ts_match_vq never uses it.
+ * Finds ideas whose titles contain all words of the search. The index finds ideas by the long words, and then
+ * ts_match_vq compares the found ideas with all words. The operator @@ may use the index, but the function ts_match_vq
+ * never uses it.
  */
 function hasWords(q: Expression<string>) {
   return sql<boolean>`i.title_words @@ index_words_query(${q})

@@ -11,7 +11,8 @@ import { activeMemberships, lockMembers, mayManageIn } from '../members/authorit
  * a canonical form. The account is not being erased. The inviter may still give the role, and no blocked user has the
  * address.
  *
- * Every query of invitations checks this condition, so blocking or removing a user need not change any invitation.
+ * Every query that finds invitations checks this condition, so blocking or removing a user need not change any
+ * invitation.
  */
 export function isOpenInvitation(
   i: ExpressionBuilder<Tables & { i: Tables['invitations'] }, 'i'>,

@@ -100,7 +100,7 @@ export interface RecordUnderGrant extends NewRecord {
  * the grant has ended.
  *
  * The function locks the grant and the API token of the grant. So it stores nothing after the grant has ended or the
- * user was removed, and two requests that redeem tokens of one grant run one after the other.
+ * user was removed. Two requests that redeem tokens of one grant run one after the other.
  *
  * From now on, the grant and its API token last at least as long as this record, and the client until clientKeptUntil.
  * A grant or client that nobody uses therefore expires.

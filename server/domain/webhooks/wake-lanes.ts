@@ -114,7 +114,7 @@ const addOverdueJobs = query(
   { isPrepared: false },
 );
 
-/** Adds jobs for lanes whose job was lost, for example because the job reached its maximum number of retries. */
+/** Adds jobs for lanes with overdue deliveries, because their job may be lost, for example after its last retry. */
 export async function wakeOverdueLanes(queue: Queryable, overdueMinutes = 10): Promise<void> {
   await queue.query(addOverdueJobs, { overdueMinutes });
 }
