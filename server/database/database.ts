@@ -122,7 +122,7 @@ function queryOf(pool: pg.Pool): Queryable['query'] {
 const retryableCodes = ['40P01', '40001'];
 /**
  * The maximum number of tries of a transaction or statement. Conflicts can be frequent: when sixty clients merged and
- * unmerged six ideas at the same time, a quarter of the unmerges failed at the first try.
+ * unmerged six ideas in parallel, a quarter of the unmerges failed at the first try.
  */
 const maxTries = 10;
 

@@ -23,9 +23,8 @@ export interface LockOptions {
 }
 
 /**
- * The settings of the migrating session. A migration may take any time, even if the role's settings have timeouts. If
- * the machine of a migrating process disappears, the keepalives end its session after about 11 seconds and free its
- * lock.
+ * The settings of the migrating session. A migration may take any time, even if the database role has timeouts. If the
+ * machine of a migrating process disappears, the keepalives end its session after about 11 seconds and free its lock.
  */
 const settings = `
   reset all;

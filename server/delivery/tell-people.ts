@@ -167,9 +167,8 @@ const insertNotifications = query(
 );
 
 /**
- * Builds the task that notifies people of an event. In one transaction it adds four things: the jobs for chats, the
- * notifications for a batch of users, the jobs for their mails, and the job for the next batch. A second run adds
- * nothing.
+ * Builds the task that notifies people of an event. In one transaction it adds the chat jobs, a batch of notifications,
+ * the mail jobs for this batch, and the job for the next batch. A second run adds nothing.
  */
 export function tellPeople({ database, queue, clock }: Pick<TaskDependencies, 'database' | 'queue' | 'clock'>) {
   return async (payload: unknown) => {

@@ -10,7 +10,8 @@ export interface JobPool {
 }
 
 /**
- * How many accounts can use all their slots at the same time. An account takes at most half the slots of these pools.
+ * How many accounts can use all their slots at the same time. An account takes at most half the slots for webhooks and
+ * half the slots for chats.
  */
 const accountsAtOnce = 2;
 

@@ -27,7 +27,7 @@ export function patienceOf(
 /** How long a closing pool waits until all its connections are returned. */
 const farewellMs = 1_000;
 
-/** The number of connections for other work than jobs, such as listening. Few of them are open at the same time. */
+/** The number of extra connections, for example to listen for new jobs. Few of them are open at the same time. */
 const spareConnections = 6;
 
 /** A runner's connections. Emits 'answer lost' if a statement gets no answer, because it may have succeeded. */

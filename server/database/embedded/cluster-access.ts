@@ -68,7 +68,7 @@ export async function secureCluster(
 
 /**
  * Returns the text of pg_hba.conf, which contains a fingerprint of the password. If the database cluster was copied or
- * the password was lost, the fingerprint differs. The cluster is then secured again.
+ * the password file was lost, the fingerprint differs. The cluster is then secured again.
  */
 function describeAccess(password: string): string {
   const fingerprint = createHash('sha256').update(password).digest('hex').slice(0, 16);

@@ -27,7 +27,7 @@ export interface EmbeddedPostgresOptions {
 }
 
 export interface EmbeddedPostgres {
-  /** The connection to the application's database, for `pg`. The host is the directory of a Unix socket. */
+  /** The settings for `pg` to connect to the application's database. The host is the directory of a Unix socket. */
   connection: { host: string; port: number; user: string; password: string; database: string };
   /**
    * The URL of a database, for pg, psql and MikroORM:

@@ -111,13 +111,16 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
       },
     ),
 
-    /** Each try creates a new link, which makes earlier links invalid. So a mailed invitation is not mailed again. */
+    /**
+     * Each try creates a new link and ends the earlier link. So an invitation that was already mailed is not mailed
+     * again.
+     */
     mail_invitation: mailTask<{ account_id: number; invitation_id: number }>(
       'invitation',
       async ({ account_id: accountId, invitation_id: invitationId }) => {
         const invitation = { accountId, invitationId };
         const link = await makeInvitationLink(database, invitation, clock.now());
-        // There is no link if the invitation was accepted or revoked, or if its author has lost the right to invite.
+        // There is no link if the invitation was already mailed or is no longer open (see isOpenInvitation).
         if (!link) return undefined;
         const { email: to, tokenHash, token, account, role, inviter } = link;
         const who = inviter === null ? 'The operator' : shortLine(inviter, maxNameLength, 'Somebody');

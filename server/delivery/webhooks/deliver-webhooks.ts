@@ -44,8 +44,8 @@ interface Turn {
  * same time. A lane without a slot ends its job, so that other accounts do not wait for it.
  *
  * A lock lets only one process at a time send from a lane. A process that finds the lane locked ends its job. No
- * delivery is missed: the row was committed before the job started, and the process with the lock looks for deliveries
- * once more after it has released the lock.
+ * delivery is missed, because its row was committed before the job started. The process with the lock looks for
+ * deliveries once more after it has released the lock.
  */
 export function deliverWebhooks(deps: TaskDependencies): Task {
   const { queue, locks, logger, clock, metrics, stopping } = deps;

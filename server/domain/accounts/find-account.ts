@@ -78,7 +78,9 @@ export function readAccount({ db }: Administration, accountId: number): Promise<
   return accountViews(db, sql.val(accountId)).where('a.id', '=', accountId).executeTakeFirstOrThrow(accountIsGone);
 }
 
-/** Reads the problems that admins must see. A failing webhook still gets events, but a disabled webhook gets none. */
+/**
+ * Reads the account's problems for its admins. A failing webhook still gets events, but a disabled webhook gets none.
+ */
 export function readAccountOverview({ db }: Administration, accountId: number) {
   const webhooks = db
     .selectFrom('webhook_endpoints as w')

@@ -50,7 +50,7 @@ export async function inviteMember(
 
   const secret = isMailed ? undefined : makeSecret();
   const expiresAt = new Date(admin.now.getTime() + invitationDays * 86_400_000);
-  // An index of the previous version requires lower(email) to be unique within the account.
+  // An index for the previous version of the server requires lower(email) to be unique within the account.
   await admin.db
     .deleteFrom('invitations')
     .where('account_id', '=', accountId)

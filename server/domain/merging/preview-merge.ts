@@ -16,8 +16,9 @@ interface MergePreview {
 type CombinedTally = RowOf<typeof selectCombinedTally>;
 
 /**
- * Computes the same tally as carry_votes. The votes of an idea include the votes that earlier merges copied to it. A
- * withdrawn vote on the target has the value 0, and replaces the voter's vote on the source like any other vote.
+ * Computes the same tally as the database function carry_votes. The votes of an idea include the votes that earlier
+ * merges copied to it. A withdrawn vote on the target has the value 0, and replaces the voter's vote on the source like
+ * any other vote.
  */
 const selectCombinedTally = query(
   'select_combined_tally',
