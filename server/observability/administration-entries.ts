@@ -34,7 +34,7 @@ const rows = z
   .record(z.string(), z.int())
   .describe('the number of rows that the clean-up deleted or changed, for each database table');
 
-/** Audit entries for administration of the server or an account. Each is written when its change is committed. */
+/** Audit entries for administration of the server or an account. Each is written after its change was committed. */
 export const administrationEntries = {
   'account.created': entry('An account was created.', {
     ...inAccount,

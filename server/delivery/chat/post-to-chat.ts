@@ -55,8 +55,8 @@ const maxRemembered = 10_000;
 
 /**
  * Builds the task that posts an event to a chat channel. If the channel no longer exists in the chat, the task disables
- * it. Other failures are retried. Posts to a slow or failing channel go to the account's queue for slow channels, until
- * the channel answers quickly again.
+ * it. The task retries other failures until the event is a day old. Posts to a slow or failing channel go to the
+ * account's queue for slow channels, until the channel answers quickly again.
  */
 export function postToChat(deps: TaskDependencies) {
   const { config, database, clock, logger, audit, requests, secretBox, metrics } = deps;

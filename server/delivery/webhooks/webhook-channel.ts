@@ -18,7 +18,7 @@ export function buildWebhookChannel({
 }: Pick<TaskDependencies, 'requests' | 'secretBox' | 'clock'>): Channel<DueDelivery> {
   const keyOf = cacheKeys(sealed => signingKey(secretBox.open(sealed, secretPurpose)));
 
-  /** Decrypts the endpoint's previous secret. After a change of APP_KEY, only the new secret signs deliveries. */
+  /** Decrypts the endpoint's previous secret. Returns undefined if APP_KEY has changed since. */
   function keyUnlessLost(sealed: Buffer): Buffer | undefined {
     try {
       return keyOf(sealed);

@@ -50,7 +50,10 @@ function cursorOf(sort: IdeaFilter['sort'], idea: IdeaView): Cursor {
 interface ListForm {
   sort: IdeaFilter['sort'];
   isPending: boolean;
-  /** Whether the reader is a visitor. The list then has no ideas in hidden statuses, even if the filter names one. */
+  /**
+   * Whether the reader is a visitor. The list then has no ideas in hidden statuses, even if the filter names a hidden
+   * status.
+   */
   isPublic: boolean;
   isSearch: boolean;
   hasCursor: boolean;
@@ -63,7 +66,7 @@ interface ListForm {
  * constants in the SQL text.
  *
  * If the limit were a parameter, PostgreSQL would estimate it as a tenth of the table. PostgreSQL would then make a new
- * plan for each call, which took three times as long as the query itself.
+ * plan for each call, and planning took three times as long as the query itself.
  */
 const enoughRows = [21, 101] as const;
 
@@ -120,8 +123,8 @@ function nameOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }
 }
 
 /**
- * Reads the first rows of each shown status from an index in the order of the list, then merges the rows. The cost does
- * not depend on how many statuses are shown. With a cursor the cost does not depend on the page number either.
+ * Reads the first rows of each shown status from an index in the order of the list, then merges the rows. Without a
+ * search, the cost does not grow with the number of ideas. With a cursor, it does not grow with the page number either.
  */
 function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm) {
   return (db: Kysely<Tables>, $: Arguments<ListArguments>) => {
@@ -169,8 +172,9 @@ function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus 
 }
 
 /**
- * Finds ideas whose titles contain all words. The index finds ideas by the long words, and then ts_match_vq compares
- * the found ideas with all words. The operator @@ may use the index, but the function ts_match_vq never uses it.
+ * Finds ideas whose titles contain all words of the search. The index finds ideas by the long words, and then
+ * ts_match_vq compares the found ideas with all words. The operator @@ may use the index, but the function ts_match_vq
+ * never uses it.
  */
 function hasWords(q: Expression<string>) {
   return sql<boolean>`i.title_words @@ index_words_query(${q})

@@ -41,8 +41,8 @@ export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, vot
 }
 
 /**
- * The condition that a reader may see an idea. Everyone on a board may see published ideas, only moderators see pending
- * ideas, and nobody sees rejected ideas.
+ * The condition that a reader may see an idea. Every reader of a board may see published ideas, only moderators see
+ * pending ideas, and nobody sees rejected ideas.
  */
 export function isVisible(
   i: ExpressionBuilder<Tables & { i: Tables['ideas'] }, 'i'>,
@@ -54,7 +54,7 @@ export function isVisible(
   ]);
 }
 
-/** The condition that a vote counts. A copied vote counts only after the merge that needs it (see copy_votes). */
+/** The condition that a vote counts. A copied vote counts only while the idea of the original vote is merged. */
 export function countsAsVote(vote: string, accountId: Expression<number>): Expression<boolean> {
   const [carriedFrom, ideaId] = [sql.ref(`${vote}.carried_from_id`), sql.ref(`${vote}.idea_id`)];
   return sql<boolean>`(${carriedFrom} is null or exists (

@@ -150,7 +150,7 @@ export function listStatuses(admin: Administration, board: BoardOfAccount) {
 
 /**
  * Selects statuses with the numbers of their published and pending ideas. Each count uses its own index. Merged and
- * rejected ideas are not counted, because no list shows them.
+ * rejected ideas are not counted, because no list of a status shows them.
  */
 function statusesInUse(admin: Administration, board: BoardOfAccount) {
   const statuses = statusListings(admin, board).select(s => s.fn.countAll<number>().over().as('status_count'));
@@ -171,7 +171,7 @@ function statusesInUse(admin: Administration, board: BoardOfAccount) {
 
 export type StatusInUse = Awaited<ReturnType<typeof listStatusesInUse>>[number];
 
-/** Lists statuses with the numbers of their ideas, which are exact up to countLimit. */
+/** Lists statuses with their numbers of ideas. A number is exact up to countLimit. */
 export function listStatusesInUse(
   admin: Administration,
   board: BoardOfAccount,

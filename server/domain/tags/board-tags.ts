@@ -80,7 +80,7 @@ function nameTaken(name: string) {
   return { tags_board_id_name_key: `Another tag of the board has the name ${quote(name)}` };
 }
 
-/** Lists tags with the numbers of their ideas, which are exact up to countLimit. */
+/** Lists tags with their numbers of ideas. A number is exact up to countLimit. */
 export function listTagsInUse(
   admin: Administration,
   board: BoardOfAccount,

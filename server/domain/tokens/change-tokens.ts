@@ -30,8 +30,8 @@ interface IssuedToken {
  * Creates a token for some boards of an account (specification: Token; Authentication, 8 and 11). The issuer must be an
  * owner or admin, and the account's plan must include the Agent API.
  *
- * Locks the account. Erasing the account, and removing, demoting or blocking the issuer, take the same lock. So these
- * operations either revoke the new token or prevent its creation.
+ * Locks the account. Erasing the account, and removing, demoting or blocking the issuer, take the same lock. So none of
+ * them can happen between the checks and the creation of the token.
  */
 export async function createToken(
   admin: Administration,

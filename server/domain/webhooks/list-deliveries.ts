@@ -152,7 +152,9 @@ function summariesOf({ db, accountId }: Log, ids: AliasableExpression<{ id: numb
     .orderBy('d.id', 'desc');
 }
 
-/** Finds the ids of the newest deliveries. Each state has its own query, because each state needs a different index. */
+/**
+ * Finds the ids of the newest deliveries. The query depends on the state, because the states need different indexes.
+ */
 function findNewest(
   log: Log,
   state: DeliveryState | undefined,
