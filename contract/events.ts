@@ -77,7 +77,7 @@ function seen({ my_vote: _, ...idea }: Idea) {
   return idea;
 }
 
-/** The schemas of the webhook bodies, by the type of the event (Events). */
+/** The schemas of the webhook bodies, by the type of the event (specification: Events). */
 export const events = {
   'idea.created': event(
     'idea.created',
