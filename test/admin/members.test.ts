@@ -223,7 +223,7 @@ describe('the pages of members', () => {
   const fields = { role: 'member', email: 'eve@example.com' };
 
   test.each(['moderator', 'member'] as const)(
-    'a %s cannot open the admin pages of members or send the forms on these pages',
+    'a %s cannot list, change, remove or invite members in the admin area',
     async role => {
       const visitor = await signedIn(server, await createMember(server, world.accountId, role));
       const form_token = await formTokenOf(visitor);
