@@ -37,7 +37,7 @@ function countsAs({ metadata }: Tool): string {
 
 function listArguments({ definition, metadata }: Tool): string {
   const { properties = {}, required = [] } = definition.inputSchema;
-  const needed = metadata.auth === 'board' ? (metadata.grantByQuery ?? {}) : {};
+  const needed: Readonly<Record<string, string>> = (metadata.auth === 'board' && metadata.grantByQuery) || {};
   const names = Object.keys(properties).map(name => {
     const grant = needed[name] ? ` (needs \`${needed[name]}\`)` : '';
     return `\`${name}\`${required.includes(name) ? '' : '?'}${grant}`;

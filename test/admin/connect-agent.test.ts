@@ -120,7 +120,7 @@ describe('the part of the page of tokens that connects an agent', () => {
       expect([role, status, /cursor:|vscode:|api\/v1\/mcp/.test(html)]).toEqual([role, 403, false]);
     }
     admin.cookies.clear();
-    expect((await admin.get('/admin/tokens')).status).toBe(302);
+    expect((await admin.get('/admin/tokens')).status).toBe(303);
   });
 
   test('an account without boards or without the Agent API in its plan sees no links that connect an agent', async () => {
@@ -168,7 +168,8 @@ describe('the page of a new token', () => {
 
   test('the texts to copy connect each client with the new token, and the token works at the MCP endpoint', async () => {
     const { texts, token } = await create('write');
-    const [, header = ''] = / --header "Authorization: Bearer ([^"]+)"$/.exec(texts['The command for Claude Code'] ?? '') ?? [];
+    const [, header = ''] =
+      / --header "Authorization: Bearer ([^"]+)"$/.exec(texts['The command for Claude Code'] ?? '') ?? [];
     expect(header).toBe(token);
     const json = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     expect((await request(server, 'POST /api/v1/mcp', { token: header, json })).status).toBe(200);
