@@ -1,7 +1,7 @@
 /** Generates the reference in docs/mcp.md and the entry for the MCP registry from the contract. */
 import { z } from 'zod';
 import { adviceFor } from '../contract/advice.ts';
-import { type ErrorKey, errors } from '../contract/errors.ts';
+import { type ErrorKey, errorDetails, errors } from '../contract/errors.ts';
 import { buckets, maxBodyBytes } from '../contract/limits.ts';
 import { registryEntry } from '../contract/registry-entry.ts';
 import { useTools } from '../contract/tools.ts';
@@ -77,7 +77,20 @@ function listErrors(): string {
 
 The agent gets the error key, and this advice.
 
-${table(['error key', 'status', 'advice to the agent'], rows)}`;
+${table(['error key', 'status', 'advice to the agent'], rows)}
+For some error keys, \`error.details\` has the data for the next call. REST responses have the same details.
+
+${table(['error key', 'fields of `details`', 'meaning'], listDetails(keys))}`;
+}
+
+function listDetails(keys: ErrorKey[]): string[][] {
+  const all: Partial<Record<ErrorKey, z.ZodObject>> = errorDetails;
+  return keys.flatMap(key => {
+    const details = all[key];
+    if (!details) return [];
+    const fields = Object.keys(details.shape).map(name => `\`${name}\``);
+    return [[`\`${key}\``, fields.join(', '), details.meta()?.description ?? '']];
+  });
 }
 
 /** Returns the error keys in the responses of a route. */

@@ -94,7 +94,22 @@ describe('the part of the page of tokens that connects an agent', () => {
     expect(readPage(other).links['All tools']).toBe('/admin/tokens#connect-agent');
   });
 
+  test('the content security policy of the page of tokens lets a link open a program', async () => {
+    const { headers } = await visitor.get('/admin/tokens');
+    const directives = headers
+      .get('content-security-policy')
+      ?.split(';')
+      .map(one => one.trim().split(' ')[0]);
+    expect(directives).toContain('default-src');
+    // Only these directives can stop a link to the scheme of a program.
+    expect(directives).not.toContain('sandbox');
+    expect(directives).not.toContain('navigate-to');
+  });
+
   test('claude.ai gets a link only if the address of this server begins with https', async () => {
+    const local = await visitor.get('/admin/tokens');
+    expect(readPage(local).links['Add to Claude']).toBeUndefined();
+    expect(local.html).toContain('need an address that begins with https');
     const own = await startServerForTest({ on: server, environment: { BASE_URL: 'https://ideas.example.com' } });
     const there = await signedIn(own, world.ownerId);
     for (const [query, expected] of [
@@ -106,9 +121,6 @@ describe('the part of the page of tokens that connects an agent', () => {
       expect(link.searchParams.get('modal')).toBe('add-custom-connector');
       expect(link.searchParams.get('connectorUrl')).toBe(expected);
     }
-    const local = await visitor.get('/admin/tokens');
-    expect(readPage(local).links['Add to Claude']).toBeUndefined();
-    expect(local.html).toContain('need an address that begins with https');
   });
 
   test('people who cannot create a token see no links that connect an agent', async () => {
@@ -187,6 +199,14 @@ describe('the page of a new token', () => {
     expect(writing.texts['The command for Claude Code, read only']).toContain(
       `idea-board-read-only "${address}?readonly=true"`,
     );
+    const tools = async (url: string) => {
+      const path = url.slice(new URL(url).origin.length);
+      const json = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
+      const { body } = await request(server, `POST ${path}`, { token: writing.token, json });
+      return (body.result.tools as { annotations: { readOnlyHint: boolean } }[]).map(tool => tool.annotations);
+    };
+    expect((await tools(address)).some(tool => !tool.readOnlyHint)).toBe(true);
+    expect((await tools(`${address}?readonly=true`)).every(tool => tool.readOnlyHint)).toBe(true);
     const reading = await create('read');
     expect(reading.texts['The command for Claude Code']).toContain(`"${address}"`);
     expect(JSON.stringify([reading.links, reading.texts])).not.toContain('readonly');
