@@ -121,7 +121,7 @@ export const administrationEntries = {
     boards: z
       .array(z.object({ board_id: z.int(), level: z.enum(grants) }))
       .readonly()
-      .describe('the boards that the token can access, each with the grant level of the token'),
+      .describe('the boards that the token can access, each with the grant of the token as `level`'),
     expires_at: z
       .string()
       .nullable()

@@ -149,6 +149,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
       `/admin/boards/frozen/unfreeze?${account}`,
       `/admin/members?${account}&q=nobody`,
       '/admin/tokens?account=nothing',
+      `/admin/tokens?${account}&tools=read`,
     ]) {
       await visit(path);
     }
@@ -164,8 +165,10 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.getByLabel('Name').fill('Bot');
     await page.getByRole('button', { name: 'Create the token' }).click();
     await check();
-    await page.getByLabel('Web app').selectOption('Read');
+    await page.getByLabel('Web app').selectOption('Write');
     await page.getByRole('button', { name: 'Create the token' }).click();
+    await check();
+    await page.getByText('Only tools that read', { exact: true }).click();
     await check();
     // A button copies the token with a script. A click on the token selects the token without a script.
     const token = page.getByLabel('The token', { exact: true });

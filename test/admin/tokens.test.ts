@@ -83,7 +83,7 @@ describe('an API token', () => {
     ['no name', { name: ' ' }, 'must not be empty'],
     ['a name that is too long', { name: 'x'.repeat(101) }, 'at most 100'],
     ['no board', { level: '' }, 'at least one board'],
-    ['an unknown level', { level: 'admin' }, 'Choose a level'],
+    ['an unknown grant', { level: 'admin' }, 'Choose a grant'],
     ['a past day', { expires_on: '2020-01-01' }, 'expired already'],
     ['an invalid day', { expires_on: 'soon' }, 'year-month-day'],
     ['a day with extra characters', { expires_on: '2030-02-31x' }, 'year-month-day'],

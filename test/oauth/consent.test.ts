@@ -33,7 +33,7 @@ const tokensOf = (accountId: number) =>
   );
 
 describe('consent', () => {
-  test('a consent to an OAuth client creates a token with exactly the boards and access levels that the person chose', async () => {
+  test('a consent to an OAuth client creates a token with exactly the boards and grants that the person chose', async () => {
     const second = await createBoard(server, world.accountId, { name: 'Mobile' });
     const third = await createBoard(server, world.accountId);
     const own = await Program.register(server, { client_name: '  My <b>editor</b>\u202e ' });
@@ -138,13 +138,13 @@ describe('consent', () => {
     ]);
   });
 
-  test('a consent form without a valid board and access level gets an error, and the person can correct and send the form again', async () => {
+  test('a consent form without a valid board and grant gets an error, and the person can correct and send the form again', async () => {
     const foreign = await createWorld(server);
     const page = await program.ask(visitor);
     for (const [levels, why] of [
       [{}, 'at least one board'],
       [{ [foreign.boardId]: 'read' }, 'at least one board'],
-      [{ [world.boardId]: 'everything' }, 'Choose a level'],
+      [{ [world.boardId]: 'everything' }, 'Choose a grant'],
     ] as const) {
       const answer = await visitor.submit(page, page, { ...levelFields(levels as never), decision: 'connect' });
       expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);

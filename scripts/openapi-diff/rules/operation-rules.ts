@@ -93,12 +93,12 @@ export const operationRules = {
   },
   'grant-raised': {
     level: 'breaking',
-    when: 'An operation or a query parameter needs a higher grant level than before (`x-grant`, `x-grant-by-query`).',
-    action: 'Create and use API tokens with the higher grant level.',
+    when: 'An operation or a query parameter needs a higher grant than before (`x-grant`, `x-grant-by-query`).',
+    action: 'Create and use API tokens with the higher grant.',
   },
   'grant-lowered': {
     level: 'additive',
-    when: 'An operation or a query parameter needs a lower grant level than before.',
+    when: 'An operation or a query parameter needs a lower grant than before.',
     action: nothing,
   },
   'bucket-changed': {
