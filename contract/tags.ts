@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Idea } from './idea.ts';
-import { Id, IdeaPath, PathId } from './identifiers.ts';
+import { BodyId, IdeaPath, PathId } from './identifiers.ts';
 import { BoardQuery, c, IdempotencyHeaders, noBody, type RouteMetadata } from './routes.ts';
 
 const metadata = {
@@ -19,7 +19,7 @@ export const addIdeaTag = c.mutation({
   pathParams: z.object(IdeaPath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
-  body: z.strictObject({ tag_id: Id.describe('The id of a tag of the board.') }).meta({
+  body: z.strictObject({ tag_id: BodyId.describe('The id of a tag of the board, also as a string of digits.') }).meta({
     title: 'IdeaTagInput',
     description: 'The tag to assign.',
     examples: [{ tag_id: 3 }],
