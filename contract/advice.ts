@@ -35,6 +35,8 @@ const advice: Record<ErrorKey, string> = {
   validation_failed: 'Correct the arguments named in issues to match the input schema of the tool, and call again.',
   invalid_status: 'Call get_board and use the key of one of its statuses.',
   invalid_tag: 'Call get_board and use the id of one of its tags.',
+  too_many_tags:
+    'Do not retry. Keep the tags, or remove one with remove_idea_tag first if the user agrees: get_idea shows them.',
   consecutive_comment:
     'Do not comment again until somebody else has commented. Comments cannot be edited; list_comments shows them.',
   idea_not_published:

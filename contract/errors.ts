@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maxTagsOfIdea } from './limits.ts';
 
 /**
  * All error keys of the API, each with its HTTP status and its meaning. The keys and the statuses are part of the
@@ -37,6 +38,7 @@ export const errors = {
   validation_failed: { status: 422, meaning: 'The request does not match its schema. See issues.' },
   invalid_status: { status: 422, meaning: "The status is not in the board's status registry." },
   invalid_tag: { status: 422, meaning: 'The tag_id is not a tag of the board.' },
+  too_many_tags: { status: 422, meaning: `The idea already has ${maxTagsOfIdea} tags, the maximum.` },
   consecutive_comment: { status: 422, meaning: 'The last comment on the idea is by the same user.' },
   idea_not_published: { status: 422, meaning: 'The idea awaits approval.' },
   idea_already_merged: { status: 422, meaning: 'The idea is already merged into another idea.' },

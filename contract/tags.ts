@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Idea } from './idea.ts';
 import { BodyId, IdeaPath, PathId } from './identifiers.ts';
+import { maxTagsOfIdea } from './limits.ts';
 import { BoardQuery, c, IdempotencyHeaders, noBody, type RouteMetadata } from './routes.ts';
 
 const metadata = {
@@ -15,7 +16,7 @@ export const addIdeaTag = c.mutation({
   method: 'POST',
   path: '/api/v1/ideas/:id/tags',
   summary: 'Assign a tag to an idea',
-  description: 'Assigns a tag of the board to a published idea. Changes nothing if the idea already has the tag.',
+  description: `Assigns a tag of the board to a published idea. Changes nothing if the idea already has the tag. An idea can have at most ${maxTagsOfIdea} tags.`,
   pathParams: z.object(IdeaPath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
@@ -31,6 +32,7 @@ export const addIdeaTag = c.mutation({
       ...raisedBy.idempotent,
       'not_found',
       'invalid_tag',
+      'too_many_tags',
       'idea_not_published',
       'idea_already_merged',
       'board_frozen',
