@@ -229,6 +229,7 @@ export interface Operations {
       | 'unsupported_media_type'
       | 'validation_failed'
       | 'invalid_tag'
+      | 'too_many_tags'
       | 'idea_not_published'
       | 'idea_already_merged'
       | 'idempotency_key_reused'
@@ -355,6 +356,7 @@ export type ErrorKey =
   | 'validation_failed'
   | 'invalid_status'
   | 'invalid_tag'
+  | 'too_many_tags'
   | 'consecutive_comment'
   | 'idea_not_published'
   | 'idea_already_merged'
@@ -398,12 +400,17 @@ export interface ListIdeasQuery {
   status?: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived' | undefined;
   /** Ideas in exactly this status. Takes precedence over `status`. */
   status_key?: string | undefined;
-  /** Searches titles. Every word must match the beginning of a word in the title. Accents are ignored. */
+  /**
+   * Searches titles. Every word must match the beginning of a word in the title. Accents are ignored. An empty
+   * text does not filter.
+   */
   q?: string | undefined;
   /** The order. `newest` is the default; `top` sorts by score, highest first. */
   sort?: 'newest' | 'top' | undefined;
   /** Returns the approval queue instead of the published ideas. Needs the `moderate` grant. */
   moderation_state?: 'pending' | undefined;
+  /** `excerpt` cuts each body to its first 300 characters and sets `body_truncated`. */
+  body?: 'full' | 'excerpt' | undefined;
   /** The page number, from 1. To read many pages, use `cursor`: it is faster. Cannot be combined with `cursor`. */
   page?: number | undefined;
   /** The number of entries per page; 20 by default. */
@@ -580,6 +587,8 @@ export interface EventIdea {
   created_at: string;
   /** When its status, tags, approval or merge last changed. */
   updated_at: string;
+  /** The address of the idea's page for people, as in mails and chat messages. */
+  url: string;
 }
 
 /**
@@ -595,6 +604,8 @@ export interface Idea {
   title: string;
   /** The details, in plain text. */
   body: string;
+  /** Whether `body` is only an excerpt, the beginning of a longer body. */
+  body_truncated: boolean;
   /** The status category, as a value of the `status` filter. */
   status: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived';
   /** The exact status; equals `status` unless the board defines custom statuses. */
@@ -624,6 +635,8 @@ export interface Idea {
   created_at: string;
   /** When its status, tags, approval or merge last changed. */
   updated_at: string;
+  /** The address of the idea's page for people, as in mails and chat messages. */
+  url: string;
 }
 
 /** An idea was published: on creation, or on approval of a pending idea. */
@@ -702,7 +715,7 @@ export interface IdeaStatusInput {
 
 /** The tag to assign. */
 export interface IdeaTagInput {
-  /** The id of a tag of the board. */
+  /** The id of a tag of the board, also as a string of digits. */
   tag_id: number;
 }
 
@@ -752,7 +765,7 @@ export interface Merge {
 
 /** The target of the merge. */
 export interface MergeInput {
-  /** The id of the idea to merge into. */
+  /** The id of the idea to merge into, also as a string of digits. */
   target_id: number;
 }
 

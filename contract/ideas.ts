@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Idea, ideaExamples } from './idea.ts';
 import { IdeaPath } from './identifiers.ts';
+import { excerptLength } from './limits.ts';
 import { listOf, onePlace, pagination } from './pagination.ts';
 import {
   BoardParameter,
@@ -51,7 +52,9 @@ export const listIdeas = c.query({
       status_key: StatusKey.optional().describe('Ideas in exactly this status. Takes precedence over `status`.'),
       q: text(0, 100)
         .optional()
-        .describe('Searches titles. Every word must match the beginning of a word in the title. Accents are ignored.')
+        .describe(
+          'Searches titles. Every word must match the beginning of a word in the title. Accents are ignored. An empty text does not filter.',
+        )
         .meta({ examples: ['csv exp'] }),
       sort: z
         .enum(['newest', 'top'])
@@ -63,6 +66,11 @@ export const listIdeas = c.query({
         .optional()
         .describe('Returns the approval queue instead of the published ideas. Needs the `moderate` grant.')
         .meta({ examples: ['pending'] }),
+      body: z
+        .enum(['full', 'excerpt'])
+        .optional()
+        .describe(`\`excerpt\` cuts each body to its first ${excerptLength} characters and sets \`body_truncated\`.`)
+        .meta({ default: 'full', examples: ['excerpt'] }),
       ...pagination,
     }),
   ),
@@ -78,9 +86,10 @@ export const listIdeas = c.query({
       name: 'list_ideas',
       title: 'List and search ideas',
       description:
-        'Lists or searches the ideas of a feedback board, newest first or highest score first, 20 per page. Search with q before you create an idea. Every word of q must match the beginning of a word in the title; bodies are not searched. So use one or two characteristic words and try synonyms. Filter by status (a category) or status_key (one exact status of the board). Merged ideas are left out. Ideas in hidden statuses are left out unless you filter for them. While has_more is true, pass next_cursor as cursor for the next page. With moderation_state pending it lists the ideas that await approval, and needs the moderate grant. For one idea with a known id, use get_idea.',
+        'Lists or searches the ideas of a feedback board, newest first or highest score first, 20 per page, each with the first 300 characters of its body. Search with q before you create an idea. Every word of q must match the beginning of a word in the title; bodies are not searched. So use one or two characteristic words and try synonyms. Filter by status (a category) or status_key (one exact status of the board). Merged ideas are left out. Ideas in hidden statuses are left out unless you filter for them. While has_more is true, pass next_cursor as cursor for the next page. With moderation_state pending it lists the ideas that await approval, and needs the moderate grant. For one idea with a known id, use get_idea.',
       isDestructive: false,
       isIdempotent: true,
+      defaults: { body: 'excerpt' },
     },
   } as const satisfies RouteMetadata,
 });

@@ -28,7 +28,7 @@ export function buildTools(): ReadonlyMap<string, Tool> {
     const metadata = route.metadata as RouteMetadata;
     if (!('tool' in metadata)) continue;
     const { name, title, description, isDestructive, isIdempotent } = metadata.tool;
-    const { places, inputSchema } = readArguments(route);
+    const { places, inputSchema } = readArguments(route, metadata.tool.defaults);
     const annotations = {
       title,
       readOnlyHint: route.method === 'GET',
@@ -52,7 +52,10 @@ type ObjectSchema = ToolDefinition['inputSchema'];
 type Properties = NonNullable<ObjectSchema['properties']>;
 
 /** Returns a tool's arguments: the path parameters, then the fields of the body and the query, and last the board. */
-function readArguments(route: Route): Pick<Tool, 'places'> & { inputSchema: ObjectSchema } {
+function readArguments(
+  route: Route,
+  defaults: ToolMetadata['defaults'] = {},
+): Pick<Tool, 'places'> & { inputSchema: ObjectSchema } {
   const places = new Map<string, ArgumentPlace>();
   const properties: Properties = {};
   const required: string[] = [];
@@ -67,6 +70,10 @@ function readArguments(route: Route): Pick<Tool, 'places'> & { inputSchema: Obje
       properties[name] = trim(property as Json) as Properties[string];
       if (json?.required?.includes(field)) required.push(name);
     }
+  }
+  for (const [name, value] of Object.entries(defaults)) {
+    if (!properties[name]) throw new Error(`${route.method} ${route.path} has no argument ${name} for its default`);
+    properties[name] = { ...(properties[name] as Json), default: value } as Properties[string];
   }
   const { board, ...others } = properties;
   const inputSchema: ObjectSchema = {
