@@ -12,7 +12,7 @@ const shownLength = 500;
 export function readAnswer<T>(request: PreparedRequest, answer: Answer, attempts: number): CallResult<T> {
   const { status, headers } = answer;
   const body = parseJson(answer.text);
-  // Keeps unknown fields and values, because a newer server of v1 may send them.
+  // Keeps unknown fields and values of the body, because a newer server may send them.
   if (status < 200 || status > 299 || !isObject(body)) throw errorOf(request, answer, body, attempts);
   return {
     data: body as T,
@@ -50,6 +50,7 @@ function errorOf(request: PreparedRequest, answer: Answer, body: unknown, attemp
     key: error.key as ErrorKey as never,
     message: typeof error.message === 'string' ? error.message : error.key,
     issues: Array.isArray(error.issues) ? (error.issues as ValidationIssue[]) : undefined,
+    details: isObject(error.details) ? error.details : undefined,
   });
 }
 

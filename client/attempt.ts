@@ -21,7 +21,7 @@ export async function sendOnce(
   const { operation } = request;
   if (signal?.aborted) throw abortError(signal, { operation, attempts: attempts - 1 });
   const controller = new AbortController();
-  // The call must end at an abort even if a custom fetch function ignores its signal.
+  // An abort or a timeout must end the call even if a custom fetch function ignores the signal.
   const stopped = new Promise<never>((_, reject) => {
     controller.signal.addEventListener('abort', () => reject(controller.signal.reason), { once: true });
   });
@@ -53,7 +53,7 @@ async function send(fetch: Fetch, request: PreparedRequest, signal: AbortSignal)
     method,
     headers,
     signal,
-    // Redirects are not followed. A followed redirect can turn a POST into a GET, and so a creation into a list.
+    // fetch must not follow redirects. A redirected POST could become a GET, and so list ideas instead of creating one.
     redirect: 'manual',
     ...(body === undefined ? {} : { body }),
   });

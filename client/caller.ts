@@ -9,7 +9,7 @@ import { readRateLimit } from './rate-limit.ts';
 import { type CallInput, type PreparedRequest, prepareRequest, type RequestDefaults } from './request.ts';
 import { RetryBudget, retryDelayMs } from './retry.ts';
 
-/** The functions of the runtime that tests replace. */
+/** The clock, the random numbers and the timer of the runtime. Tests replace them. */
 export interface Environment {
   /** Returns the time of a monotonic clock, in milliseconds. */
   now(): number;
@@ -20,7 +20,7 @@ export interface Environment {
 
 type ResolvedLimits = typeof defaultLimits;
 
-/** Calls operations. It sends their requests, retries them if that is safe and useful, and reads the responses. */
+/** Calls operations of the API: sends requests, retries them if that is safe and useful, and reads the responses. */
 export class Caller {
   readonly #options: IdeaBoardOptions;
   readonly #defaults: RequestDefaults;
@@ -32,7 +32,7 @@ export class Caller {
     const { baseUrl, token, board, headers, validate, fetch } = options;
     this.#options = options;
     this.#defaults = { baseUrl: addressOf(baseUrl), token: bearerOf(token), board, headers, validate };
-    // Reads the global fetch function at each call, so that later instrumentation of it applies. In a browser, fetch
+    // Reads the global fetch function at each call, because monitoring tools may replace it later. In a browser, fetch
     // must be called on its window.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
     this.#environment = environment;
@@ -109,8 +109,8 @@ function resolveLimits(...given: Limits[]): ResolvedLimits {
 }
 
 /**
- * Returns the base of all URLs. It must not have credentials, because fetch rejects them. It must not have a query or a
- * fragment, because the path of a request would become part of them.
+ * Checks and returns the base URL of all requests. It must not have credentials, because fetch rejects them. It must
+ * not have a query or a fragment, because the path of a request would become part of them.
  */
 function addressOf(baseUrl: unknown): string {
   try {
@@ -124,8 +124,8 @@ function addressOf(baseUrl: unknown): string {
 }
 
 /**
- * Returns the token without the line break that a token from a file has. The error does not show the value, because it
- * may be part of a token.
+ * Checks the token and returns it without white space around it, such as the line break at the end of a file. The error
+ * does not quote the value, because the value may be part of a token.
  */
 function bearerOf(token: unknown): string {
   const bearer = typeof token === 'string' ? token.trim() : '';

@@ -14,6 +14,7 @@ interface Route {
 
 /** The route of each operation. */
 export const routes: Readonly<Record<OperationId, Route>> = {
+  getToken: { method: 'GET', path: '/api/v1/token', isOnBoard: false, takesKey: false },
   getBoard: { method: 'GET', path: '/api/v1/board', isOnBoard: true, takesKey: false },
   listIdeas: { method: 'GET', path: '/api/v1/ideas', isOnBoard: true, takesKey: false },
   getIdea: { method: 'GET', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
@@ -26,7 +27,6 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   removeIdeaTag: { method: 'DELETE', path: '/api/v1/ideas/:id/tags/:tagId', isOnBoard: true, takesKey: false },
   mergeIdea: { method: 'POST', path: '/api/v1/ideas/:id/merge', isOnBoard: true, takesKey: true },
   unmergeIdea: { method: 'POST', path: '/api/v1/ideas/:id/unmerge', isOnBoard: true, takesKey: true },
-  getToken: { method: 'GET', path: '/api/v1/token', isOnBoard: false, takesKey: false },
 };
 
 /** An operation by its `operationId` in the OpenAPI document. */
@@ -34,6 +34,19 @@ export type OperationId = keyof Operations;
 
 /** The query, the body, the result and the error keys of each operation. */
 export interface Operations {
+  /** Get the token itself */
+  getToken: {
+    query: undefined;
+    body: undefined;
+    result: Token;
+    errorKey:
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'validation_failed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
   /** Get the board */
   getBoard: {
     query: undefined;
@@ -316,19 +329,6 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /** Get the token itself */
-  getToken: {
-    query: undefined;
-    body: undefined;
-    result: Token;
-    errorKey:
-      | 'unauthorized'
-      | 'agent_api_unavailable'
-      | 'validation_failed'
-      | 'rate_limited'
-      | 'internal_error'
-      | 'service_unavailable';
-  };
 }
 
 /** Every error key of the API. */
@@ -374,6 +374,17 @@ export type ErrorKey =
   | 'internal_error'
   | 'service_unavailable';
 
+/** The types of `details`, by the error key. Errors with other keys have no details. */
+export interface DetailsByKey {
+  board_required: GrantedBoards;
+  board_not_granted: GrantedBoards;
+  insufficient_scope: InsufficientGrant;
+  invalid_status: BoardStatuses;
+  invalid_tag: BoardTags;
+  consecutive_comment: LastComment;
+  rate_limited: ExceededLimit;
+}
+
 /** The bodies of webhooks, by their `type`. */
 export type EventBody =
   | IdeaCreatedEvent
@@ -411,20 +422,19 @@ export interface ListIdeasQuery {
   moderation_state?: 'pending' | undefined;
   /** `excerpt` cuts each body to its first 300 characters and sets `body_truncated`. */
   body?: 'full' | 'excerpt' | undefined;
-  /** The page number, from 1. To read many pages, use `cursor`: it is faster. Cannot be combined with `cursor`. */
+  /** The page number, from 1. `cursor` is faster and cannot be combined with it. */
   page?: number | undefined;
   /** The number of entries per page; 20 by default. */
   per_page?: number | undefined;
-  /** The `next_cursor` of the previous page. Repeat the other parameters. Cannot be combined with `page`. */
+  /** The `next_cursor` of the previous page. Repeat the other parameters. */
   cursor?: string | undefined;
 }
 
 export interface ListCommentsQuery {
-  /** The page number, from 1. To read many pages, use `cursor`: it is faster. Cannot be combined with `cursor`. */
-  page?: number | undefined;
+  /** The page number, from 1. `cursor` is faster and cannot be combined with it. */ page?: number | undefined;
   /** The number of entries per page; 20 by default. */
   per_page?: number | undefined;
-  /** The `next_cursor` of the previous page. Repeat the other parameters. Cannot be combined with `page`. */
+  /** The `next_cursor` of the previous page. Repeat the other parameters. */
   cursor?: string | undefined;
 }
 
@@ -472,6 +482,18 @@ export interface BoardDetails {
   board: Board;
   /** The status registry, in order. */
   statuses: Status[];
+  /** The tags of the board, sorted by name. */
+  tags: Tag[];
+}
+
+/** The statuses of the board. */
+export interface BoardStatuses {
+  /** The keys of the status registry, in order. */
+  statuses: string[];
+}
+
+/** The tags of the board. */
+export interface BoardTags {
   /** The tags of the board, sorted by name. */
   tags: Tag[];
 }
@@ -591,11 +613,33 @@ export interface EventIdea {
   url: string;
 }
 
+/** The rate limit that the request exceeded. */
+export interface ExceededLimit {
+  /** The exceeded rate limit: `apitoken:read`, `apitoken:write` or `ip`. */
+  limit: string;
+  /** Requests allowed per window. */
+  allowed: number;
+  /** The length of the window in seconds. */
+  window_seconds: number;
+  /** Seconds until the window ends. */
+  retry_after: number;
+}
+
 /**
  * `read`: read the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also
  * change statuses and tags, merge, and read pending ideas.
  */
 export type Grant = 'read' | 'write' | 'moderate';
+
+/** The boards that the `board` parameter can name. */
+export interface GrantedBoards {
+  /** The boards of the token, each with its grant. */
+  boards: {
+    slug: string;
+    name: string;
+    grant: Grant;
+  }[];
+}
 
 /** An idea on a board. */
 export interface Idea {
@@ -756,6 +800,23 @@ export interface IdeaVotedEvent {
   };
 }
 
+/** The lowest grant that allows the action (`needed`), and the grant of the token on the board (`held`). */
+export interface InsufficientGrant {
+  /** The slug of the board. */
+  board: string;
+  needed: Grant;
+  held: Grant;
+}
+
+/** The comment that another user must follow before the same user can comment again. */
+export interface LastComment {
+  /** The user's comment, the last on the idea. */
+  last_comment: {
+    id: number;
+    created_at: string;
+  };
+}
+
 /** The two ideas after a merge or an unmerge. `target` is null if the idea to unmerge was not merged. */
 export interface Merge {
   idea: Idea;
@@ -838,6 +899,8 @@ export interface ValidationIssue {
   code: string;
   /** The problem as a sentence for people. */
   message: string;
+  /** Only with `unrecognized_keys`: the fields that exist. */
+  known?: string[] | undefined;
 }
 
 /** The vote to set. */

@@ -1,4 +1,4 @@
-import type { ErrorKey, OperationId, Operations, ValidationIssue } from './contract.ts';
+import type { DetailsByKey, ErrorKey, OperationId, Operations, ValidationIssue } from './contract.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /** Marks this package's errors. All loaded copies of the package share the mark and recognize each other's errors. */
@@ -22,9 +22,15 @@ export function isIdeaBoardError(error: unknown, operation?: OperationId): boole
 /** The keys of the API errors of an operation. */
 export type ErrorKeyOf<O extends OperationId> = Operations[O]['errorKey'];
 
+/** The type of `details` of an API error. Undefined for keys whose errors have none. */
+export type DetailsOf<K> = K extends keyof DetailsByKey ? DetailsByKey[K] : undefined;
+
+/** The API errors of an operation, one type for each key. */
+export type ApiErrorOf<O extends OperationId> = { [K in ErrorKeyOf<O>]: ApiError<O, K> }[ErrorKeyOf<O>];
+
 /** All errors that a call of an operation can throw. The types differ by `key`. */
 export type OperationError<O extends OperationId = OperationId> =
-  | ApiError<O>
+  | ApiErrorOf<O>
   | UnexpectedAnswerError
   | ConnectionError
   | TimeoutError
@@ -44,6 +50,7 @@ export interface ErrorDetails {
   operation?: OperationId | undefined;
   status?: number | undefined;
   issues?: readonly ValidationIssue[] | undefined;
+  details?: unknown;
   requestId?: string | undefined;
   rateLimit?: RateLimit | undefined;
   retryAfterMs?: number | undefined;
@@ -83,14 +90,20 @@ export abstract class IdeaBoardError extends Error {
 }
 
 /** An error response of the API. A newer server may send a `key` that these types do not include. */
-export class ApiError<O extends OperationId = OperationId> extends IdeaBoardError {
-  override readonly key: ErrorKeyOf<O>;
+export class ApiError<
+  O extends OperationId = OperationId,
+  K extends ErrorKeyOf<O> = ErrorKeyOf<O>,
+> extends IdeaBoardError {
+  override readonly key: K;
+  /** Facts that help to correct the request, such as the tags of the board. An older server does not send them. */
+  readonly details: DetailsOf<K> | undefined;
   declare readonly operation: O;
   declare readonly status: number;
 
-  constructor(details: ErrorDetails & { key: ErrorKeyOf<O>; operation: O; status: number }) {
+  constructor(details: ErrorDetails & { key: K; operation: O; status: number }) {
     super(details);
     this.key = details.key;
+    this.details = details.details as DetailsOf<K> | undefined;
   }
 }
 

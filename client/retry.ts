@@ -9,7 +9,7 @@ const longestBackoffMs = 8_000;
 /** The maximum random delay after Retry-After, so that clients with the same Retry-After return at different times. */
 const jitterMs = 1_000;
 
-/** The information that decides whether and when to retry. */
+/** The facts that decide whether and when the client retries a request. */
 export interface RetryContext {
   request: PreparedRequest;
   limits: typeof defaultLimits;
@@ -25,8 +25,8 @@ export function retryDelayMs(error: IdeaBoardError, context: RetryContext): numb
   const { limits, budget, request, leftMs, random } = context;
   const reason = retryReason(error);
   if (!reason || error.attempts > limits.maxRetries) return undefined;
-  // The server did not execute a refused request. It may have executed a failed request, so a failed request must be
-  // repeatable.
+  // The server did not execute a refused request. It may have executed a failed request, so the client retries a failed
+  // request only if it is repeatable.
   if (reason === 'failed' && !request.isRepeatable) return undefined;
   const delayMs = error.retryAfterMs
     ? error.retryAfterMs + random() * jitterMs

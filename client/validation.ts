@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { issuesIn } from '../contract/errors.ts';
 import { contract } from '../contract/index.ts';
 import type { Route } from '../contract/routes.ts';
 import type { ValidationIssue } from './contract.ts';
@@ -12,24 +13,18 @@ export const validateRequest: RequestValidator = (operation, { query, headers, b
   const route: Route = contract[operation];
   return [
     ...Object.entries(route.headers ?? {}).flatMap(([name, schema]) =>
-      issuesIn(['headers', name], schema, headers[name]),
+      validate(['headers', name], schema, headers[name]),
     ),
-    ...issuesIn(['query'], route.query, query),
-    ...issuesIn(['body'], 'body' in route ? route.body : undefined, body),
+    ...validate(['query'], route.query, query),
+    ...validate(['body'], 'body' in route ? route.body : undefined, body),
   ];
 };
 
-function issuesIn(place: string[], schema: unknown, value: unknown): ValidationIssue[] {
-  if (!isSchema(schema)) return [];
-  const issues = schema.safeParse(value).error?.issues ?? [];
-  return issues.map(({ path, code, message }) => ({
-    path: [...place, ...path.map(part => (typeof part === 'symbol' ? String(part) : part))],
-    code,
-    message,
-  }));
+function validate(place: string[], schema: unknown, value: unknown): ValidationIssue[] {
+  return isSchema(schema) ? issuesIn(place, schema.safeParse(value).error, schema) : [];
 }
 
-/** Whether a route has a schema here. Without a body it has a symbol instead, and without a query undefined. */
+/** Whether a route's `body` or `query` is a schema. A missing body is a symbol, and a missing query is undefined. */
 function isSchema(schema: unknown): schema is z.ZodType {
   return typeof schema === 'object' && schema !== null && 'safeParse' in schema;
 }

@@ -14,12 +14,12 @@ const advice: Record<ErrorKey, string> = {
   bad_request: 'Send one complete HTTP/1.1 request with a Host header.',
   invalid_content_length: 'Send the exact length of the body, or use chunked encoding.',
   unknown_method: 'Use POST.',
-  board_required: 'Call get_token for the boards of the token. Then call again with the slug of one of them as board.',
+  board_required: 'Call again with the slug of one of the listed boards as board.',
   unauthorized: 'Tell the user to authorize the connection again.',
   agent_api_unavailable: 'Do not retry. Tell the user that the plan of the account does not include the Agent API.',
-  board_not_granted: 'Call get_token for the boards of the token, and use one of their slugs as board.',
+  board_not_granted: 'Use the slug of one of the listed boards as board.',
   insufficient_scope:
-    'Do not retry with this token. get_token shows its level on each board. Tell the user which level is needed: read to read, write to create, vote and comment, moderate for everything else.',
+    'Do not retry. Tell the user that a token with the needed grant on this board is required. whoami shows the grants of this token.',
   token_issuer_not_moderator: asModerator,
   user_blocked: 'Do not retry. Tell the user that the person who issued the token is blocked and may only read.',
   origin_not_allowed: 'Ask the operator of the server to allow the origin of the page.',
@@ -33,8 +33,8 @@ const advice: Record<ErrorKey, string> = {
   unsupported_media_type: 'Send application/json without a Content-Encoding.',
   expectation_failed: 'Send no Expect header.',
   validation_failed: 'Correct the arguments named in issues to match the input schema of the tool, and call again.',
-  invalid_status: 'Call get_board and use the key of one of its statuses.',
-  invalid_tag: 'Call get_board and use the id of one of its tags.',
+  invalid_status: 'Use one of the listed statuses.',
+  invalid_tag: 'Use the id of one of the listed tags. Tags cannot be created here.',
   too_many_tags:
     'Do not retry. Keep the tags, or remove one with remove_idea_tag first if the user agrees: get_idea shows them.',
   consecutive_comment:
@@ -52,7 +52,7 @@ const advice: Record<ErrorKey, string> = {
   status_votes_closed: 'Tell the user that ideas in this status take no votes (allow_votes of get_board).',
   status_comments_closed: 'Tell the user that ideas in this status take no comments (allow_comments of get_board).',
   headers_too_large: 'Send fewer or shorter headers.',
-  rate_limited: 'Wait retry_after seconds, then make fewer calls. get_token shows how many are left.',
+  rate_limited: 'Wait retry_after seconds, then make fewer calls. whoami shows how many are left.',
   internal_error: 'The server failed. Retry once in a minute. If it fails again, tell the user.',
   service_unavailable: 'The database is unavailable or busy with the same idea. Wait retry_after seconds, then retry.',
 };

@@ -67,7 +67,7 @@ export const getBoard = c.query({
       name: 'get_board',
       title: 'Get the board',
       description:
-        'Returns one feedback board: its name and purpose, whether it takes ideas and votes now (is_frozen and the submission and voting windows), its statuses and its tags. Call it before you create or moderate: set_idea_status takes the key of a status, add_idea_tag and remove_idea_tag take the id of a tag. For ideas use list_ideas. get_token lists the boards.',
+        'Returns one board: its purpose, whether it takes ideas and votes now (is_frozen and the submission and voting windows), its statuses (keys for set_idea_status) and its tags (ids for add_idea_tag and remove_idea_tag).',
       isDestructive: false,
       isIdempotent: true,
     },

@@ -1,5 +1,9 @@
 import { z } from 'zod';
+import { Grant } from './grants.ts';
+import { Id } from './identifiers.ts';
 import { maxTagsOfIdea } from './limits.ts';
+import { Tag, tagExample } from './tag.ts';
+import { Timestamp } from './text.ts';
 
 /**
  * All error keys of the API, each with its HTTP status and its meaning. The keys and the statuses are part of the
@@ -39,7 +43,11 @@ export const errors = {
   invalid_status: { status: 422, meaning: "The status is not in the board's status registry." },
   invalid_tag: { status: 422, meaning: 'The tag_id is not a tag of the board.' },
   too_many_tags: { status: 422, meaning: `The idea already has ${maxTagsOfIdea} tags, the maximum.` },
-  consecutive_comment: { status: 422, meaning: 'The last comment on the idea is by the same user.' },
+  consecutive_comment: {
+    status: 422,
+    meaning:
+      'The last comment on the idea is by the same user, who can comment again after another user has commented.',
+  },
   idea_not_published: { status: 422, meaning: 'The idea awaits approval.' },
   idea_already_merged: { status: 422, meaning: 'The idea is already merged into another idea.' },
   merge_into_self: { status: 422, meaning: 'An idea cannot be merged into itself.' },
@@ -61,6 +69,102 @@ export const errors = {
 } as const satisfies Record<string, { status: number; meaning: string }>;
 
 export type ErrorKey = keyof typeof errors;
+
+const GrantedBoards = z
+  .object({
+    boards: z
+      .array(z.object({ slug: z.string(), name: z.string(), grant: Grant }))
+      .describe('The boards of the token, each with its grant.'),
+  })
+  .meta({
+    title: 'GrantedBoards',
+    description: 'The boards that the `board` parameter can name.',
+    examples: [
+      {
+        boards: [
+          { slug: 'mobile-app', name: 'Mobile app', grant: 'read' },
+          { slug: 'web-app', name: 'Web app', grant: 'write' },
+        ],
+      },
+    ],
+  });
+
+/** The facts that an error carries in `details`, by its key. With them, a client can correct its request. */
+export const errorDetails = {
+  board_required: GrantedBoards,
+  board_not_granted: GrantedBoards,
+  insufficient_scope: z
+    .object({
+      board: z.string().describe('The slug of the board.'),
+      needed: Grant,
+      held: Grant,
+    })
+    .meta({
+      title: 'InsufficientGrant',
+      description:
+        'The lowest grant that allows the action (`needed`), and the grant of the token on the board (`held`).',
+      examples: [{ board: 'web-app', needed: 'write', held: 'read' }],
+    }),
+  invalid_status: z
+    .object({ statuses: z.array(z.string()).describe('The keys of the status registry, in order.') })
+    .meta({
+      title: 'BoardStatuses',
+      description: 'The statuses of the board.',
+      examples: [{ statuses: ['open', 'planned', 'in_progress', 'done', 'declined', 'archived'] }],
+    }),
+  invalid_tag: z.object({ tags: z.array(Tag).describe('The tags of the board, sorted by name.') }).meta({
+    title: 'BoardTags',
+    description: 'The tags of the board.',
+    examples: [{ tags: [tagExample] }],
+  }),
+  consecutive_comment: z
+    .object({
+      last_comment: z.object({ id: Id, created_at: Timestamp }).describe("The user's comment, the last on the idea."),
+    })
+    .meta({
+      title: 'LastComment',
+      description: 'The comment that another user must follow before the same user can comment again.',
+      examples: [{ last_comment: { id: 1001, created_at: '2026-03-15T11:02:00.000Z' } }],
+    }),
+  rate_limited: z
+    .object({
+      limit: z.string().describe('The exceeded rate limit: `apitoken:read`, `apitoken:write` or `ip`.'),
+      allowed: z.int().min(0).describe('Requests allowed per window.'),
+      window_seconds: z.int().min(1).describe('The length of the window in seconds.'),
+      retry_after: z.int().min(1).describe('Seconds until the window ends.'),
+    })
+    .meta({
+      title: 'ExceededLimit',
+      description: 'The rate limit that the request exceeded.',
+      examples: [{ limit: 'apitoken:write', allowed: 20, window_seconds: 3600, retry_after: 1180 }],
+    }),
+} as const satisfies { readonly [K in ErrorKey]?: z.ZodObject };
+
+/** The type of an error's `details`. Undefined for keys whose errors have none. */
+export type DetailsOf<K extends ErrorKey> = K extends keyof typeof errorDetails
+  ? z.infer<(typeof errorDetails)[K]>
+  : undefined;
+
+/** Returns the message of an error with these details, or undefined if its message is the meaning of its key. */
+export function messageWith<K extends ErrorKey>(key: K, details: DetailsOf<K> | undefined): string | undefined {
+  if (!details) return undefined;
+  if (key === 'insufficient_scope') {
+    const { board, needed, held } = details as DetailsOf<'insufficient_scope'>;
+    return `This needs the ${needed} grant on the board ${board}. The token has only the ${held} grant there.`;
+  }
+  if (key !== 'rate_limited') return undefined;
+  const { limit, allowed, window_seconds, retry_after } = details as DetailsOf<'rate_limited'>;
+  const [requests, sender] = limitedRequests[limit] ?? ['requests', 'this client'];
+  const window = { 60: 'minute', 3600: 'hour' }[window_seconds] ?? `${window_seconds} seconds`;
+  return `The limit of ${allowed} ${requests} per ${window} for ${sender} is exceeded. Try again in ${retry_after} seconds.`;
+}
+
+/** The requests that each rate limit counts, and their sender. */
+const limitedRequests: Readonly<Record<string, [requests: string, sender: string]>> = {
+  'apitoken:read': ['reads', 'this token'],
+  'apitoken:write': ['writes', 'this token'],
+  ip: ['requests', 'this IP address'],
+};
 
 /** The meanings of error keys on one route, for keys whose meaning there differs from the usual one. */
 export type ErrorMeanings = { readonly [K in ErrorKey]?: string };
@@ -100,12 +204,50 @@ export const ValidationIssue = z
       ),
     code: z.string().describe('The problem as a code for programs.'),
     message: z.string().describe('The problem as a sentence for people.'),
+    known: z.array(z.string()).optional().describe('Only with `unrecognized_keys`: the fields that exist.'),
   })
   .meta({ title: 'ValidationIssue', description: 'One reason why a request does not match its schema.' });
 export type ValidationIssue = z.infer<typeof ValidationIssue>;
 
+/** An issue of Zod or of another validator with the Standard Schema interface. */
+interface SchemaIssue {
+  code?: string;
+  message: string;
+  path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined;
+  /** The unknown fields, with the code `unrecognized_keys`. */
+  keys?: string[];
+}
+
+/** Converts the issues at a place of a request. An issue about unknown fields names the fields of the schema. */
+export function issuesIn(
+  place: string[],
+  error: { issues: readonly unknown[] } | null | undefined,
+  schema?: unknown,
+): ValidationIssue[] {
+  return ((error?.issues ?? []) as SchemaIssue[]).map(({ code = 'custom', message, path = [], keys }) => {
+    const whole = [...place, ...path.map(nameOf)];
+    if (keys && schema instanceof z.ZodObject) return unknownFields(whole, keys, Object.keys(schema.shape));
+    return { path: whole, code, message };
+  });
+}
+
+function nameOf(segment: PropertyKey | { key: PropertyKey }): string | number {
+  const key = typeof segment === 'object' ? segment.key : segment;
+  return typeof key === 'symbol' ? String(key) : key;
+}
+
+/** The maximum number of unknown fields that an issue names, and the maximum length of each name. */
+const maxUnknown = { names: 5, length: 50 };
+
+/** Returns the issue for fields that do not exist, at a path of the request. */
+export function unknownFields(path: ValidationIssue['path'], unknown: string[], known: string[]): ValidationIssue {
+  const names = unknown.slice(0, maxUnknown.names).map(name => JSON.stringify(name.slice(0, maxUnknown.length)));
+  const fields = known.length > 0 ? `The fields are ${known.join(', ')}` : 'There are no fields';
+  return { path, code: 'unrecognized_keys', message: `Unknown: ${names.join(', ')}. ${fields}`, known };
+}
+
 export interface ErrorBody<K extends ErrorKey = ErrorKey> {
-  error: { key: K; message: string; issues?: ValidationIssue[] | undefined };
+  error: { key: K; message: string; issues?: ValidationIssue[] | undefined; details?: DetailsOf<K> | undefined };
 }
 
 export type ErrorResponses<K extends ErrorKey> = {
@@ -139,9 +281,26 @@ function errorBody(keys: ErrorKey[], inEnvelope: z.ZodRawShape, inError: z.ZodRa
       key: z.enum(keys),
       message: z.string().describe('For people. The wording can change.'),
       ...(keys.includes('validation_failed') ? issues : {}),
+      ...detailsField(keys),
       ...inError,
     }),
   });
+}
+
+/** Returns the field `details` of an error body, or no field if none of the keys has details. */
+function detailsField(keys: ErrorKey[]): z.ZodRawShape {
+  const detailed = keys.filter(key => key in errorDetails) as (keyof typeof errorDetails)[];
+  const [first, ...others] = new Set<z.ZodObject>(detailed.map(key => errorDetails[key]));
+  if (!first) return {};
+  // A single schema keeps its own description. Another description would give its component a second meaning.
+  if (others.length === 0) return { details: first.optional() };
+  const description = `Only with ${detailed.map(key => `\`${key}\``).join(', ')}.`;
+  return {
+    details: z
+      .union([first, ...others])
+      .optional()
+      .describe(description),
+  };
 }
 
 /** The error keys that every endpoint can answer with. */

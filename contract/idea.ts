@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Id } from './identifiers.ts';
 import { IdeaStatus, StatusCategory } from './status.ts';
 import { Tag, tagExample } from './tag.ts';
-import { Timestamp } from './text.ts';
+import { Timestamp, userText } from './text.ts';
 
 export const VoteValue = z.enum(['up', 'down', 'none']);
 export type VoteValue = z.infer<typeof VoteValue>;
@@ -10,7 +10,7 @@ export type VoteValue = z.infer<typeof VoteValue>;
 /** The users in the examples. Ada issued the token of the examples. */
 export const people = { ada: { id: 7, name: 'Ada Osei' }, jun: { id: 12, name: 'Jun Park' } };
 
-export const Author = z.object({ id: Id, name: z.string().describe("The user's name.") }).meta({
+export const Author = z.object({ id: Id, name: userText.describe("The user's name.") }).meta({
   title: 'Author',
   description: 'The author of an idea or a comment.',
   examples: [people.ada],
@@ -18,8 +18,8 @@ export const Author = z.object({ id: Id, name: z.string().describe("The user's n
 
 const IdeaFields = z.object({
   id: Id,
-  title: z.string().describe('A summary of the request, on one line.'),
-  body: z.string().describe('The details, in plain text.'),
+  title: userText.describe('A summary of the request, on one line.'),
+  body: userText.describe('The details, in plain text.'),
   body_truncated: z.boolean().describe('Whether `body` is only an excerpt, the beginning of a longer body.'),
   status: IdeaStatus.describe('The status category, as a value of the `status` filter.'),
   status_key: z.string().describe('The exact status; equals `status` unless the board defines custom statuses.'),

@@ -86,7 +86,7 @@ export const listIdeas = c.query({
       name: 'list_ideas',
       title: 'List and search ideas',
       description:
-        'Lists or searches the ideas of a feedback board, newest first or highest score first, 20 per page, each with the first 300 characters of its body. Search with q before you create an idea. Every word of q must match the beginning of a word in the title; bodies are not searched. So use one or two characteristic words and try synonyms. Filter by status (a category) or status_key (one exact status of the board). Merged ideas are left out. Ideas in hidden statuses are left out unless you filter for them. While has_more is true, pass next_cursor as cursor for the next page. With moderation_state pending it lists the ideas that await approval, and needs the moderate grant. For one idea with a known id, use get_idea.',
+        'Lists or searches ideas, 20 per page. Search before you create an idea: use one or two characteristic words of the title, and try synonyms. If body_truncated is true, the body is cut to 300 characters, and get_idea has all of it. Merged ideas are left out, and so are hidden statuses unless you filter for them. While has_more is true, pass next_cursor as cursor.',
       isDestructive: false,
       isIdempotent: true,
       defaults: { body: 'excerpt' },
@@ -113,7 +113,7 @@ export const getIdea = c.query({
       name: 'get_idea',
       title: 'Get one idea',
       description:
-        'Returns one idea by its id: title, full text, status, tags, votes and the vote of this token. If merged_into_id is set, read that idea, and vote and comment on it instead. For comments use list_comments. To find an id, use list_ideas.',
+        'Returns one idea: its whole body, status, tags, votes, and the vote of this token. If merged_into_id is set, read that idea and act on it instead. list_comments has the comments.',
       isDestructive: false,
       isIdempotent: true,
     },
@@ -148,7 +148,8 @@ export const createIdea = c.mutation({
       name: 'create_idea',
       title: 'Create an idea',
       description:
-        'Submits a new idea to a feedback board in the name of the user who issued the token. Other people see it. First search with list_ideas. If the idea exists, vote or comment on it instead: moderators must merge duplicates by hand. Submit one request per idea. The title (at most 200 characters) names it. The body (plain text, at most 10,000 characters; Markdown is not rendered) says who needs it and why. If the result has moderation_state pending, the idea is hidden until a moderator approves it: do not submit it again. These tools cannot edit or delete an idea. Needs the write grant. Writes are limited per hour (get_token shows how many are left).',
+        'Submits an idea in the name of the user who issued the token. Other people see it. First search with list_ideas: if an idea asks for the same, vote or comment on it instead. Submit one request per idea. The title names it, and the body says who needs it and why. If moderation_state is pending, a moderator must approve the idea first: do not submit it again. Ideas cannot be edited or deleted here.',
+      resultFields: ['id', 'url', 'title', 'body', 'status', 'status_key', 'moderation_state', 'created_at'],
       isDestructive: false,
       isIdempotent: false,
     },

@@ -13,6 +13,7 @@ import { voteRoutes } from './votes.ts';
 /** The operations of the Agent API and the probes. Each API operation is a REST endpoint and an MCP tool. */
 export const operations = c.router(
   {
+    ...tokenRoutes,
     ...boardRoutes,
     ...ideaRoutes,
     ...voteRoutes,
@@ -20,7 +21,6 @@ export const operations = c.router(
     ...statusRoutes,
     ...tagRoutes,
     ...mergeRoutes,
-    ...tokenRoutes,
     ...probeRoutes,
   },
   { strictStatusCodes: true },

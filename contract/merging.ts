@@ -60,7 +60,8 @@ export const mergeIdea = c.mutation({
       name: 'merge_ideas',
       title: 'Merge an idea into another',
       description:
-        'Merges a duplicate idea (id) into the idea that stays (target_id). The duplicate leaves the lists and takes no more votes. Its votes count for the target, once per voter. Webhooks and chats are notified. Read both ideas with get_idea first, and merge them only if they ask for the same thing: similar is not the same. Usually the older idea or the one with more votes stays. Both must be published, on the same board, and not merged. unmerge_idea undoes it. Needs the moderate grant, and the user who issued the token must be a moderator. Counts as a write even if nothing changes. Writes are limited per hour (get_token shows how many are left).',
+        'Merges a duplicate (id) into the idea that stays (target_id), usually the older one or the one with more votes. The votes on the duplicate then count for the target, once per voter. Read both with get_idea first: merge them only if they ask for the same thing. Both must be published and not merged. unmerge_idea undoes it.',
+      resultFields: ['idea', 'target', 'id', 'merged_into_id', 'score', 'up_count', 'down_count'],
       isDestructive: true,
       isIdempotent: true,
     },
@@ -86,7 +87,8 @@ export const unmergeIdea = c.mutation({
       name: 'unmerge_idea',
       title: 'Undo the merge of an idea',
       description:
-        'Undoes a merge: the duplicate returns to the lists with its own votes, and the other idea loses them. Give the id of the duplicate, not of the idea that it was merged into. If the idea is not merged, nothing changes and target is null. Needs the moderate grant, and the user who issued the token must be a moderator. Counts as a write even if nothing changes. Writes are limited per hour (get_token shows how many are left).',
+        'Undoes a merge: the duplicate returns to the lists with its own votes. Give the id of the duplicate. If it is not merged, nothing changes and target is null.',
+      resultFields: ['idea', 'target', 'id', 'merged_into_id', 'score', 'up_count', 'down_count'],
       isDestructive: true,
       isIdempotent: true,
     },

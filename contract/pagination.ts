@@ -17,9 +17,7 @@ export const defaultPerPage = 20;
 export const pagination = {
   page: queryInteger(1, Number.MAX_SAFE_INTEGER)
     .optional()
-    .describe(
-      'The page number, from 1. To read many pages, use `cursor`: it is faster. Cannot be combined with `cursor`.',
-    )
+    .describe('The page number, from 1. `cursor` is faster and cannot be combined with it.')
     .meta({ examples: [1] }),
   per_page: queryInteger(1, 100)
     .optional()
@@ -28,7 +26,7 @@ export const pagination = {
   cursor: word(500)
     .optional()
     // The cursor has no example. Together with the example of `page` it would make an invalid request.
-    .describe('The `next_cursor` of the previous page. Repeat the other parameters. Cannot be combined with `page`.'),
+    .describe('The `next_cursor` of the previous page. Repeat the other parameters.'),
 };
 
 /** Extends the schema of a query so that it refuses both page and cursor in one request. */

@@ -21,6 +21,11 @@ export interface ToolMetadata {
   title: string;
   /** Tells a language model that does not know the product the purpose, the alternatives and the limits of the tool. */
   description: string;
+  /**
+   * The names of the fields, at any depth, that the tool's output schema lists. The result has more fields. Undefined if
+   * the output schema lists all fields.
+   */
+  resultFields?: readonly string[];
   /** Whether the tool undoes or replaces the work of other people. If so, a client should ask the user first. */
   isDestructive: boolean;
   /** Whether a repeated call has no further effect. */

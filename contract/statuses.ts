@@ -38,7 +38,8 @@ export const setIdeaStatus = c.mutation({
       name: 'set_idea_status',
       title: 'Set the status of an idea',
       description:
-        'Moves an idea to another status of its board, such as planned or done. The followers of the idea and the webhooks and chats of the account are notified, so set a status only after the decision. The value is the key of a status: get_board lists them, and boards can have custom ones. If the idea already has the status, nothing changes and nobody is notified. Pending and merged ideas are refused. Needs the moderate grant, and the user who issued the token must be a moderator. Counts as a write even if nothing changes. Writes are limited per hour (get_token shows how many are left).',
+        'Moves an idea to another status of its board, such as planned or done. Followers, webhooks and chats are notified, so set a status only after the decision. Setting the same status changes nothing. Pending and merged ideas are refused.',
+      resultFields: ['id', 'status', 'status_key', 'status_category', 'status_label', 'updated_at'],
       isDestructive: true,
       isIdempotent: true,
     },

@@ -44,7 +44,8 @@ export const addIdeaTag = c.mutation({
       name: 'add_idea_tag',
       title: 'Assign a tag to an idea',
       description:
-        "Adds one of the board's tags to an idea and keeps the other tags. get_board lists the tags with their ids; these tools cannot create tags. Adding a tag twice changes nothing. Pending and merged ideas are refused. Needs the moderate grant, and the user who issued the token must be a moderator. Counts as a write even if nothing changes. Writes are limited per hour (get_token shows how many are left).",
+        'Adds a tag of the board to an idea. get_board lists the tags; tags cannot be created here. Adding a tag twice changes nothing. Pending and merged ideas are refused.',
+      resultFields: ['id', 'tags', 'name', 'updated_at'],
       isDestructive: false,
       isIdempotent: true,
     },
@@ -72,7 +73,8 @@ export const removeIdeaTag = c.mutation({
       name: 'remove_idea_tag',
       title: 'Remove a tag from an idea',
       description:
-        'Removes a tag from an idea. The tag itself stays on the board. get_idea shows the tags of an idea with their ids. If the idea does not have the tag, nothing changes. Pending and merged ideas are refused. Needs the moderate grant, and the user who issued the token must be a moderator. Counts as a write even if nothing changes. Writes are limited per hour (get_token shows how many are left).',
+        'Removes a tag from an idea. The tag stays on the board. If the idea does not have the tag, nothing changes. Pending and merged ideas are refused.',
+      resultFields: ['id', 'tags', 'name', 'updated_at'],
       isDestructive: true,
       isIdempotent: true,
     },

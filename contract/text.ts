@@ -55,3 +55,6 @@ export function word(max: number) {
 export const Timestamp = z
   .string()
   .meta({ openapi: { type: 'string', format: 'date-time' }, examples: ['2026-03-14T09:26:53.589Z'] });
+
+/** A schema for text in a response that any user may have written. The mark warns clients that use language models. */
+export const userText = z.string().meta({ 'x-user-text': true });

@@ -69,10 +69,10 @@ export const getToken = c.query({
     tag: 'Token',
     auth: 'token',
     tool: {
-      name: 'get_token',
-      title: 'See boards, levels and limits',
+      name: 'whoami',
+      title: 'See boards, grants and limits',
       description:
-        'Returns your identity and permissions: the user you act for; the boards, each with its slug (the board argument of the other tools) and its level (read, write or moderate); and how many reads and writes are left until the limits reset. Call it first if you do not know the boards, and after a call was refused because of its board, its grant or a limit. It counts neither as a read nor as a write.',
+        'Shows the user you act for, the boards with their slugs and grants (read, write, moderate), and how many reads and writes are left. Call it first, and again after a refusal because of a board, a grant or a limit. It counts against no limit.',
       isDestructive: false,
       isIdempotent: true,
     },

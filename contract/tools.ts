@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type ErrorBody, type ErrorKey, raisesWithin, type ValidationIssue } from './errors.ts';
-import { c, NoQuery, noBody, type RouteMetadata } from './routes.ts';
+import { type DetailsOf, type ErrorBody, type ErrorKey, raisesWithin, type ValidationIssue } from './errors.ts';
+import { c, noBody, type RouteMetadata } from './routes.ts';
 
 const jsonrpc = z.literal('2.0');
 const MessageId = z.union([z.string(), z.number()]);
@@ -59,7 +59,14 @@ export interface JsonRpcError {
   id: string | number | null;
   error: ErrorBody['error'] & {
     code: number;
-    data: { key: ErrorKey; issues?: ValidationIssue[]; retry_after?: number; advice?: string; [more: string]: unknown };
+    data: {
+      key: ErrorKey;
+      issues?: ValidationIssue[];
+      details?: DetailsOf<ErrorKey>;
+      retry_after?: number;
+      advice?: string;
+      [more: string]: unknown;
+    };
   };
 }
 
@@ -92,8 +99,14 @@ export const useTools = c.mutation({
   path: '/api/v1/mcp',
   summary: 'Use the tools',
   description:
-    'The Model Context Protocol endpoint for agents (Streamable HTTP without sessions; revision 2026-07-28 and the revisions of 2025). Its tools are the operations of this document, and `tools/list` describes them. Each call has the same access rules and rate limits as its operation. Accepts API tokens and OAuth 2.1 access tokens. A refused operation returns 200 and a result with `isError: true` and the error as its text. An earlier failure returns its own status and the error in the form of JSON-RPC. Arrays of messages are refused.',
-  query: NoQuery,
+    'The Model Context Protocol endpoint for agents (Streamable HTTP without sessions; revision 2026-07-28 and the revisions of 2025). Its tools are the operations of this document. `tools/list` describes those that the token can use. Each call has the same access rules and rate limits as its operation. Accepts API tokens and OAuth 2.1 access tokens. A refused operation returns 200 and a result with `isError: true` and the error as its text. An earlier failure returns its own status and the error in the form of JSON-RPC. Arrays of messages are refused.',
+  query: z.strictObject({
+    readonly: z
+      .enum(['true', 'false'])
+      .optional()
+      .describe('With `true`, the token has at most the `read` grant on each board. The default is `false`.')
+      .meta({ examples: ['true'] }),
+  }),
   body: Message,
   responses: {
     200: Answer,

@@ -60,7 +60,7 @@ export const voteIdea = c.mutation({
       name: 'vote_idea',
       title: 'Vote on an idea',
       description:
-        "Sets this token's one vote on an idea: up, down, or none to remove it. Repeating a value changes nothing. Returns the new tally. The vote belongs to the token: it is not the user's vote, and a token cannot vote for several people. Pending and merged ideas take no votes. Needs the write grant. Counts as a write even if nothing changes. Writes are limited per hour (get_token shows how many are left).",
+        "Sets the vote of this token on an idea; none removes it. Repeating a vote changes nothing. It is not the user's own vote, and a token cannot vote for several people. Pending and merged ideas take no votes. Returns the new tally.",
       isDestructive: false,
       isIdempotent: true,
     },

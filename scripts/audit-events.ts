@@ -12,7 +12,7 @@ const sections: [string, Record<string, EntryDefinition>][] = [
   ['Administration', administrationEntries],
 ];
 
-/** The meanings of fields that several events share. The document lists these fields only once. */
+/** The descriptions of fields that several audit events share. The document lists these fields only once. */
 const common = new Map<string, string>();
 const fields = sections.flatMap(([, events]) => Object.values(events).flatMap(({ fields }) => fieldsOf(fields)));
 for (const { name, meaning } of fields) {
@@ -61,7 +61,7 @@ function meaningOf(schema: z.ZodType): string {
     throw new Error('A field of an event has no description');
   }
   const values = 'options' in schema ? (schema.options as string[]).map(value => `\`${value}\``) : [];
-  // A description that explains each value lists the values itself.
+  // If the description already contains every value, no list of values is added.
   if (values.length === 0 || values.every(value => description.includes(value))) return description;
   return `${description}: ${values.join(', ')}`;
 }

@@ -1,4 +1,4 @@
-/** Writes client/api.md, which lists the public API of the SDK. */
+/** Writes client/api.md, which lists the public API of the SDK (the client package). */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -54,7 +54,7 @@ function surfaceOf(entry: string): string[] {
     } else if (elsewhere?.file.startsWith(join(dist, 'client'))) {
       add(elsewhere.file, elsewhere.name);
     } else if (elsewhere && readModule(from).exported.has(name)) {
-      // Refers to the file instead of listing its declarations, because openapi.json describes the contract.
+      // Only refers to the file of this declaration, because openapi.json already describes the contract.
       surface.set(name, `export { ${name} } from '${relative(dist, elsewhere.file)}';`);
     }
   }

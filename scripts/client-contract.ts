@@ -2,7 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { z } from 'zod';
-import { type ErrorKey, errors } from '../contract/errors.ts';
+import { type ErrorKey, errorDetails, errors } from '../contract/errors.ts';
 import { events, TestEvent } from '../contract/events.ts';
 import { contract } from '../contract/index.ts';
 import { buildOpenApiDocument } from '../contract/openapi.ts';
@@ -77,6 +77,13 @@ export interface Operations {
 
 /** Every error key of the API. */
 export type ErrorKey = ${(Object.keys(errors) as ErrorKey[]).map(key => `'${key}'`).join(' | ')};
+
+/** The types of \`details\`, by the error key. Errors with other keys have no details. */
+export interface DetailsByKey {
+  ${Object.entries(errorDetails)
+    .map(([key, schema]) => field(key, types.refer(titleOf(schema)), true))
+    .join('\n')}
+}
 
 /** The bodies of webhooks, by their \`type\`. */
 export type EventBody = ${eventSchemas.map(schema => types.refer(titleOf(schema))).join(' | ')};

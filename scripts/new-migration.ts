@@ -27,7 +27,7 @@ async function makeMigration(): Promise<string> {
   const stream = { name: directory === coreStream.directory ? 'core' : basename(directory), directory };
   await mkdir(directory, { recursive: true });
   return alone(directory, async () => {
-    // Reading the migrations also fails for inconsistent files.
+    // Reading the migrations fails if their files are inconsistent.
     const files = await readStreams([stream]);
     const path = join(directory, `${numberAt(files.length + 1)}_${name}.sql`);
     await writeFile(path, header, { flag: 'wx' });

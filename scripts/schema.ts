@@ -10,7 +10,7 @@ import { describeSchema } from './schema/describe-schema.ts';
 
 const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-schema-'));
 try {
-  // If this runs as root, PostgreSQL runs as another system user, who must be able to enter the directory.
+  // If this process runs as root, PostgreSQL runs as another system user, who needs access to the directory.
   await chmod(dataDir, 0o711);
   writeGenerated('docs/schema.sql', await readMigratedSchema(), 'schema');
 } finally {

@@ -26,7 +26,7 @@ export async function loadAppKey(config: KeyConfig, logger: Pick<Logger, 'warn'>
   return (await readKey(config)) ?? makeKeptSecret(keyFile(config), fileName);
 }
 
-/** Returns the application key for a command. If DATABASE_URL is set, creates none, because the server has a key. */
+/** Returns the application key for a command. With DATABASE_URL, it creates no key, because the server has one. */
 export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
   const key = config.APP_KEY ?? (await readKey(config));
   if (key) return key;
@@ -35,8 +35,8 @@ export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
 }
 
 /**
- * Builds the function that gives the log its application key. The log starts before the key is loaded or created. Until
- * then the function returns a random key.
+ * Builds a function that returns the application key for the redaction of the log. The log starts before the key is
+ * loaded or created. Until then the function returns a random key.
  */
 export function appKeyWhenKept(config: Pick<Config, 'APP_KEY' | 'DATA_DIR'>): () => Buffer {
   let known: Buffer | undefined = config.APP_KEY;

@@ -40,7 +40,7 @@ import { servePublicBoards } from './pages/public-board/serve-public-boards.ts';
 import { buildPages } from './pages/serve-pages.ts';
 import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
 
-/** The time limit of a test post. It is shorter than the time limit of a job, because a person waits for the page. */
+/** The time limit of a test message to a chat. It is shorter than a job's time limit, because a person waits. */
 const testPostTimeoutMs = 5_000;
 
 /** Builds the HTTP server, which does not listen yet. Closing the server does not close its dependencies. */
@@ -58,7 +58,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     bodyLimit: maxBodyBytes,
     genReqId: requestIdOf,
     requestTimeout: server.config.REQUEST_TIMEOUT_MS,
-    // A hook refuses a request without a Host header. Node itself would answer it without a body.
+    // A hook of ours refuses a request without a Host header. Node itself would answer it without a body.
     http: { ...boundedServer(server.config), requireHostHeader: false },
     // guardTransport answers client errors, so Fastify must not.
     clientErrorHandler() {},

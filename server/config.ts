@@ -6,8 +6,8 @@ const wholeNumber = (min: number, max = Number.MAX_SAFE_INTEGER) =>
   z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.int().min(min).max(max));
 
 /**
- * One day, the maximum of settings for a timeout. Timers and PostgreSQL support at most 24 days. A timer with a longer
- * delay would fire after one millisecond.
+ * One day in milliseconds, the maximum of a timeout setting. Timers and PostgreSQL support at most 24 days. A timer
+ * with a longer delay would fire after one millisecond.
  */
 const dayMs = 86_400_000;
 
@@ -20,7 +20,7 @@ const list = z
   .transform(value => value.split(',').map(part => part.trim()))
   .transform(parts => parts.filter(part => part !== ''));
 
-/** A list of IP addresses and CIDRs. Each becomes an address and a prefix length for ipaddr.js. */
+/** A list of IP addresses and CIDRs, parsed to pairs of an IP address and a prefix length for ipaddr.js. */
 const cidrs = list
   .refine(parts => parts.every(isCidr), 'must be CIDRs such as 10.1.0.0/16, separated by commas')
   .transform(parts => parts.map(part => ipaddr.parseCIDR(withPrefixLength(part))));
@@ -64,7 +64,7 @@ export const settings = z.object({
     .string()
     .optional()
     .describe(
-      'If the value is production, the server does not start if APP_KEY or DATABASE_URL is unset, or if APP_KEY or the password in DATABASE_URL is weak.',
+      'With production, the server refuses to start if APP_KEY or DATABASE_URL is unset. The server also refuses to start if APP_KEY or the password in DATABASE_URL is weak.',
     ),
   HOST: z
     .string()
@@ -78,7 +78,7 @@ export const settings = z.object({
   REQUEST_TIMEOUT_MS: wholeNumber(1, dayMs)
     .default(30_000)
     .describe(
-      'The time in milliseconds within which a request must arrive completely. The server answers a slower request with 408.',
+      'The time in milliseconds that a client may take to send a complete request. The server answers a slower request with 408.',
     ),
   MAX_CONNECTIONS: wholeNumber(1, 1_000_000)
     .default(2000)
@@ -122,7 +122,7 @@ export const settings = z.object({
     .describe('The maximum number of connections to PostgreSQL that one process opens.'),
   DATABASE_CONNECT_TIMEOUT_MS: wholeNumber(1, dayMs)
     .default(3000)
-    .describe('How many milliseconds a request waits for a connection to PostgreSQL.'),
+    .describe('How many milliseconds a request waits at most for a connection to PostgreSQL.'),
   DATABASE_STATEMENT_TIMEOUT_MS: wholeNumber(1, dayMs)
     .default(10_000)
     .describe('The time limit for one SQL statement, in milliseconds.'),
@@ -140,54 +140,56 @@ export const settings = z.object({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .describe(
-      'The lowest level of the lines in the log: trace, debug, info, warn, error or fatal. With silent, the log is empty.',
+      'The lowest severity of the lines in the log: trace, debug, info, warn, error or fatal. With silent, the log is empty.',
     ),
   AUDIT_LOG: z
     .string()
     .default('stdout')
     .describe(
-      'stdout, or the path of a file for the audit log. The server appends to the file and reopens it on SIGHUP. See docs/audit-log.md.',
+      'The output of the audit log: stdout, or the path of a file. The server appends to the file and reopens it on SIGHUP. See docs/audit-log.md.',
     ),
   RATE_LIMIT_READ: wholeNumber(0)
     .default(buckets['apitoken:read'].limit)
-    .describe('The limit for requests with one token in a minute, under the rate limit apitoken:read.'),
+    .describe('The maximum number of read requests with one token in a minute: the rate limit apitoken:read.'),
   RATE_LIMIT_WRITE: wholeNumber(0)
     .default(buckets['apitoken:write'].limit)
-    .describe('The limit for requests with one token in an hour, under the rate limit apitoken:write.'),
+    .describe('The maximum number of write requests with one token in an hour: the rate limit apitoken:write.'),
   RATE_LIMIT_IP: wholeNumber(0)
     .default(600)
     .describe(
-      'The limit for requests from one client address in a minute. A /64 network of IPv6 counts as one client address. Requests to /health do not count.',
+      'The maximum number of requests from one client IP address in a minute. A /64 network of IPv6 counts as one client IP address. Requests to /health do not count.',
     ),
   RATE_LIMIT_SIGN_IN_IP: wholeNumber(0)
     .default(30)
     .describe(
-      'The limit for failed sign-ins from one client address in 15 minutes. Requests for password links have a separate limit of the same size.',
+      'The maximum number of failed sign-ins from one client IP address in 15 minutes. Requests for password links have a separate limit of the same size.',
     ),
   RATE_LIMIT_SIGN_IN_ACCOUNT: wholeNumber(0)
     .default(10)
     .describe(
-      'The limit for failed sign-ins with one e-mail address in 15 minutes, from all clients. A browser with an earlier sign-in of the same person has a separate limit of the same size.',
+      'The maximum number of failed sign-ins with one e-mail address in 15 minutes, from all clients together. A browser in which the same person has signed in before has a separate limit of the same size.',
     ),
   RATE_LIMIT_SIGN_IN_SUCCESS: wholeNumber(0)
     .default(60)
-    .describe('The limit for successful sign-ins with one e-mail address in 15 minutes, from all clients.'),
+    .describe('The maximum number of successful sign-ins with one e-mail address in 15 minutes.'),
   RATE_LIMIT_PASSWORD_LINK: wholeNumber(0)
     .default(5)
     .describe(
-      'The limit for password links for one e-mail address in an hour. Links to confirm a new e-mail address have two limits of the same size: one for each person, and one for each new address.',
+      'The maximum number of password links for one e-mail address in an hour. Links to confirm a new e-mail address have two limits of the same size: one for each person, and one for each new e-mail address.',
     ),
-  RATE_LIMIT_INVITATIONS: wholeNumber(0).default(20).describe('The limit for invitations by one person in an hour.'),
+  RATE_LIMIT_INVITATIONS: wholeNumber(0)
+    .default(20)
+    .describe('The maximum number of invitations by one person in an hour.'),
   RATE_LIMIT_INVITATIONS_ACCOUNT: wholeNumber(0)
     .default(200)
-    .describe('The limit for invitations to one account in a day, by all members together.'),
+    .describe('The maximum number of invitations to one account in a day, by all members together.'),
   RATE_LIMIT_INVITATIONS_ADDRESS: wholeNumber(0)
     .default(5)
-    .describe('The limit for invitations of one e-mail address to one account in a day.'),
+    .describe('The maximum number of invitations of one e-mail address to one account in a day.'),
   RATE_LIMIT_OAUTH_CLIENT: wholeNumber(0)
     .default(60)
     .describe(
-      'The limit for registrations of OAuth clients from one client address in an hour. A client document that the server fetches counts as a registration. The limit for authorization requests is ten times as high.',
+      'The maximum number of OAuth clients that one IP address can register in an hour. If a client names the URL of a client document instead, fetching the document counts as a registration. The limit for authorization requests is ten times as high.',
     ),
   SESSION_IDLE_MINUTES: wholeNumber(2, 525_600)
     .default(720)
@@ -207,7 +209,7 @@ export const settings = z.object({
   WORKER_CONCURRENCY: wholeNumber(1, 1000)
     .default(16)
     .describe(
-      'How many webhook deliveries of one account a process sends in parallel at most. For all accounts together, the limit is twice as high. For other jobs, such as mails, a process has a separate limit of the same size.',
+      'The maximum number of webhooks of one account that a process sends in parallel. For the webhooks of all accounts together, the limit is twice as high. For other jobs, such as mails, a process has a separate limit of the same size.',
     ),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/ })
@@ -226,7 +228,7 @@ export const settings = z.object({
     .refine(url => new URL(url).username !== '', 'must be the DSN of a project, such as https://key@host/1')
     .optional()
     .describe(
-      'The server reports failures to this DSN, in the protocol of Sentry. By default, the server only logs failures.',
+      'The DSN of a project in Sentry or a compatible service. The server reports its failures to this project. By default, the server only logs failures.',
     ),
   SENTRY_ENVIRONMENT: z
     .string()
@@ -235,7 +237,7 @@ export const settings = z.object({
   METRICS_PORT: wholeNumber(0, 65_535)
     .optional()
     .describe(
-      'The port for GET /metrics, in the text format of Prometheus, without authentication. By default, the server serves no metrics.',
+      'The port for GET /metrics, in the text format of Prometheus, without authentication. If the variable is unset, the server serves no metrics.',
     ),
   METRICS_HOST: z.string().default('127.0.0.1').describe('The IP address that the server listens on at METRICS_PORT.'),
   METRICS_ALLOWED_HOSTS: list.describe(
@@ -244,23 +246,23 @@ export const settings = z.object({
   ACCOUNT_DELETION_GRACE_DAYS: wholeNumber(0, 36_500)
     .default(30)
     .describe(
-      'The days that the server keeps an account after a request to delete the account. After that, cleanup erases the account.',
+      'How many days the server keeps an account after somebody has asked to delete the account. After this time, npm run cleanup erases the account.',
     ),
   USER_DELETION_GRACE_HOURS: wholeNumber(0, 876_000)
     .default(48)
     .describe(
-      'The hours that the server keeps a user after a request to delete the user. After that, cleanup erases the user.',
+      'How many hours the server keeps a user after somebody has asked to delete the user. After this time, npm run cleanup erases the user.',
     ),
   EXTENSIONS: list.describe(
     'The modules of extensions, separated by commas: file paths or packages. Set the same value for servers, workers and the command line.',
   ),
   TOLERATED_MIGRATIONS: list.describe(
-    'Migrations of a newer version that do not prevent the start of this version, separated by commas, such as core/0042_add_a_column.sql. See docs/upgrading.md.',
+    'Migrations of a newer version of the server, separated by commas, such as core/0042_add_a_column.sql. This version of the server starts although the database has these migrations. See docs/upgrading.md.',
   ),
   READINESS_CRON_MAX_AGE_MINUTES: wholeNumber(1)
     .default(120)
     .describe(
-      'The maximum age in minutes of the last heartbeat of the scheduled jobs. If the heartbeat is older, /ready answers 503.',
+      'The maximum time in minutes since the last heartbeat of the scheduled jobs. If the last heartbeat is older, /ready answers 503.',
     ),
   SHUTDOWN_DELAY_MS: wholeNumber(0, 600_000)
     .default(5000)
@@ -278,7 +280,7 @@ type Settings = z.output<typeof settings>;
 
 export interface Config extends Settings {
   BASE_URL: string;
-  /** Whether the environment sets BASE_URL. The default value is a guess, because browsers may use another origin. */
+  /** Whether the environment sets BASE_URL. Its default value is a guess, because browsers may use another origin. */
   isBaseUrlSet: boolean;
 }
 

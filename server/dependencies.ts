@@ -19,6 +19,6 @@ export interface ServerDependencies {
   metrics?: Metrics | undefined;
   passwords: Passwords;
   extensions: readonly Extension[];
-  /** The application key of 32 bytes. It encrypts stored secrets and makes keyed hashes. */
+  /** The application key of 32 bytes. It encrypts stored secrets and is the key of the server's HMACs. */
   appKey: Buffer;
 }

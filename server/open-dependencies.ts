@@ -14,8 +14,7 @@ import { buildSentryReporter } from './observability/sentry-reporter.ts';
 
 /**
  * How long a request waits for a database lock. A short write holds its locks for milliseconds, and a merge of 100,000
- * votes for less than a second. Commands have no lock timeout. Their statements end after
- * DATABASE_STATEMENT_TIMEOUT_MS.
+ * votes for less than a second. CLI commands have no lock timeout: DATABASE_STATEMENT_TIMEOUT_MS ends their statements.
  */
 const lockTimeoutMs = 1_000;
 

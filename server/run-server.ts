@@ -62,8 +62,8 @@ async function startServer(options: StartOptions, stops: Stops): Promise<void> {
   await startMetrics(server, stops);
   let worker: Worker | undefined;
   let app: FastifyInstance | undefined;
-  // The worker and the HTTP server stop in parallel. Only the HTTP server first waits until load balancers have
-  // noticed.
+  // The worker and the HTTP server stop in parallel. The HTTP server first waits until load balancers have noticed the
+  // stop.
   stops.push(reason => Promise.all([worker?.stop(), app && stopServing(app, reason)]));
   // The routes of extensions are built before their subscriptions begin. So an extension with an error in its routes
   // gets no events.
@@ -76,7 +76,7 @@ async function startServer(options: StartOptions, stops: Stops): Promise<void> {
   greet(address, config.BASE_URL, tokens);
 }
 
-/** Makes /ready answer 503, serves until load balancers have noticed, and then completes the open requests. */
+/** Makes /ready answer 503, serves until load balancers have noticed it, and then completes the open requests. */
 async function stopServing(app: FastifyInstance, { noticeMs }: StopReason): Promise<void> {
   app.isDraining = true;
   await delay(noticeMs);

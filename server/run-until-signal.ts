@@ -12,10 +12,10 @@ export interface StopReason {
   noticeMs: number;
 }
 
-/** Adds a reporter that gets uncaught errors. They are logged in any case. */
+/** Adds a reporter that gets uncaught errors. The log gets them even without a reporter. */
 export type ReportCrashes = (reporter: ErrorReporter) => void;
 
-/** Ctrl-C sends the signal directly and through npm. A second signal within this time is ignored. */
+/** With npm, the process gets the signal of one Ctrl-C twice. A second signal within this time is ignored. */
 const sameSignalMs = 1_000;
 
 type LifecycleConfig = Pick<Config, 'SHUTDOWN_DELAY_MS' | 'SHUTDOWN_TIMEOUT_MS'>;

@@ -8,7 +8,7 @@ import { buildEnvironmentRedactor } from './observability/redactor.ts';
 /** The errors whose messages are written for the operator of the server. */
 const expectedErrors = [ConfigError, EmbeddedPostgresError, ExtensionError, MigrationError];
 
-/** Describes a failed start without secrets: one line for a known cause, otherwise the stacks of the errors. */
+/** Describes why the server did not start, without secrets: one line for a known cause, otherwise stack traces. */
 export function describeFailure(error: unknown, environment: NodeJS.ProcessEnv): string {
   const redactor = buildEnvironmentRedactor(environment);
   const explanation = explainFailure(error);

@@ -1,6 +1,16 @@
 import { z } from 'zod';
 import { adviceFor } from '../advice.ts';
-import { type ErrorKey, type ErrorMeanings, errors, meaningOf, type ValidationIssue } from '../errors.ts';
+import {
+  type DetailsOf,
+  type ErrorKey,
+  type ErrorMeanings,
+  errorDetails,
+  errors,
+  issuesIn,
+  meaningOf,
+  messageWith,
+  type ValidationIssue,
+} from '../errors.ts';
 import { jsonRpcCode } from '../tools.ts';
 import { refer } from './examples.ts';
 import type { Json } from './json-schema.ts';
@@ -60,16 +70,10 @@ export function describeError(
  * message and has errors of its own.
  */
 function jsonRpcExample(key: ErrorKey, route: Raising): Json {
-  const meaning = meaningOn(route, key);
-  const found = key === 'validation_failed' ? { issues: issuesOf({ query: route.query }) } : {};
-  const error = {
-    key,
-    message: meaning,
-    ...found,
-    code: jsonRpcCode(key),
-    data: { key, ...found, advice: adviceFor(key) },
-  };
-  return { [key]: { summary: meaning, value: { jsonrpc: '2.0', id: null, error } } };
+  const { message, ...facts } = exampleFacts(key, { ...route, body: undefined });
+  const data = { key, ...facts, advice: adviceFor(key) };
+  const error = { key, message, ...facts, code: jsonRpcCode(key), data };
+  return { [key]: { summary: meaningOn(route, key), value: { jsonrpc: '2.0', id: null, error } } };
 }
 
 /**
@@ -78,10 +82,20 @@ function jsonRpcExample(key: ErrorKey, route: Raising): Json {
  */
 function errorExample(key: ErrorKey, route: Raising, components: Json): Json {
   const meaning = meaningOn(route, key);
-  const issues = key === 'validation_failed' ? { issues: issuesOf(route) } : {};
-  const example = { [key]: { summary: meaning, value: { error: { key, message: meaning, ...issues } } } };
-  const hasOwnIssues = key === 'validation_failed' && route.body instanceof z.ZodType;
-  return hasOwnIssues || meaning !== errors[key].meaning ? example : refer(example, components);
+  const example = { [key]: { summary: meaning, value: { error: { key, ...exampleFacts(key, route) } } } };
+  const isOfRoute = key === 'validation_failed' || meaning !== errors[key].meaning;
+  return isOfRoute ? example : refer(example, components);
+}
+
+/** Returns the message of an error, its issues and its details, as in an answer of the server. */
+function exampleFacts(key: ErrorKey, route: Raising) {
+  const schema = errorDetails[key as keyof typeof errorDetails] as z.ZodObject | undefined;
+  const [details] = (schema?.meta()?.examples ?? []) as unknown[];
+  return {
+    message: messageWith(key, details as DetailsOf<ErrorKey>) ?? meaningOn(route, key),
+    ...(key === 'validation_failed' ? { issues: issuesOf(route) } : {}),
+    ...(details ? { details } : {}),
+  };
 }
 
 /** Returns example issues: the issues of an empty body, or of an unknown query parameter if there is no body. */
@@ -89,9 +103,5 @@ function issuesOf({ query, body }: Pick<Raising, 'query' | 'body'>): ValidationI
   const part = body instanceof z.ZodType ? 'body' : 'query';
   const schema = body instanceof z.ZodType ? body : (query as z.ZodType);
   const { error } = schema.safeParse(part === 'body' ? {} : { colour: 'blue' });
-  return (error?.issues ?? []).map(({ path, code, message }) => ({
-    path: [part, ...(path as (string | number)[])],
-    code,
-    message,
-  }));
+  return issuesIn([part], error, schema);
 }

@@ -74,7 +74,7 @@ function describeRequest({ requestBody }: Operation, route: Route, operationId: 
   delete requestBody.description;
 }
 
-/** Returns the security scheme, the grant and the rate limit of an operation. */
+/** Returns the security scheme of an operation, the grant that a token needs, and the rate limit that counts it. */
 function accessOf(metadata: RouteMetadata): Json {
   if (metadata.auth === 'none') return { security: [] };
   if (metadata.auth !== 'board') return {};

@@ -1,4 +1,4 @@
-/** Runs in a child process of the class `Child`. Answers every call of the parent, and exits when the parent exits. */
+/** Runs in a child process that class `Child` starts. Answers each call of the parent, and exits with the parent. */
 export function answerCalls<Message>(answer: (message: Message) => Promise<unknown> | unknown) {
   process.on('message', async (message: Message) => {
     try {

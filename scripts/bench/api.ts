@@ -64,7 +64,7 @@ async function measure(stage: Stage, options: Options): Promise<Report> {
     const result: ScenarioRounds = { name, server: [], floor: [] };
     await runFloor?.(warmUpSeconds);
     await runRound(server, name, warmUpSeconds);
-    // The rounds of the server and of the floor alternate, so that other load on the machine affects both equally.
+    // The rounds of the two servers alternate, so that other load on the machine affects both servers equally.
     for (let round = 0; round < options.rounds; round++) {
       if (runFloor) result.floor.push(await runFloor(options.seconds));
       result.server.push(await runRound(server, name, options.seconds));

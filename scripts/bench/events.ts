@@ -25,13 +25,13 @@ interface Measured {
   delaysMs: number[];
 }
 
-/** The number of webhook endpoints. With eight lanes each, they can use every job slot of a worker. */
+/** The number of webhook endpoints. Each has eight queues ("lanes"), so together they can keep a worker busy. */
 const endpoints = 4;
 const ideas = 256;
 
 /**
- * Measures the rate and the delay of webhook deliveries. Compares them with two floors: workers that only send the same
- * HTTP requests.
+ * Measures the rate and the delay of webhook deliveries. Compares them with two minimal workers ("floors"), which only
+ * send the same HTTP requests.
  */
 export async function run(stage: Stage, options: Options): Promise<boolean> {
   const results = await measure(stage, options);
@@ -125,7 +125,7 @@ function floorOf(child: Child, startMessage: string, client: pg.Client, url: str
   };
 }
 
-/** Queues all deliveries before the worker starts. Measures the time from the first arrival to the last. */
+/** Queues all deliveries before the worker starts. Measures the time from the first delivery to the last. */
 async function measureRate(one: Contestant, receiver: Child, count: number) {
   await one.queueMany(count);
   await receiver.call('take');
@@ -140,7 +140,7 @@ async function measureRate(one: Contestant, receiver: Child, count: number) {
   return { perSecond: count / seconds, cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / count };
 }
 
-/** Measures the time from an event's commit to its arrival, at a low rate. */
+/** Measures the time from the commit of an event to the arrival of its webhook, at a low rate of events. */
 async function measureDelay(one: Contestant, receiver: Child, { seconds, perSecond }: Options): Promise<number[]> {
   await one.child.call(one.startMessage);
   await delay(300);

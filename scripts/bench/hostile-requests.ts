@@ -16,7 +16,7 @@ const bodyBytes = 16 * 1024;
 const json = { 'content-type': 'application/json' };
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** Lists requests that are expensive for the router, the parsers, the schemas, the protocol or the log. */
+/** Lists requests that are expensive for the router, the parsers, the schemas, the MCP code or the log. */
 export function hostileRequests(token: string): HostileRequest[] {
   const bearer = { authorization: `Bearer ${token}` };
   const fields = Array.from({ length: 1_300 }, (_, n) => `"f${n}":[[]]`).join();

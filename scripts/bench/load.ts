@@ -4,8 +4,8 @@ import { answerCalls } from './answer-calls.ts';
 import { connections, makeRequests, type ScenarioName, type Targets } from './scenarios.ts';
 
 /**
- * The number of requests that are prepared for each connection and second. A connection that needs more would repeat
- * requests, but with 16 connections none needs more.
+ * The number of requests to prepare for each second of each connection. A faster connection would repeat requests, but
+ * with 16 connections none is faster.
  */
 const requestsPerConnectionSecond = 500;
 
@@ -21,7 +21,7 @@ export interface LoadResult {
   requests: number;
   p50Ms: number;
   p99Ms: number;
-  /** The number of answers other than 2xx, by status. Requests without an answer count as 'none'. */
+  /** The number of answers other than 2xx, by HTTP status. Requests without an answer count as 'none'. */
   failures: Record<string, number>;
 }
 

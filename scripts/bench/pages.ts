@@ -79,7 +79,7 @@ ${formatTable(rows)}
 `;
 }
 
-/** Signs in the owner and adds the other rows of a large account. Returns the session token. */
+/** Signs in the owner and adds the users, tokens, webhooks and events of a large account. Returns the session token. */
 async function fillLargeAccount(stage: Stage, url: string): Promise<string> {
   const client = await stage.connect(url);
   const session = randomBytes(32).toString('base64url');

@@ -22,8 +22,8 @@ export interface ScenarioRounds {
   name: ScenarioName;
   server: Round[];
   /**
-   * The rounds of the floor, the minimal server. For an MCP tool, the rounds of the same REST scenario. Empty if there
-   * is nothing to compare with.
+   * The rounds of the minimal server ("floor") or, for an MCP tool, of the same request over REST. Empty if there is
+   * nothing to compare with.
    */
   floor: Round[];
 }

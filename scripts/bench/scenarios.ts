@@ -18,7 +18,8 @@ type Draft = Omit<Request, 'headers'> & { headers?: Record<string, string> };
 interface Scenario {
   title: string;
   /**
-   * The requests to compare the scenario with: the same requests to the floor, or another scenario on the same server.
+   * The requests to compare the scenario with: the same requests to the minimal server ("floor"), or another scenario
+   * on the same server.
    */
   comparedWith?: 'floor' | 'list' | 'one' | 'vote';
   draft(targets: Targets): Draft;

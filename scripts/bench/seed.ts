@@ -97,7 +97,7 @@ draws as materialized (
 )
 select idea_id, string_agg(word, ' ') from draws join vocabulary using (position) group by idea_id`;
 
-/** A few ideas have thousands of votes, and most have only a few. */
+/** A few ideas have thousands of votes, and most ideas have only a few votes. */
 const makeVotes = `
 create temporary table ballots as
 select idea_id, voter_id, case when random() < 0.85 then 1 else -1 end as value

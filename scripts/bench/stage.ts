@@ -24,7 +24,7 @@ export class Stage {
       return await Promise.race([working, aborted]);
     } finally {
       await stage.#stop();
-      // The processes and connections have ended, so the benchmark fails at its next step. Ignores that failure.
+      // The processes and connections have ended, so the next step of the benchmark fails. Ignores this failure.
       await working.catch(() => {});
       await stage.#stop();
     }
@@ -37,7 +37,7 @@ export class Stage {
   /** Starts a migrated PostgreSQL with production settings. PostgreSQL then writes every commit to the disk. */
   async startDatabase(): Promise<string> {
     const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-bench-'));
-    // If this runs as root, PostgreSQL runs as another system user, who must be able to enter the directory.
+    // If this process runs as root, PostgreSQL runs as another system user, who needs access to the directory.
     await chmod(dataDir, 0o711);
     const starting = startForSeeding(dataDir);
     this.#stops.push(async () => {

@@ -72,7 +72,7 @@ function changeOf(findings: Finding[]): Change {
       }),
   );
   const { level, action } = rules[rule];
-  // Names from a document may contain line breaks. A message has one line.
+  // Puts the message on one line, because names from a document may contain line breaks.
   return { level, rule, message: message.replace(/\s+/g, ' '), action, places: [...places.values()], base, head };
 }
 

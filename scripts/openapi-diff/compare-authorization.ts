@@ -13,8 +13,8 @@ export function compareAuthorization(place: Place, pair: Pair): void {
 }
 
 /**
- * Compares the authentication of a webhook. The document's security requirement concerns only requests, so it does not
- * apply here.
+ * Compares the authentication of a webhook. The top-level `security` of the document applies only to requests that
+ * clients send to the API.
  */
 export function compareWebhookSecurity(place: Place, pair: Pair): void {
   const [base, head] = [childOf(pair.base, 'security'), childOf(pair.head, 'security')];
@@ -25,7 +25,7 @@ export function compareWebhookSecurity(place: Place, pair: Pair): void {
   }
 }
 
-/** The grants in `x-grant`, the lowest first. */
+/** The token grants that `x-grant` may require, the lowest first. */
 const grants = ['read', 'write', 'moderate'];
 
 /** Returns the rank of a grant. An unknown grant ranks above all others, because no token has it. */

@@ -77,8 +77,8 @@ function contentsOf(body: Located): Map<string, Located> {
 }
 
 /**
- * For a request, whether the head document still accepts the media type. For a response, whether clients of the base
- * document already expect the media type. A range such as `image/*` includes many types.
+ * Whether the change from one media type to another is safe. For a request, the head document must accept the old type.
+ * For a response, clients of the base document must expect the new type. A range such as `image/*` includes many types.
  */
 function isWithin(direction: 'request' | 'response', base: string, head: string): boolean {
   return direction === 'request' ? isNamedBy(base, head) : isNamedBy(head, base);

@@ -28,7 +28,7 @@ export function compareParameters(
     if (other === undefined) {
       const pair = { base: parameter.listed, head: operations.head };
       if (isReceived) tell(there, 'webhook-parameter-removed', `The ${where} is no longer sent.`, pair);
-      // A path without one of its parameters is a different path, which is already reported.
+      // A path without one of its parameters is a different path. Another rule has already reported the missing path.
       else if (parameter.in !== 'path') tell(there, 'parameter-removed', `The ${where} is gone.`, pair);
     } else {
       compareParameter(there, parameter, other);
@@ -54,7 +54,7 @@ interface Parameter {
   isRequired: boolean;
 }
 
-/** Returns the parameters of an operation by an identity: the position for a path parameter, otherwise the name. */
+/** Returns the parameters of an operation by an identity: its position for a path parameter, its name for any other. */
 function parametersOf(
   document: OpenApiDocument,
   path: string,
@@ -107,7 +107,7 @@ function compareParameter(place: Place, base: Parameter, head: Parameter): void 
 
 interface Writing {
   text: string;
-  /** The permissions of a parameter, such as an empty value. If one is removed, clients break. */
+  /** The permissions of a parameter, such as `allowEmptyValue`. If one of them is removed, clients break. */
   liberties: string[];
   schema: Located | undefined;
 }

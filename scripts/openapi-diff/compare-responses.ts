@@ -43,9 +43,9 @@ export function compareResponses(place: Place, operations: Pair): void {
 }
 
 /**
- * Compares statuses that have their own response in the head document but shared a response in the base document. The
- * shared response is for their class, such as 4XX, or the default. An error key counts as removed if all own responses
- * lack it and the shared response is gone.
+ * Compares statuses that shared a response in the base document but have their own responses in the head document. The
+ * shared response is for their class, such as 4XX, or the default. An error key counts as removed if the shared
+ * response is gone and none of the new responses has the key.
  */
 function compareParts(place: Place, cover: Located, parts: readonly [string, Located][], isCoverLeft: boolean): void {
   const { comparison } = place;

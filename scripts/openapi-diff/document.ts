@@ -6,7 +6,7 @@ export interface Located {
   pointer: string;
 }
 
-/** The document cannot be compared. The message is one line with the document's name. */
+/** The error for a document that cannot be compared. Its message is one line with the document's name. */
 export class DocumentError extends Error {}
 
 export interface OpenApiDocument {

@@ -7,9 +7,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/**
- * Returns an own member of an object, and no inherited one. A document may have a field with the name `constructor`.
- */
+/** Returns a member of an object, but no inherited property such as `constructor`. */
 export function memberOf(value: Json | undefined, key: string): Json | undefined {
   return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined;
 }
@@ -26,7 +24,7 @@ export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   return canonicalText(a) === canonicalText(b);
 }
 
-/** Compares pairs by their first text, by code unit. The order is therefore equal on every machine. */
+/** Compares pairs by the code units of their first text. The order is therefore the same on every machine. */
 export function byFirst([a]: readonly [string, ...unknown[]], [b]: readonly [string, ...unknown[]]): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

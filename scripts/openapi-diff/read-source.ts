@@ -7,7 +7,7 @@ import { DocumentError } from './document.ts';
 
 const run = promisify(execFile);
 
-/** The path of Idea-Board's own OpenAPI document. It applies to a Git revision without a path. */
+/** The path of Idea-Board's own OpenAPI document, the default for a Git revision without a path. */
 const documentPath = 'contract/openapi.json';
 
 /** The timeout for fetching a document from a URL. */

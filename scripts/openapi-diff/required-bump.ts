@@ -9,7 +9,7 @@ export function requiredBump({ counts }: Difference): Part {
   return counts.risky + counts.additive > 0 ? 'minor' : 'patch';
 }
 
-/** Whether the step from one version to the other raises this part or a higher part. */
+/** Whether the step from one version to the other raises this part of the version number or a higher part. */
 export function isRaisedBy(part: Part, from: string, to: string): boolean {
   const [before, after] = [from, to].map(version => version.split('-')[0]?.split('.').map(Number) ?? []);
   const n = parts.findIndex((_, index) => before?.[index] !== after?.[index]);

@@ -118,7 +118,7 @@ async function runBigMerge(
   return { votes: voteCount, mergeMs, votesDuring: voterCount, refused: seen.repeated - repeatedBefore, reads, faults };
 }
 
-/** Measures reads on the actor's own board, one after the other, until the work ends. */
+/** Measures the times of reads on the actor's own board, one after the other, until the work ends. */
 async function readWhile({ client }: Actor, work: Promise<unknown>): Promise<number[]> {
   let isOver = false;
   const end = work.finally(() => {

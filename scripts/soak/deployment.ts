@@ -10,9 +10,7 @@ import { type OwnPostgres, startOwnPostgres } from '../../test/helpers/own-postg
 import { type ServerProcess, startProcess } from '../../test/helpers/server-process.ts';
 import { watchMemory } from './memory.ts';
 
-/**
- * The deployment under test, as in the README: a load balancer, two servers without a worker, and a separate worker.
- */
+/** The deployment that the soak test runs, as in the README: a load balancer, two servers and a separate worker. */
 export interface Deployment {
   postgres: OwnPostgres;
   balancer: Balancer;
@@ -35,7 +33,7 @@ const probeIntervalMs = 500;
 
 export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise<Deployment> {
   const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-soak-'));
-  // If this runs as root, PostgreSQL runs as another system user, who must be able to enter the directory.
+  // If this process runs as root, PostgreSQL runs as another system user, who needs access to the directory.
   await chmod(dataDir, 0o711);
   const postgres = await startOwnPostgres({}, dataDir);
   const pool = new pg.Pool({ connectionString: postgres.url });

@@ -3,7 +3,7 @@ import { hang, startReceiver } from '../../test/helpers/receiver.ts';
 import type { SmtpReceiver } from '../../test/helpers/smtp-receiver.ts';
 import type { Deployment } from './deployment.ts';
 
-/** The longest delays of one account's webhook and mail while another account's endpoints hang. */
+/** The longest delays of one account's webhook and mail while the webhook endpoints of another account never answer. */
 export interface HangingFigures {
   webhookMs: number;
   mailMs: number;
@@ -17,8 +17,8 @@ const longestMailMs = 5_000;
 const patienceMs = 60_000;
 
 /**
- * Gives one account a hundred endpoints that never answer. Meanwhile measures the delays of another account's webhook
- * and mail. Deletes both accounts afterwards, because the ledger does not contain them.
+ * Gives one account a hundred webhook endpoints that never answer. Meanwhile measures the delays of another account's
+ * webhook and mail. Deletes both accounts afterwards, because the ledger does not contain them.
  */
 export async function measureHanging(deployment: Deployment, smtp: SmtpReceiver): Promise<HangingFigures> {
   const { query } = deployment;

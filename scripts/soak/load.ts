@@ -13,7 +13,7 @@ export interface LoadOptions {
   ledger: Ledger;
   seen: Observations;
   tagIds: number[];
-  /** The ideas that all actors vote and comment on. */
+  /** The ideas that all actors (simulated API users) vote and comment on. */
   shared: KnownIdea[];
   isOver: () => boolean;
 }
@@ -22,8 +22,8 @@ const statuses = ['open', 'planned', 'in_progress', 'done', 'declined'];
 const pauseMs = 100;
 
 /**
- * Sends all kinds of requests for an actor, one after the other, until the load ends. Only the actor changes its own
- * ideas, so their expected state is always known.
+ * Sends all kinds of requests for an actor, one after the other, until the load ends. Nobody else changes the actor's
+ * own ideas, so the expected state of these ideas is always known.
  */
 export async function runLoad(actor: Actor, options: LoadOptions) {
   const own: KnownIdea[] = [];
@@ -66,7 +66,7 @@ async function castVote({ tokenId, client }: Actor, { ledger, seen, shared }: Lo
 async function comment({ tokenId, client }: Actor, { ledger, shared }: LoadOptions, turn: number) {
   const { id } = pick(shared) as KnownIdea;
   const body = `Comment ${turn} of token ${tokenId}`;
-  // The server refuses two comments in succession from one user, even if they use different tokens. Such a comment gets
+  // The server rejects two comments in succession from one user, even with different tokens. The second comment gets
   // 422.
   const made = await client.send(`POST /api/v1/ideas/${id}/comments`, { body }, 201, 422);
   if (made?.status !== 201) return;

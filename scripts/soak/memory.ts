@@ -18,12 +18,11 @@ interface Series {
   samples: { minutes: number; mb: number }[];
 }
 
-/** The length of the warm-up. A heap first grows to its allowed size, which is not a leak. */
+/** The length of the warm-up. The heap of a process first grows to its allowed size, and this growth is not a leak. */
 const warmUpMinutes = 1;
 
 /**
- * The maximum growth that counts as flat, as a share of the memory. Garbage collection causes noise, and growth within
- * this noise also counts as flat.
+ * Memory that grows by at most this share counts as flat, because garbage collection alone makes it vary this much.
  */
 const flatShare = 0.1;
 const noiseMb = 15;

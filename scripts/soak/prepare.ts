@@ -8,7 +8,10 @@ import type { Receiver } from './receiver.ts';
 const actors = 12;
 const sharedIdeas = 40;
 
-/** Creates an account as an operator would. It has an API token for each actor, and ideas that all actors vote on. */
+/**
+ * Creates an account as an operator would. It has a token for each simulated API user, and ideas that all of them vote
+ * on.
+ */
 export async function prepare(
   { cli, balancer }: Deployment,
   receiver: Receiver,

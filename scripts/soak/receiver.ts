@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { startReceiver } from '../../test/helpers/receiver.ts';
 
-/** A webhook receiver. It checks each signature, and counts the deliveries by event id. */
+/** A webhook receiver that checks each signature and counts the deliveries by event id. */
 export interface Receiver {
   url: string;
   trust(secret: string): void;

@@ -13,7 +13,7 @@ export function describeSoak(report: SoakReport): string {
   const answers = [...observations.answers.values()].reduce((sum, count) => sum + count, 0);
   return `${heading}
 
-\`npm run soak -- --minutes ${report.minutes}\`, on ${report.startedAt.toISOString().slice(0, 10)}: two servers behind a balancer and a worker, started by
+\`npm run soak -- --minutes ${report.minutes}\`, on ${report.startedAt.toISOString().slice(0, 10)}: two servers behind a load balancer and a worker, started by
 \`npm start\` and \`npm run worker\`, a PostgreSQL that writes every commit to the disk, and 12 clients. Each client sends one
 request after the other and retries a 503 with the same \`Idempotency-Key\`.
 ${describeMachine(report)}
@@ -27,9 +27,9 @@ ${describeFaults(Object.values(faults).flat())}
 | Requests without a response | ${faults.unanswered.length} |
 | 500 \`internal_error\` | ${countOf(observations.answers, 500)} |
 | 503 \`service_unavailable\`, while PostgreSQL was stopped | ${countOf(observations.answers, 503)} |
-| Retried requests; already executed ones among them | ${observations.repeated}; ${observations.replayed} |
+| Retried requests; retried requests that the server had already executed | ${observations.repeated}; ${observations.replayed} |
 | Acknowledged ideas, comments and votes | ${ledger.ideas.size}, ${ledger.comments.size}, ${standing(ledger)} |
-| Lost, repeated or different rows in the database, and wrong tallies | ${faults.database.length} |
+| Database rows that are lost, duplicated or different from the request, and wrong tallies | ${faults.database.length} |
 | Events recorded | ${report.events} |
 | Events without a delivery, deliveries without an event, and wrong signatures | ${faults.events.length} |
 | Webhooks that arrived twice | ${report.deliveries - report.events} |
@@ -37,7 +37,7 @@ ${describeFaults(Object.values(faults).flat())}
 ${harms.map(hangingRows).join('')}
 ${describeBigMerge(bigMerge)}.
 
-| minute | fault | all servers respond again after | an event is delivered again after |
+| minute | fault | time until all servers respond again | time until the worker delivers an event again |
 |---|---|---|---|
 ${harms.map(harmRow).join('\n')}
 
@@ -50,8 +50,9 @@ ${memory
   )
   .join('\n')}
 
-The table shows resident memory, measured every two seconds. It omits the first minute of each process, because the heap
-still grows to its working size. "Flat" means that the best-fitting line grows by less than 10 % or 15 MB in total.
+The table of processes shows resident memory, measured every two seconds. It omits the first minute of each process,
+because the heap still grows to its working size. "Flat" means that the best-fitting line grows by less than 10 % or
+15 MB in total.
 `;
 }
 
@@ -80,7 +81,8 @@ function describeMachine({ postgresVersion, loadBefore }: SoakReport): string {
   const memoryGb = Math.round(totalmem() / 2 ** 30);
   const model = cpus()[0]?.model ?? 'unknown processor';
   return `Idea-Board ${version}, Node ${process.versions.node}, PostgreSQL ${postgresVersion}, ${platform()}; ${cpus().length} cores (${model}) and ${memoryGb} GB.
-Clients, balancer, receiver and PostgreSQL run on the same machine. Its load before the soak was ${loadBefore.toFixed(1)}.`;
+Clients, load balancer, webhook receiver and PostgreSQL run on the same machine.
+The load average of this machine before the soak was ${loadBefore.toFixed(1)}.`;
 }
 
 function countOf(answers: Map<string, number>, status: number): number {
@@ -96,7 +98,7 @@ function latencies(values: number[]): string {
 function hangingRows({ hanging }: Harm): string {
   if (!hanging) return '';
   return `| Delivery of a webhook while 100 endpoints of another account hang | ${hanging.webhookMs.toFixed(0)} ms |
-| Delivery of a mail while they hang | ${hanging.mailMs.toFixed(0)} ms |
+| Delivery of a mail while these 100 endpoints hang | ${hanging.mailMs.toFixed(0)} ms |
 `;
 }
 

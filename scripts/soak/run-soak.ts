@@ -41,7 +41,7 @@ interface Faults {
 }
 
 const sampleIntervalMs = 2_000;
-/** The start of the merge, as a share of the test's duration. */
+/** The start of the merge of an idea with many votes, as a share of the test's duration. */
 const bigMergeShare = 0.2;
 const deliveryPatienceMs = 120_000;
 
@@ -125,7 +125,7 @@ async function awaitDeliveries(deployment: Deployment, receiver: Receiver): Prom
     const ids = await readWebhookIds(deployment);
     const areDelivered = ids.isSubsetOf(receiver.arrivals);
     if (areDelivered || performance.now() > deadline) {
-      // The worker records the result of a delivery a moment after the answer.
+      // The worker records the result of a webhook delivery a moment after the receiver's answer.
       await delay(2_000);
       return ids;
     }

@@ -35,7 +35,7 @@ export interface Installation {
   extensions: readonly Extension[];
 }
 
-/** A clean-up needs three connections: one holds its lock, one locks rows and one does the work. */
+/** A clean-up needs three connections: one holds the clean-up's lock, one locks rows and one does the work. */
 const poolSize = 3;
 
 /**

@@ -107,7 +107,7 @@ export const onMember = onTarget({ ...inAccount, ...ofUser }, async (admin, { ac
   return { accountId, userId };
 });
 
-/** Without a slug, finds the only account. */
+/** Finds an account by its slug. Without a slug, finds the only account. */
 export async function chooseAccount(admin: Administration, slug: string | undefined): Promise<Account> {
   if (slug !== undefined) return requireAccount(admin, slug);
   const accounts = await admin.em.find(Account, {}, { limit: 2 });
@@ -118,7 +118,7 @@ export async function chooseAccount(admin: Administration, slug: string | undefi
   return requireUsable(account);
 }
 
-/** Without a slug, finds the account's only board. */
+/** Finds a board by its slug. Without a slug, finds the account's only board. */
 export async function chooseBoard(admin: Administration, accountId: number, slug: string | undefined): Promise<Board> {
   if (slug !== undefined) return requireBoard(admin, accountId, slug);
   const boards = await admin.em.find(Board, { accountId }, { limit: 2 });
@@ -128,7 +128,7 @@ export async function chooseBoard(admin: Administration, accountId: number, slug
   });
 }
 
-/** Without an address, finds the account's only owner. */
+/** Finds a token's issuer by e-mail address. Without an address, finds the account's only owner. */
 export async function chooseIssuer(admin: Administration, accountId: number, email: string | undefined): Promise<User> {
   if (email !== undefined) return requireUser(admin, email);
   const owners = await admin.em.find(Membership, { accountId, role: 'owner' }, { limit: 2 });
@@ -140,8 +140,8 @@ export async function chooseIssuer(admin: Administration, accountId: number, ema
 }
 
 /**
- * Returns BASE_URL, or the address that the last started server recorded. The command's own HOST and PORT may differ
- * from the server's.
+ * Returns BASE_URL, or the URL that the last started server recorded. The command's own HOST and PORT may differ from
+ * the server's.
  */
 export async function findLinkBase(admin: Administration, config: Config): Promise<Pick<Config, 'BASE_URL'>> {
   const recorded = config.isBaseUrlSet ? undefined : await readServerAddress(admin);

@@ -67,7 +67,7 @@ export function withDefault<Value = string>(
   return { build: key => buildOption(key, usage, help, rules).default(value) };
 }
 
-/** An option without a value. The key `noName` sets the value of `name` to false. */
+/** An option without a value. With the key `noName`, the option `--no-name` sets the value of `name` to false. */
 export function flag(help: string, rules: Pick<OptionRules<boolean>, 'conflicts'> = {}): Input<boolean | undefined> {
   return { build: key => buildOption(key, '', help, rules) };
 }
@@ -151,7 +151,7 @@ export function operation<Row extends Inputs, Result>({
 }: VerbRow<Row> & {
   run(admin: Administration, values: Values<Row>, config: Config): Promise<Result>;
   text(result: NoInfer<Result>, values: Values<Row>): string;
-  /** A warning that is printed to standard error after the text, for example after a secret. */
+  /** A warning that is printed to standard error after the result, for example after a new secret. */
   warning?: string;
 }): Verb {
   return verb({
@@ -197,8 +197,8 @@ export function parseTime(text: string): Date {
 }
 
 /**
- * The word that clears a value. It is converted to null after parsing, because commander turns a parser's null into an
- * empty text.
+ * The word that an operator enters to clear a value. It is converted to null after parsing, because commander turns a
+ * parser's null into an empty text.
  */
 type None = 'none';
 

@@ -84,8 +84,8 @@ function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExte
 }
 
 /**
- * Checks the settings. For the remaining checks, an invalid setting gets its default value. If the setting of the
- * database itself is invalid, there is no config.
+ * Checks the settings. An invalid setting gets its default value for the remaining checks. If DATABASE_URL or DATA_DIR
+ * is invalid, there is no config.
  */
 function diagnoseSettings(environment: NodeJS.ProcessEnv): { findings: Finding[]; config: Config | undefined } {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
@@ -105,7 +105,7 @@ function diagnoseSettings(environment: NodeJS.ProcessEnv): { findings: Finding[]
   return { findings, config: loadConfig(rest) };
 }
 
-/** Warns about weak secrets, because only a server in production refuses them. */
+/** Reports weak secrets only in production, because only a server in production refuses them. */
 function diagnoseSecrets(config: Config): Finding[] {
   if (config.NODE_ENV !== 'production') return [];
   return findWeakSecrets(config).map(weak =>

@@ -2,7 +2,7 @@ export interface OutputOptions {
   json: boolean;
 }
 
-/** Prints a result as JSON, or as the text that `human` returns. Times are converted to RFC 3339 in UTC. */
+/** Prints a result as JSON, or as the text that `human` returns. Converts the times in it to RFC 3339 in UTC. */
 export function print<T>(options: OutputOptions, value: T, human: (value: T) => string) {
   const readable = withReadableTimes(value) as T;
   process.stdout.write(`${options.json ? JSON.stringify(readable, null, 2) : human(readable)}\n`);
@@ -13,8 +13,8 @@ type Cell = string | number | boolean | null | undefined | readonly string[];
 type CellKey<Row> = { [Key in keyof Row & string]: Row[Key] extends Cell ? Key : never }[keyof Row & string];
 
 /**
- * A column of a table. A property name alone is also the heading. Otherwise a heading comes with a property name or a
- * function for the cells.
+ * A column of a table: a property name, which is also the heading, or a heading with a property name or a function for
+ * the cells.
  */
 type Column<Row> = CellKey<Row> | readonly [heading: string, cell: CellKey<Row> | ((row: Row) => Cell)];
 

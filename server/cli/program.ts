@@ -61,7 +61,7 @@ export async function runProgram(): Promise<void> {
   // A program that reads the output, such as head, may close the pipe early. That is not an error.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
-    // The operator has lost the output, for example a token that was to be saved on a full disk.
+    // The operator has lost the output, for example a new token that a full disk could not store.
     process.exitCode = report(new CliError(`The output cannot be written: ${error.message}`));
   });
   try {

@@ -10,7 +10,7 @@ export interface NewJob {
   runAt?: Date | undefined;
   /** The maximum number of attempts. Default: 25. */
   maxAttempts?: number;
-  /** The key of the job. The job replaces a waiting job with the same key. */
+  /** A key for the job. A new job replaces a waiting job with the same key. */
   key?: string | undefined;
 }
 

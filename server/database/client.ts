@@ -11,8 +11,8 @@ interface ClientInternals {
 const closeLimitMs = 1_000;
 
 /**
- * A PostgreSQL client that closes its connection after a query timeout, because a late answer would go to the next
- * query. It also closes its connection after a failover, because the former primary accepts no writes. If the
+ * A PostgreSQL client that closes its connection after a query timeout. Otherwise the next query would get the late
+ * answer. It also closes its connection after a failover, because the former primary accepts no writes. If the
  * connection breaks during a query, PostgreSQL may have executed the query. The client then emits 'answer lost'.
  */
 export class FailFastClient extends pg.Client {
@@ -39,7 +39,7 @@ export class FailFastClient extends pg.Client {
   }
 }
 
-/** Whether a query failed without an answer from PostgreSQL. A shutdown error counts as no answer. */
+/** Whether a query failed without an answer from PostgreSQL. An error at PostgreSQL's shutdown counts as no answer. */
 function isAnswerLost(error: Error): boolean {
   return !(error instanceof pg.DatabaseError) || (error.code?.startsWith('57P') ?? false);
 }

@@ -85,7 +85,7 @@ function coalesce<Item, Result>(
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject });
       if (isScheduled || underWay >= maxUnderWay) return;
-      // This call starts a batch at once. Further calls in the same turn form a second batch.
+      // This call starts a batch at once. Further calls in this turn of the event loop form a second batch.
       if (underWay === 0 && maxUnderWay > 1) return startBatches();
       isScheduled = true;
       setImmediate(startBatches);

@@ -83,7 +83,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     db,
     query: queryOf(pool),
     transaction: work => withRetries(() => transact(pool, orm, work)),
-    // A few connections for each row are enough: one holds the lock, and the others are ready to follow.
+    // A few connections for each row are enough: one holds the lock on the row, and the others are ready to follow.
     inTurn: buildTurns({
       width: Math.min(4, Math.max(2, Math.floor(options.poolSize / 4))),
       total: Math.max(1, Math.floor(options.poolSize / 2)),
@@ -98,7 +98,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 /**
- * The pool for the readiness probe. Each of the probe's checks gets its own connection. Probes wait for two seconds.
+ * The pool for the readiness probe. Each check of the probe has its own connection. Load balancers wait two seconds.
  */
 const reserveSettings: pg.PoolConfig = {
   application_name: 'idea-board probe',
@@ -120,8 +120,8 @@ function queryOf(pool: pg.Pool): Queryable['query'] {
  */
 const retryableCodes = ['40P01', '40001'];
 /**
- * Conflicts can be frequent: when sixty clients merged and unmerged six ideas at once, a quarter of the unmerges failed
- * at first.
+ * The maximum number of tries of a transaction or statement. Conflicts can be frequent: when sixty clients merged and
+ * unmerged six ideas at once, a quarter of the unmerges failed at first.
  */
 const maxTries = 10;
 
@@ -146,8 +146,8 @@ async function transact<T>(pool: pg.Pool, orm: MikroORM, work: (transaction: Tra
     for (const one of committed) one();
     return result;
   } catch (error) {
-    // If the rollback fails, the connection is broken. PostgreSQL then rolls back itself, and the pool must not use the
-    // connection again.
+    // If the rollback fails, the connection is broken. PostgreSQL then rolls the transaction back itself, and the pool
+    // must not use the connection again.
     await client.query('rollback').then(() => client.release(), client.release);
     throw error;
   }
@@ -173,7 +173,7 @@ function openTransaction(client: pg.PoolClient, orm: MikroORM) {
     },
     afterCommit: work => void afterCommit.push(work),
     async query(query, values) {
-      // The transaction has ended, so another request may already use its connection.
+      // The transaction has ended, so another request may already use this connection.
       if (isOver) throw new Error('The transaction is over');
       await em?.flush();
       return (await client.query(configOf(query, values))).rows;
@@ -216,7 +216,7 @@ function openPool(options: DatabaseOptions, settings: pg.PoolConfig): pg.Pool {
     idle_in_transaction_session_timeout: options.statementTimeoutMs,
     query_timeout: options.statementTimeoutMs + 1000,
     keepAlive: true,
-    // Cursors contain times as text. The text must not depend on the database's settings for dates and time zones.
+    // Cursors contain times as text. This text must not depend on the database's settings for dates and time zones.
     options: '-c DateStyle=ISO -c TimeZone=UTC',
     types: columnTypes,
     ...settings,

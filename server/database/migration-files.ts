@@ -63,7 +63,7 @@ export function checksumOf(sql: string): string {
   return createHash('sha256').update(withPlainLines(sql)).digest('hex');
 }
 
-/** Reads SHA256SUMS. It has the checksum of each landed migration, by file name. */
+/** Reads the file SHA256SUMS: the checksums of the migrations that must never change again, by file name. */
 export async function readLandedChecksums(directory: string): Promise<Map<string, string>> {
   const lines = withPlainLines((await readIfExists(`${directory}/SHA256SUMS`)) ?? '').split('\n');
   return new Map(

@@ -13,7 +13,7 @@ const pollMs = 100;
 
 export interface LockOptions {
   /**
-   * The maximum time to wait for another migrating process. Process managers give up earlier on a process that waits.
+   * The maximum time to wait for another migrating process. A process manager usually stops a waiting process earlier.
    */
   waitMs?: number | undefined;
   /** The time until a wait is reported. */
@@ -68,9 +68,9 @@ const tryLock = sql(
 );
 
 /**
- * Takes the migration lock, so that until its end this session is the only one that migrates. It polls, because a
- * session that waits for a lock in PostgreSQL holds a snapshot. If the holder of the lock runs `create index
- * concurrently`, that statement would wait for the snapshot.
+ * Takes the migration lock, so that no other session migrates until this session ends. It polls, because a session that
+ * waits for a lock in PostgreSQL holds a snapshot. If the holder of the lock runs `create index concurrently`, that
+ * statement would wait for the snapshot.
  */
 export async function lockMigrations(client: pg.Client, options: LockOptions = {}): Promise<void> {
   const { waitMs = 600_000, noticeMs = 2_000, onWait } = options;

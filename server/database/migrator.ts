@@ -42,7 +42,7 @@ export interface CheckOptions {
 
 export interface MigrateOptions extends CheckOptions, LockOptions, TableLockOptions {}
 
-/** Applies every pending migration, each stream in ascending order. Returns the applied migrations. */
+/** Applies the pending migrations of each directory, in ascending order. Returns the applied migrations. */
 export async function migrate(
   url: string,
   streams: readonly MigrationStream[] = [coreStream],

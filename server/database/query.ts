@@ -29,8 +29,8 @@ export interface Query<Arguments, Row> {
 export type RowOf<Q> = Q extends Query<never, infer Row> ? Row : never;
 
 /**
- * The arguments of a query as expressions. The driver reads times as text, so columns of times have the type string. A
- * Date argument therefore also has the type string.
+ * The arguments of a query as expressions. The driver reads times as text, so time columns have the TypeScript type
+ * string. A Date argument therefore also has the type string.
  */
 export type Arguments<Values> = { readonly [Name in keyof Values]: RawBuilder<InQuery<Values[Name]>> };
 type InQuery<T> = T extends Date ? string : T;
@@ -51,9 +51,9 @@ export function listQueries(): readonly Query<never, unknown>[] {
 }
 
 /**
- * Defines a query. It is compiled on first use and prepared once on each connection. Its name is unique in the program.
- * Only the arguments become parameters. A constant becomes a literal, so that PostgreSQL can use its value for the
- * plan. Therefore pass client input only as arguments.
+ * Defines a query. It is compiled on first use and prepared once on each connection. Its name must be unique in the
+ * program. Only the arguments become parameters. A constant becomes a literal, so that PostgreSQL can use its value for
+ * the plan. Therefore pass client input only as arguments.
  */
 export function query<Values, Output>(
   name: string,
@@ -66,7 +66,7 @@ export function query<Values, Output>(
   });
 }
 
-/** Adds a query to the list of queries. The query is compiled on first use. */
+/** Adds a query to the result of listQueries(). The query is compiled on first use. */
 export function defineQuery<Values, Row>(
   name: string,
   isPrepared: boolean,
@@ -88,7 +88,7 @@ export function defineQuery<Values, Row>(
   return defined;
 }
 
-/** Wraps the SQL text of an extension or a test. The result is not in the list of queries. */
+/** Wraps the SQL text of an extension or a test as a query. listQueries() does not return this query. */
 export function queryOfText<Row>(text: string, argumentCount: number): Query<readonly unknown[], Row> {
   return { name: 'text', isPrepared: false, text, argumentNames: [...Array(argumentCount).keys()].map(String) };
 }

@@ -1,18 +1,18 @@
-/** Runs work as soon as a place is free for each of the work's keys. Throws a LockNotFreeError after a time limit. */
+/** Runs work when all its keys have fewer running calls than the limit. Throws a LockNotFreeError after a timeout. */
 export type InTurn = <T>(keys: readonly string[], work: () => Promise<T>) => Promise<T>;
 
 export interface TurnOptions {
-  /** The number of pieces of work that may run at the same time for one key. */
+  /** The number of calls that may run at the same time for one key. */
   width: number;
-  /** The number of pieces of work that may run at the same time for all keys together. */
+  /** The number of calls that may run at the same time for all keys together. */
   total: number;
-  /** The maximum time that a piece of work waits for its places. */
+  /** The maximum time that a call waits until it may run. */
   patienceMs: number;
 }
 
 /**
- * The maximum number of pieces of work that wait for one key. Each of them holds a request but no connection. Further
- * work is refused at once.
+ * The maximum number of calls that wait for one key. Each waiting call holds a request but no connection. Further calls
+ * fail at once.
  */
 const maxWaiting = 1_000;
 
@@ -23,8 +23,8 @@ class LockNotFreeError extends Error {
 }
 
 /**
- * Limits the connections that wait for the same row. Further work on the row waits here and holds no connection. All
- * work together gets only a part of the pool, so that reads always find a connection.
+ * Limits the connections that wait for the same row. Further calls for the row wait in this process and hold no
+ * connection. All calls together get only a part of the pool, so that reads always find a connection.
  */
 export function buildTurns({ width, total, patienceMs }: TurnOptions): InTurn {
   const places = new Map<string, Places>();
@@ -34,7 +34,7 @@ export function buildTurns({ width, total, patienceMs }: TurnOptions): InTurn {
     const deadline = performance.now() + patienceMs;
     const entered: (() => void)[] = [];
     try {
-      // All callers take their keys in sorted order, so that two pieces of work cannot wait for each other.
+      // All callers take their keys in sorted order, so that two calls cannot wait for each other.
       for (const key of [...new Set(keys)].sort()) {
         const own = places.get(key) ?? new Places(width);
         places.set(key, own);

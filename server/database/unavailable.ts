@@ -1,8 +1,8 @@
 const lockNotAvailable = '55P03';
 
 /**
- * The error codes of PostgreSQL and of the network that mean that the database is unavailable. Some have a reason for
- * messages.
+ * The error codes of PostgreSQL and of the network for an unavailable database. Messages show the reason that some
+ * codes have.
  */
 const codes: Readonly<Record<string, string | undefined>> = {
   ECONNREFUSED: 'nothing accepts connections there',
@@ -38,7 +38,7 @@ const codes: Readonly<Record<string, string | undefined>> = {
  */
 const classes = ['08', '53', '58'];
 
-/** These codes count only for a Unix socket. If they come from another file, the database may be available. */
+/** These codes mean an unavailable database only if they come from its Unix socket. A file can cause them, too. */
 const socketCodes = new Set(['ENOENT', 'EACCES', 'EAGAIN']);
 
 /** The messages of errors from pg itself. These errors have no code. */
@@ -83,8 +83,8 @@ export function isReadOnly(error: unknown): boolean {
 }
 
 /**
- * Lists the error and its causes. If each address of a host name failed with its own error, lists only the first of
- * these errors.
+ * Lists the error and its causes. If a host name has several IP addresses, each may fail with its own error. Then lists
+ * only the first of these errors.
  */
 function causesOf(error: unknown): Error[] {
   const causes: Error[] = [];
@@ -121,10 +121,10 @@ export function explainUnreachable(error: unknown): string | undefined {
   const { code, message, syscall } = first as { code?: string; message: string; syscall?: string };
   // PostgreSQL cancelled the statement or the wait for a lock, so the database was reached.
   if (code === statementTimeout || code === lockNotAvailable) return undefined;
-  // The error concerns a file that is not a socket.
+  // The error comes from a file that is not a socket.
   if ((code === 'ENOENT' || code === 'EACCES') && syscall !== 'connect') return undefined;
   const reason = code === undefined ? undefined : reasons[code];
-  // PostgreSQL's message names the user or the database. It may have several lines.
+  // PostgreSQL's own message also names the user or the database. It may have several lines.
   if (reason !== undefined) return code?.startsWith('E') ? reason : `${reason}: ${message.replace(/\s+/g, ' ')}`;
   // The first message comes from a pg client, the second from a pg pool.
   if (message === 'timeout expired' || message.endsWith('connection timeout')) return reasons.ETIMEDOUT;

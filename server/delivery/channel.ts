@@ -2,7 +2,7 @@ import { SecretBoxError } from '../domain/secret-box.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type OutgoingAnswer, OutgoingRequestError, type OutgoingRequests } from '../outgoing/outgoing-request.ts';
 
-/** The outcome of one try. The person who set up the webhook or chat channel sees the reason. */
+/** The outcome of one try to deliver an item. The person who set up the webhook or chat channel sees the reason. */
 export type Outcome = (
   | { result: 'delivered' }
   /** The receiver will never accept the item. */

@@ -22,7 +22,7 @@ export interface TaskDependencies extends Omit<ServerDependencies, 'appKey' | 'p
   mailer: Mailer | undefined;
   /**
    * The worker's own database connections, for the statements that most jobs run. Their commits are asynchronous. A
-   * crash of PostgreSQL may undo a job's commit together with the record that the job has ended. Then the job runs
+   * crash of PostgreSQL may undo a job's commit together with the record that the job has ended. The job then runs
    * again.
    */
   queue: Queryable;

@@ -14,8 +14,8 @@ interface RetryPolicy {
 
 /**
  * The retry policies of webhooks and chats. Mail has none here: its job fails, and graphile-worker retries the job
- * after e, e², … up to e¹⁰ seconds, 25 times by default. For a mail with a link that expires, the domain code limits
- * the number of tries.
+ * after e, e², … up to e¹⁰ seconds, 25 times by default. For a mail with a link that expires, the domain code sets the
+ * number of tries.
  */
 export const retryPolicies = {
   /** Ten tries in about three days. */
@@ -33,7 +33,7 @@ export const retryPolicies = {
     ],
     jitter: 0.2,
   },
-  /** The tries end after a day, because later a post is of no use to a chat. */
+  /** Gives up after a day, because an older event is of no use to a chat. */
   chat: {
     delaysMs: [10_000, minuteMs, 5 * minuteMs, 15 * minuteMs, hourMs, 2 * hourMs, 4 * hourMs],
     jitter: 0,
@@ -64,7 +64,7 @@ export function nextTry(policy: RetryPolicy, { failedTries, retryAfterMs, ageMs 
 const shortestPauseMs = 5_000;
 const longestPauseMs = 5 * minuteMs;
 
-/** The pause between single tries of an endpoint. The longer the endpoint has been failing, the longer the pause. */
+/** The pause between tries at a failing endpoint. The longer the endpoint has been failing, the longer the pause. */
 export function pauseMs(failingForMs: number): number {
   const pause = Math.min(Math.max(failingForMs, shortestPauseMs), longestPauseMs);
   return withJitter(pause, retryPolicies.webhook.jitter);

@@ -76,8 +76,8 @@ interface Batch {
 }
 
 /**
- * Builds a query for the next batch of users to notify. The query skips the actor, blocked users, users who are no
- * members, and the placeholder for erased users.
+ * Builds a query for the next batch of users to notify. The query skips the user who caused the event, blocked users,
+ * users who are no members, and the placeholder for erased users.
  */
 function selectRecipients(
   name: string,
@@ -136,7 +136,7 @@ const selectAuthor = selectRecipients('select_author_to_tell', (db, $) =>
 
 /**
  * The users who are notified, by the type of event. Authors learn whether their submission was accepted. An author who
- * may publish without approval is the actor of idea.created, and actors get no notification.
+ * may publish without approval causes idea.created, and users get no notification of their own events.
  */
 const recipientsOfType: Record<string, typeof selectFollowers> = {
   'idea.status_changed': selectFollowers,
@@ -148,7 +148,7 @@ const recipientsOfType: Record<string, typeof selectFollowers> = {
   'idea.rejected': selectAuthor,
 };
 
-/** Inserts notifications. Returns only those that are new, so that a second run of the job mails nobody again. */
+/** Inserts notifications. Returns only the new ones, so that a second run of the job mails nobody a second time. */
 const insertNotifications = query(
   'insert_event_notifications',
   (db, $: Arguments<AccountEvent & { userIds: readonly number[]; kind: string; now: Date }>) =>

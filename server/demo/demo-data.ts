@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 const DemoPerson = z.strictObject({
-  /** The key of the person. Ideas and comments refer to it. It is not stored. */
+  /** The key of the person. Ideas and comments refer to this key, but the database does not store it. */
   key: z.string(),
   name: z.string(),
   email: z.string(),
@@ -23,7 +23,7 @@ const DemoIdea = z.strictObject({
   body: z.string(),
   /** The key of the person who wrote the idea. */
   author: z.string(),
-  /** The key of one of the board's statuses. */
+  /** The key of one of the board's idea statuses. */
   status: z.string(),
   /** The names of tags of the board. */
   tags: z.array(z.string()),
@@ -42,7 +42,7 @@ const DemoBoard = z.strictObject({
   name: z.string(),
   description: z.string(),
   preModeration: z.boolean(),
-  /** The statuses of the board. 'default' means open, planned, in_progress, done, declined and archived. */
+  /** The board's idea statuses. 'default' means open, planned, in_progress, done, declined and archived. */
   statuses: z.union([z.literal('default'), z.array(DemoStatus)]),
   tags: z.array(z.strictObject({ name: z.string(), color: z.string() })),
   ideas: z.array(DemoIdea),

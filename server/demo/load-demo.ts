@@ -60,7 +60,7 @@ export async function loadDemo({
   });
 }
 
-/** The number of voters without a user, as if these people had left. Their votes make the tallies realistic. */
+/** The number of voters without a user account, like people who have left. Their votes make the tallies realistic. */
 const formerVoters = 140;
 
 const dayMs = 86_400_000;

@@ -1,7 +1,7 @@
 import type { DemoTokens } from './load-demo.ts';
 
 /**
- * Describes the new demo account for the message at the first start. `publicUrl` is the only address that agents can
+ * Describes the new demo account for the message at the first start. `publicUrl` is the only URL that agents can
  * connect to.
  */
 export function describeDemo(baseUrl: string, publicUrl: string, tokens: DemoTokens): string {

@@ -3,11 +3,11 @@ import type { QueryBuilding, Transaction } from '../database/database.ts';
 import type { AdministrationEntryName, AuditActor, AuditEntries } from '../observability/audit-entries.ts';
 import type { AuditLog } from '../observability/audit-log.ts';
 
-/** The context of an administrative operation, with the person who runs the operation. */
+/** The context of an administrative operation, including its transaction, its time and its actor. */
 export interface Administration extends QueryBuilding {
   readonly em: EntityManager;
   readonly now: Date;
-  /** The person who runs the operation. Some operations are not allowed for every admin of the account. */
+  /** The user, operator or server that runs the operation. Some operations check the role of the user. */
   readonly by: AuditActor;
   readonly audit: AuditTrail;
 }
@@ -17,7 +17,7 @@ export interface AuditTrail {
   record<Event extends AdministrationEntryName>(event: Event, fields: WithoutActor<AuditEntries[Event]>): void;
 }
 
-/** The fields of an audit entry without the actor, because the context adds the actor. */
+/** The fields of an audit entry without the actor, because AuditTrail adds the actor. */
 type WithoutActor<Fields> = Omit<Fields, keyof (AuditActor & { by: 'user' })>;
 
 /** Returns the acting user's id, or null for the operator of the server and for the server itself. */
@@ -25,7 +25,7 @@ export function actingUserOf({ by: actor }: Administration): number | null {
   return actor.by === 'user' ? actor.by_user_id : null;
 }
 
-/** Builds the context of operations in a transaction. Audit entries go to the audit log of the process. */
+/** Builds the context of the administrative operations in one transaction. */
 export function administrationIn(
   transaction: Transaction,
   { audit, actor, now }: { audit: AuditLog; actor: AuditActor; now: Date },
@@ -55,7 +55,7 @@ type AdministrationErrorReason =
   /** The person's role or the account's plan does not allow the operation. */
   | 'forbidden';
 
-/** Rejects an operation and rolls back its transaction. The message is one line for the person who acts. */
+/** Rejects an operation and rolls back its transaction. The message is one line for the person who started it. */
 export class AdministrationError extends Error {
   override readonly name = 'AdministrationError';
   readonly reason: AdministrationErrorReason;
@@ -68,8 +68,7 @@ export class AdministrationError extends Error {
 
 /**
  * Runs a write. If the write violates a database constraint, throws an AdministrationError with the message for that
- * constraint. A check before the write is not enough, because another transaction could take the same name between the
- * check and the write.
+ * constraint. Checking before the write is not enough, because another transaction could take the same name in between.
  */
 export async function explainViolations<T>(messages: Record<string, string>, write: () => Promise<T>): Promise<T> {
   try {

@@ -1,6 +1,6 @@
 import { type Expression, sql } from 'kysely';
 
-/** The maximum exact count. Larger counts are shown as "more than 1,000", because an exact count would need a scan. */
+/** The maximum exact count. Larger counts are shown as "more than 1,000", because an exact count reads all rows. */
 export const countLimit = 1000;
 
 export function countAll(rows: Expression<unknown>) {

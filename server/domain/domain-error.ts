@@ -1,14 +1,31 @@
-import { type ErrorKey, type ErrorMeanings, meaningOf, type ValidationIssue } from '../../contract/errors.ts';
+import {
+  type DetailsOf,
+  type ErrorKey,
+  type ErrorMeanings,
+  meaningOf,
+  messageWith,
+  type ValidationIssue,
+} from '../../contract/errors.ts';
 
-/** Rejects a request with one of the error keys in the contract. */
+interface ErrorFacts<K extends ErrorKey> {
+  /** The reasons why the request does not match its schema. */
+  issues?: ValidationIssue[] | undefined;
+  details?: DetailsOf<K> | undefined;
+  /** The meanings of keys on the route, if they differ from the usual ones. */
+  meanings?: ErrorMeanings | undefined;
+}
+
+/** Rejects an API request. The key is one of the error keys in the API contract. */
 export class DomainError<K extends ErrorKey = ErrorKey> extends Error {
   readonly key: K;
   readonly issues: ValidationIssue[] | undefined;
+  readonly details: DetailsOf<K> | undefined;
 
-  constructor(key: K, issues?: ValidationIssue[], meanings?: ErrorMeanings) {
-    super(meaningOf(key, meanings));
+  constructor(key: K, { issues, details, meanings }: ErrorFacts<K> = {}) {
+    super(messageWith(key, details) ?? meaningOf(key, meanings));
     this.name = 'DomainError';
     this.key = key;
     this.issues = issues;
+    this.details = details;
   }
 }

@@ -18,7 +18,7 @@ export function checkSlug(value: string): string {
 
 const keyForm = /^[a-z0-9][a-z0-9_-]{0,49}$/;
 
-/** Checks the name of a plan. It has the same format as a key, because a setting lists plans separated by commas. */
+/** Checks the name of a plan. It must not contain a comma, because a setting lists plans separated by commas. */
 export const checkPlan = (value: string) => checkKey(value, 'plan');
 
 export function checkKey(value: string, field = 'key'): string {
@@ -41,7 +41,7 @@ const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Default_Ignorable_Code_Point}\u28
 
 /**
  * Checks only the format of an e-mail address, because a confirmation mail has to prove that the mailbox exists.
- * Converts the address to NFKC. The confirmation mail then goes to the mailbox that the canonical form names.
+ * Converts the address to NFKC, so that the confirmation mail goes to the mailbox of the canonical address.
  */
 export function checkEmail(value: string): string {
   const typed = value.trim();
@@ -72,7 +72,7 @@ export function checkName(value: string, max: number, field = 'name'): string {
   return name;
 }
 
-/** The length is in code points, as in PostgreSQL. */
+/** Trims a text and checks its length, which is counted in code points as in PostgreSQL. */
 export function checkText(value: string, min: number, max: number, field: string): string {
   const text = value.trim();
   // PostgreSQL cannot store a NUL character. A lone surrogate is not a valid character.

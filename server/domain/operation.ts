@@ -3,7 +3,7 @@ import type { AuditTrail } from './administration.ts';
 
 type Reader = Actor | PublicReader;
 
-/** Visitors cannot read pending ideas or ideas in hidden statuses. */
+/** A visitor of a public board. Visitors cannot read pending ideas or ideas in hidden statuses. */
 interface PublicReader {
   readonly accountId: number;
   readonly boardId: number;
@@ -18,7 +18,7 @@ export interface Actor {
   readonly userId: number;
   /** The id of the token that acts for the user. Null if the user is signed in on the pages. */
   readonly tokenId: number | null;
-  /** The id of the voter. A token has its own voter, and a user who votes in person has another. */
+  /** The id of the voter. A token has its own voter. A user who is signed in on the pages has another. */
   readonly voterId: number;
   /**
    * Whether the actor is a moderator. A moderator can read pending ideas, and a moderator's new ideas are published at
@@ -37,7 +37,7 @@ export interface Operation extends ReadOperation {
 }
 
 export interface WriteOperation extends Operation {
-  /** Undefined for changes by a token, which only webhooks report. */
+  /** Undefined if a token makes the change. Webhooks report such a change, but the audit log does not. */
   readonly audit?: AuditTrail;
 }
 

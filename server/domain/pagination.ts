@@ -49,7 +49,7 @@ export function cutRows<Row>(fetched: Row[], limit: number): FirstRows<Row> {
   return { rows: fetched.slice(0, limit), hasMore: fetched.length > limit };
 }
 
-/** Reads page, per_page or cursor of a request. Rejects a cursor of a list with another order. */
+/** Reads the query parameters page, per_page and cursor. Rejects a cursor of a list with another sort order. */
 export function placeOf(
   query: { page?: number | undefined; per_page?: number | undefined; cursor?: string | undefined },
   sort: string,
@@ -98,5 +98,5 @@ const timestampText = /^(19[7-9]|[2-9]\d\d)\d-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3}
 const maxInteger = 2 ** 31 - 1;
 
 function refuse(field: string, message: string): never {
-  throw new DomainError('validation_failed', [{ path: ['query', field], code: 'custom', message }]);
+  throw new DomainError('validation_failed', { issues: [{ path: ['query', field], code: 'custom', message }] });
 }

@@ -20,8 +20,8 @@ export const Account = defineTable('Account', 'accounts', {
 export type Account = InferEntity<typeof Account>;
 
 /**
- * How the invited person gets the link: 'by_hand' means from the inviter. The other values are the state of the mail
- * with the link.
+ * How the invited person gets the link. With 'by_hand', the inviter hands it over. The other values are the states of
+ * the mail with the link.
  */
 export type InvitationDelivery = 'by_hand' | 'waiting' | 'mailed' | 'refused';
 
@@ -30,8 +30,8 @@ export const Invitation = defineTable('Invitation', 'invitations', {
   ...accountKey,
   email: p.text(),
   /**
-   * The canonical form of the address, which queries use to find an invitation. Null if another invitation of the
-   * account has the same canonical form. Null also until the server fills it in.
+   * The canonical form of the e-mail address. Queries find an invitation by this form. Null if another invitation of
+   * the account has the same form, or until the server fills it in.
    */
   canonicalEmail: p.text().nullable(),
   role: p.text().$type<Role>(),

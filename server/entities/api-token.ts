@@ -5,14 +5,14 @@ import { accountKey, bigint, creationTime, defineTable, timestamp } from './colu
 export const ApiToken = defineTable('ApiToken', 'api_tokens', {
   ...accountKey,
   issuerId: bigint(),
-  /** The voter of the token. Each token has its own voter. */
+  /** The id of the voter that owns the token's votes. Each token has its own voter. */
   voterId: bigint(),
   kind: p.text().$type<'api' | 'oauth'>().default('api'),
   name: p.text(),
   /** The SHA-256 of the secret. The server never stores the secret itself. */
   secretHash: p.blob(),
   expiresAt: timestamp().nullable(),
-  /** The time of the last use, updated at most once a minute. */
+  /** The time when the token was last used, updated at most once a minute. */
   lastUsedAt: timestamp().nullable(),
   revokedAt: timestamp().nullable(),
   createdAt: creationTime(),

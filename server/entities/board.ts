@@ -13,7 +13,7 @@ export const Board = defineTable('Board', 'boards', {
   isPublic: p.boolean().default(false),
   /**
    * The start of the submission window. The submission and voting windows include their opening time and exclude their
-   * closing time. Null means no limit.
+   * closing time. A null time means no limit.
    */
   submissionsOpenAt: timestamp().nullable(),
   submissionsCloseAt: timestamp().nullable(),

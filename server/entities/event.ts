@@ -21,15 +21,15 @@ export const Event = defineTable('Event', 'events', {
   /** The body for workers of the previous version. This version reads the body only if data is null. */
   body: p.json().columnType('json'),
   occurredAt: timestamp(),
-  /** The time when the server added the jobs that post the event to chat channels. */
+  /** The time when a worker added the jobs that post the event to chat channels. */
   toldAt: timestamp().nullable(),
 });
 
-/** A notification in the app. A user with a notification address also gets the notification by mail. */
+/** A notification in the app. A user with a notification_email also gets the notification by mail. */
 export const Notification = defineTable('Notification', 'notifications', {
   ...accountKey,
   userId: bigint(),
-  /** The event of the notification. A notification about a disabled endpoint has an endpoint instead. */
+  /** The event of the notification. A notification about a disabled webhook has an endpointId instead. */
   eventId: p.uuid().nullable(),
   endpointId: bigint().nullable(),
   kind: p.text(),

@@ -5,6 +5,6 @@ import { defineTable, timestamp } from './columns.ts';
 export const Heartbeat = defineTable('Heartbeat', 'heartbeats', {
   name: p.text().primary(),
   recordedAt: timestamp(),
-  /** The address of the started server. Null for a periodic job. */
+  /** The base URL of the started server. Null for a periodic job. */
   address: p.text().nullable(),
 });

@@ -51,7 +51,7 @@ export const Follower = defineTable('Follower', 'followers', {
   createdAt: creationTime(),
 });
 
-/** A merge of two ideas. The unmergedAt of a current merge is null. */
+/** A merge of two ideas. unmergedAt is null as long as the ideas are merged. */
 export const Merge = defineTable('Merge', 'merges', {
   ...accountKey,
   sourceId: bigint(),
@@ -70,8 +70,8 @@ export const Vote = defineTable('Vote', 'votes', {
    */
   value: p.smallint().$type<-1 | 0 | 1>(),
   /**
-   * The merged idea that has the original vote, if a merge copied the vote to this idea. Null if the voter voted on
-   * this idea.
+   * The id of the merged idea with the original vote, if a merge copied this vote. Null if the voter voted on this
+   * idea.
    */
   carriedFromId: bigint().nullable(),
   createdAt: creationTime(),

@@ -1,12 +1,12 @@
 import { type InferEntity, p } from '@mikro-orm/core';
 import { bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
-/** A record of the OAuth provider: a client, an interaction, a session, a grant, an authorization code or a token. */
+/** A record of oidc-provider: a client, an interaction, a session, a grant, an authorization code or a token. */
 export const OauthRecord = defineTable('OauthRecord', 'oauth_records', {
   model: p.text().primary(),
   /** The SHA-256 of the record's id. */
   idHash: p.blob().primary(),
-  /** The JSON document of the OAuth provider, without the record's id. */
+  /** The JSON document of oidc-provider (the library), without the record's id. */
   payload: p.json().$type<Record<string, unknown>>().columnType('jsonb'),
   /** The user of the record. Null for a client, and until a user signs in. */
   userId: bigint().nullable(),

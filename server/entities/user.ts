@@ -3,11 +3,11 @@ import { bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
 export const User = defineTable('User', 'users', {
   id: bigint().primary().autoincrement(),
-  /** The sign-in address. Null only for the placeholder user. */
+  /** The e-mail address for the sign-in. Null only for the placeholder user. */
   email: p.text().nullable(),
   /**
-   * The canonical form of the address, which queries use to find a user. Null if an older user has the same canonical
-   * form. Null also until the server fills it in.
+   * The canonical form of the e-mail address. Queries find a user by this form. Null if an older user has the same
+   * form, or until the server fills it in.
    */
   canonicalEmail: p.text().nullable(),
   name: p.text(),
@@ -42,7 +42,7 @@ export const Session = defineTable('Session', 'sessions', {
   tokenHash: p.blob().primary(),
   userId: bigint(),
   createdAt: creationTime(),
-  /** The time of the last use, updated at most once a minute. */
+  /** The time when the session was last used, updated at most once a minute. */
   lastSeenAt: creationTime(),
   /** The time when the session ends. Activity does not extend it. */
   expiresAt: timestamp(),

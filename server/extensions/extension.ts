@@ -13,8 +13,8 @@ import { checkDefinition } from './check-definition.ts';
 import type { ExtensionOperations, ExtensionQueries } from './operations.ts';
 
 /**
- * An error that a route can throw. The server answers with its status and `{ "error": { "key", "message" } }`, as the
- * Agent API does.
+ * An error that a route can throw. The server answers with the error's HTTP status and
+ * `{ "error": { "key", "message" } }`, as the Agent API does.
  */
 export { DomainError } from '../domain/domain-error.ts';
 export type { ActingUser, ExtensionOperations, ExtensionQueries, JobOptions } from './operations.ts';
@@ -30,7 +30,7 @@ export interface ExtensionContext<Settings> extends ExtensionOperations {
    * `work` several times.
    */
   transaction<T>(work: (transaction: ExtensionOperations) => Promise<T>): Promise<T>;
-  /** Writes an audit entry. The details must not contain secrets. The log masks addresses in them. */
+  /** Writes an audit entry. The details must not contain secrets. The log masks e-mail addresses in the details. */
   audit(what: string, details?: Record<string, unknown>): void;
 }
 
@@ -70,8 +70,8 @@ export interface ExtensionDefinition<Settings extends z.ZodObject = z.ZodObject>
     readonly [task: string]: (payload: unknown, context: JobContext<z.output<Settings>>) => Promise<unknown>;
   };
   /**
-   * The times of periodic tasks, by the name of the task. A time is five fields of a crontab in UTC, such as '17 3 * *
-   * *'.
+   * The times of periodic tasks, by the name of the task. A time is the five fields of a crontab in UTC, such as
+   * `17 3 * * *`.
    */
   readonly cron?: { readonly [task: string]: string };
   /** Deletes the extension's data about a user. It runs in the transaction that erases the user. */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { type Comment, commentOnIdea as commentRoute } from '../../contract/comments.ts';
+import { issuesIn } from '../../contract/errors.ts';
 import type { Idea, VoteValue } from '../../contract/idea.ts';
 import { IdeaInput } from '../../contract/ideas.ts';
 import { setIdeaStatus as statusRoute } from '../../contract/statuses.ts';
@@ -17,7 +18,6 @@ import { setIdeaStatus } from '../domain/statuses/set-idea-status.ts';
 import type { Clock } from '../domain/time.ts';
 import { canonicalAddress } from '../domain/users/canonical-address.ts';
 import { castVote, type Tally } from '../domain/votes/cast-vote.ts';
-import { issuesIn } from '../http/ts-rest.ts';
 import { taskIdentifier } from './subscriptions.ts';
 
 export interface ExtensionQueries {
@@ -112,7 +112,7 @@ export function queriesOn(queryable: Queryable): ExtensionQueries {
 function valid<Schema extends z.ZodType>(schema: Schema, input: unknown): z.output<Schema> {
   const { data, error } = schema.safeParse(input);
   if (!error) return data as z.output<Schema>;
-  throw new DomainError('validation_failed', issuesIn('body', error));
+  throw new DomainError('validation_failed', { issues: issuesIn(['body'], error, schema) });
 }
 
 /** The board to act on, and the member who acts on it. */
@@ -153,7 +153,7 @@ const selectActor = query(
       .where('u.canonical_email', '=', $.address),
 );
 
-/** Finds the member who acts, with their current role and their voter. */
+/** Finds the member who acts, with their current role and the id of their voter row. */
 async function findActor(queryable: Queryable, { account, board, user }: ActingUser): Promise<ExtensionActor> {
   const [row] = await queryable.query(selectActor, { account, board, address: canonicalAddress(user) });
   // This is not a DomainError, because the cause is the configuration of the extension and not a request.
@@ -179,7 +179,7 @@ const insertVoter = query('insert_voter_of_user', (db, $: Arguments<{ accountId:
     .returning('id'),
 );
 
-/** Returns the voter of a user. The user's first vote creates the voter. */
+/** Returns the id of the user's voter row. The user's first vote creates this row. */
 async function requireVoter(queryable: Queryable, actor: Actor): Promise<number> {
   if (actor.voterId !== noVoter) return actor.voterId;
   const [voter] = await queryable.query(insertVoter, { accountId: actor.accountId, userId: actor.userId });

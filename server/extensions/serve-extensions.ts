@@ -51,12 +51,10 @@ function translate(error: FastifyError): unknown {
   if (error.code !== 'FST_ERR_VALIDATION' || !error.validation) return error;
   const { validation, validationContext = 'body' } = error;
   const part = validationContext === 'querystring' ? 'query' : validationContext;
-  return new DomainError(
-    'validation_failed',
-    validation.map(({ instancePath, keyword, message = 'does not match the schema' }) => ({
-      path: [part, ...instancePath.split('/').slice(1)],
-      code: keyword,
-      message,
-    })),
-  );
+  const issues = validation.map(({ instancePath, keyword, message = 'does not match the schema' }) => ({
+    path: [part, ...instancePath.split('/').slice(1)],
+    code: keyword,
+    message,
+  }));
+  return new DomainError('validation_failed', { issues });
 }

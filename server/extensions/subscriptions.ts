@@ -55,7 +55,7 @@ export async function renewSubscriptions(
 
 /**
  * How long a subscription stays without renewal. Within this time, an operator can deploy a version without the
- * extension and roll back without missed events.
+ * extension, and then roll back without missed events.
  */
 const keptHours = 24;
 /**

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { DetailsOf } from '../../contract/errors.ts';
 import { type Grant, includesGrant } from '../../contract/grants.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 import type { ServerDependencies } from '../dependencies.ts';
@@ -64,7 +65,9 @@ function admissionFor(
 
   const board = resolveBoard(principal, query.board);
   const needed = neededGrant(metadata, query);
-  if (!includesGrant(board.grant, needed)) throw new DomainError('insufficient_scope');
+  if (!includesGrant(board.grant, needed)) {
+    throw new DomainError('insufficient_scope', { details: { board: board.slug, needed, held: board.grant } });
+  }
   const isModerator = isModerateEffective(principal, board);
   if (needed === 'moderate' && !isModerator) throw new DomainError('token_issuer_not_moderator');
   if (metadata.bucket === 'apitoken:write' && principal.issuer.isBlocked) throw new DomainError('user_blocked');
@@ -81,13 +84,23 @@ function resolveBoard(principal: Principal, slug: unknown): GrantedBoard {
   if (slug !== undefined && typeof slug !== 'string') {
     // Only a tool call can have a board that is neither a string nor an array.
     const message = Array.isArray(slug) ? 'Give board once' : 'Must be the slug of a board';
-    throw new DomainError('validation_failed', [{ path: ['query', 'board'], code: 'invalid_type', message }]);
+    const issues = [{ path: ['query', 'board'], code: 'invalid_type', message }];
+    throw new DomainError('validation_failed', { issues });
   }
   const { boards } = principal;
-  if (slug === undefined && boards.length > 1) throw new DomainError('board_required');
+  if (slug === undefined && boards.length > 1) {
+    throw new DomainError('board_required', { details: grantedBoards(principal) });
+  }
   const board = slug === undefined ? boards[0] : boards.find(granted => granted.slug === slug);
-  if (!board) throw new DomainError('board_not_granted');
+  if (!board) throw new DomainError('board_not_granted', { details: grantedBoards(principal) });
   return board;
+}
+
+/** The maximum number of boards that an error lists. */
+const maxListedBoards = 100;
+
+function grantedBoards({ boards }: Principal): DetailsOf<'board_required'> {
+  return { boards: boards.slice(0, maxListedBoards).map(({ slug, name, grant }) => ({ slug, name, grant })) };
 }
 
 function neededGrant(metadata: RouteMetadata & { auth: 'board' }, query: Record<string, unknown>): Grant {
@@ -99,6 +112,12 @@ function neededGrant(metadata: RouteMetadata & { auth: 'board' }, query: Record<
 }
 
 const moderatingRoles: readonly (Role | null)[] = ['owner', 'admin', 'moderator'];
+
+/** Returns the grant on a board that the token can use now. Moderating needs a moderator, and writing a user who is not blocked. */
+export function usableGrant(principal: Principal, board: GrantedBoard): Grant {
+  if (principal.issuer.isBlocked) return 'read';
+  return board.grant === 'moderate' && !isModerateEffective(principal, board) ? 'write' : board.grant;
+}
 
 /** The moderate grant has effect only while the token's issuer has a role that may moderate (Authentication, 3). */
 export function isModerateEffective(principal: Principal, board: GrantedBoard): boolean {

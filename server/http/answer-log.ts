@@ -31,8 +31,8 @@ export function recordAnswers(metrics: Metrics | undefined) {
 const maxLength = 512;
 
 /**
- * Returns the path of a URL without its query string, cut to a maximum length. A cut path ends in a mark. The mark
- * tells the redactor to remove a secret or an address that the cut has split.
+ * Returns the path of a URL without its query string, cut to a maximum length. A mark at the end of a cut path tells
+ * the redactor that the cut may have split a secret or an address. The redactor then removes the split part.
  */
 export function loggedPath(url: string): string {
   const end = url.indexOf('?');

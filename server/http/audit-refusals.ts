@@ -16,7 +16,14 @@ export function refuseExhausted(
   if (!isExhausted(state)) return;
   auditLimit(audit, request, state, principal);
   setRateLimitHeaders(reply, state);
-  throw new DomainError('rate_limited');
+  throw new DomainError('rate_limited', {
+    details: {
+      limit: state.name,
+      allowed: state.limit,
+      window_seconds: state.windowSeconds,
+      retry_after: state.resetSeconds,
+    },
+  });
 }
 
 /** Writes an audit entry only for the first request in a time window that exceeds the rate limit. */
@@ -42,7 +49,7 @@ export function auditFailedAuthentication(audit: AuditLog, request: FastifyReque
 
 type GrantRefusal = (typeof grantRefusals)[number];
 
-/** Writes an audit entry if the error says that a valid token may not do this. Ignores other errors. */
+/** Writes an audit entry if the server refused a request although its token is valid. Ignores other errors. */
 export function auditRefusedGrant(audit: AuditLog, request: FastifyRequest, principal: Principal, error: unknown) {
   if (!(error instanceof DomainError) || !grantRefusals.includes(error.key as GrantRefusal)) return;
   audit.record('grant.refused', {

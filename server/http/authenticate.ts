@@ -20,7 +20,7 @@ import {
   tokenCounter,
 } from './rate-limit.ts';
 
-/** Finds a request's principal and counts the request against rate limits, in one round trip. Throws 401 and 429. */
+/** Finds a request's token and counts the request against rate limits, in one round trip. Throws 401 and 429. */
 export async function authenticate(
   server: ServerDependencies,
   request: FastifyRequest,
@@ -88,7 +88,7 @@ export async function chargeAddress(
   else if (!mayPassUncharged) passUncharged(server, counter);
 }
 
-/** How long counting against the rate limit may take. GET /ready must answer within two seconds, including this time. */
+/** The time limit for counting a request. GET /ready must answer within two seconds, including this time. */
 const chargeTimeoutMs = { probe: 500, request: 2_000 };
 
 async function chargeIfPossible(server: ServerDependencies, counter: Counter, now: Date, timeoutMs: number) {
@@ -118,8 +118,8 @@ interface Passed {
 const passedBy = new WeakMap<ServerDependencies, Passed>();
 
 /**
- * Admits a request that could not be counted against the rate limit. In each time window, all IP addresses together may
- * make as many such requests as one address usually may. So a slow database does not remove the limit.
+ * Admits a request that the server could not count against the rate limit. In each time window, all IP addresses
+ * together may make as many such requests as one IP address usually may. So a slow database does not remove the limit.
  */
 function passUncharged(server: ServerDependencies, { windowStartedAt, limit }: Counter) {
   const startedAt = windowStartedAt.getTime();

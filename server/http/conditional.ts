@@ -15,7 +15,7 @@ export function answerConditionally(server: ServerDependencies) {
     const caching = cachingOf(request);
     if (!caching) return payload;
 
-    // The tag includes the URL. Otherwise all empty search results would have the same tag, and a client could repeat
+    // The ETag includes the URL. Otherwise all empty search results would have the same ETag, and a client could repeat
     // any empty search for free.
     const tag = `W/"${hash('sha1', `${request.url}\n${payload}`, 'base64url')}"`;
     reply.header('ETag', tag);
@@ -41,12 +41,12 @@ function cachingOf(request: FastifyRequest): string | undefined {
   return undefined;
 }
 
-/** The maximum number of tags to compare. Real caches send few tags, and each tag costs work. */
+/** The maximum number of ETags to compare. Real caches send few ETags, and each comparison costs work. */
 const maxTags = 20;
 
 /**
- * Whether If-None-Match lists the tag, by weak comparison (RFC 9110, 13.1.2), because proxies change the strength of a
- * tag. Ignores `*`, because it would make every read free.
+ * Whether If-None-Match lists the ETag, by weak comparison (RFC 9110, 13.1.2), because proxies make strong ETags weak.
+ * Ignores `*`, because it would make every read free.
  */
 function matches(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;

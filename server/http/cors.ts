@@ -35,7 +35,7 @@ export function shareWithOrigins(origins: readonly string[]) {
       reply.header('Access-Control-Expose-Headers', exposedHeaders);
     },
 
-    /** Answers a preflight request of an allowed origin, after the rate limit of the IP address has counted it. */
+    /** Answers a preflight request of an allowed origin. The rate limit of the IP address counts such requests, too. */
     async answerPreflight(request: FastifyRequest, reply: FastifyReply) {
       const { method, headers, is404, routeOptions } = request;
       const isPreflight = method === 'OPTIONS' && headers.origin && headers['access-control-request-method'];
@@ -52,7 +52,7 @@ export function shareWithOrigins(origins: readonly string[]) {
 /** The OAuth endpoints that clients call. Browsers open the authorization endpoint as a page, so it is not listed. */
 const oauthEndpoints = ['/.well-known/oauth-', '/oauth/token', '/oauth/register', '/oauth/revoke'];
 
-/** Whether other origins may read the answer. They may not read pages for people and the routes of extensions. */
+/** Whether pages of other origins may read the answer. They may not read this server's pages and extension routes. */
 function isShared(request: FastifyRequest): boolean {
   const path = pathOf(request);
   return path.startsWith('/api/') || oauthEndpoints.some(start => path.startsWith(start));

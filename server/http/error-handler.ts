@@ -4,7 +4,6 @@ import { isDatabaseUnavailable, isLockNotFree } from '../database/unavailable.ts
 import { DomainError } from '../domain/domain-error.ts';
 import type { ErrorReporter } from '../observability/error-reporter.ts';
 import { isAborted } from './transport.ts';
-import { RequestValidationError, refusalOf } from './ts-rest.ts';
 
 /** The Retry-After in seconds, while the database is unavailable and after a lock timeout. */
 const unavailableRetrySeconds = 5;
@@ -37,13 +36,12 @@ export function noteErrors(reporter: ErrorReporter) {
   };
 }
 
-function errorBody({ key, message, issues }: DomainError): ErrorBody {
-  return { error: { key, message, ...(issues ? { issues } : {}) } };
+function errorBody({ key, message, issues, details }: DomainError): ErrorBody {
+  return { error: { key, message, issues, details } };
 }
 
 export function refusalFor(error: unknown): DomainError {
   if (error instanceof DomainError) return error;
-  if (error instanceof RequestValidationError) return refusalOf(error);
   if (isDatabaseUnavailable(error)) return new DomainError('service_unavailable');
   if (isOfErasedUser(error)) return new DomainError('unauthorized');
   return new DomainError(keyOfFastifyError(error as FastifyError));

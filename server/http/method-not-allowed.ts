@@ -6,14 +6,14 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Returns the Allow header for a path, for HTTP methods that Fastify does not route, such as those of WebDAV. */
     allowOf(path: string): string | undefined;
-    /** The paths of all routes, each with its Allow header. In this router, each path is registered for GET. */
+    /** A router with the path and the Allow header of each route. It registers each path for GET only. */
     knownPaths: Router.Instance<Router.HTTPVersion.V1>;
   }
 }
 
 /**
- * Prepares an app for refuseOtherMethods. The paths go into a second router. Routes for all of Node's HTTP methods in
- * Fastify's router would double the time to build the server.
+ * Prepares an app for refuseOtherMethods: a second router collects the paths. Routes for all of Node's HTTP methods in
+ * Fastify's own router would double the time to build the server.
  */
 export function knowPaths(app: FastifyInstance) {
   const router = Router();

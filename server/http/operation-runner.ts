@@ -28,7 +28,7 @@ interface WriteInput {
   params?: unknown;
   query: unknown;
   body?: unknown;
-  /** The keys of the locks of the operation. Operations with the same key run in sequence. See Database.inTurn. */
+  /** The keys of the operation's locks, such as `idea:7`. Database.inTurn limits the connections that wait for one. */
   turns?(actor: Actor): string[];
   /** Runs before the transaction. Each of its statements runs in a transaction of its own. */
   prepare?(op: ReadOperation): Promise<void>;
@@ -36,7 +36,7 @@ interface WriteInput {
 
 export type OperationRunner = ReturnType<typeof buildOperationRunner>;
 
-/** Builds the runner of operations. An operation runs for the actor of an admitted request. */
+/** Builds the functions that run an operation for the token of a request, and for the user of this token. */
 export function buildOperationRunner(server: ServerDependencies) {
   const { database, clock } = server;
 
@@ -105,7 +105,7 @@ function actorOf(request: FastifyRequest): Actor {
   return actor;
 }
 
-/** Sends the stored answer to an equal request, which then no longer counts against the rate limit. */
+/** Answers a repeated request with the stored answer, and no longer counts the request against the rate limit. */
 async function replay<A>(server: ServerDependencies, input: WriteInput, stored: StoredAnswer): Promise<A> {
   const { request, reply } = input;
   if (!isSameRequest(input, stored)) throw new DomainError('idempotency_key_reused');
@@ -122,8 +122,8 @@ function readStoredBody(body: string, linkTo: LinkToIdea): unknown {
 }
 
 /**
- * The hook for a request that was admitted without being counted, because its Idempotency-Key has a stored answer. If
- * the request fails, because it is invalid or differs from the answered request, it counts against the rate limit.
+ * The hook for a request that the server did not count, because its Idempotency-Key has a stored answer. If the request
+ * fails, because it is invalid or differs from the answered request, it counts against the rate limit.
  */
 export function chargeFailedReplay(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
@@ -158,8 +158,8 @@ const selectAnswer = query('select_idempotent_answer', (db, $: Arguments<UsedKey
 );
 
 /**
- * Locks an Idempotency-Key until the transaction ends. Returns an answer that was stored since the admission of the
- * request.
+ * Locks an Idempotency-Key until the transaction ends. Returns an answer that another request has stored since the
+ * server looked up the token.
  */
 async function claimKey(transaction: Transaction, used: UsedKey, now: Date): Promise<StoredAnswer | undefined> {
   const [lock] = await transaction.query(tryLockKey, { key: `${used.tokenId} ${used.path} ${used.key}` });

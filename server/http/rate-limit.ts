@@ -6,7 +6,7 @@ import type { Queryable } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { integer, sql, text, time } from '../database/sql.ts';
 
-/** A rate limit counter in a fixed time window (Limits). Its key is <bucket>:<identity>, such as `ip:203.0.113.7`. */
+/** A rate limit counter in a fixed time window (specification: Limits). Its key is `ip:203.0.113.7`, for example. */
 export interface Counter {
   name: string;
   key: string;
@@ -84,7 +84,7 @@ export interface HeaderSetter {
   header(name: string, value: string | number): unknown;
 }
 
-/** Sets the rate limit headers of every authenticated answer: two of the IETF draft, and three with older names. */
+/** Sets the rate limit headers of an answer to a valid token: two of the IETF draft, and three with older names. */
 export function setRateLimitHeaders(reply: HeaderSetter, state: BucketState) {
   const remaining = remainingOf(state);
   reply.header('RateLimit-Policy', `"${state.name}";q=${state.limit};w=${state.windowSeconds}`);

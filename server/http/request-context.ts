@@ -6,7 +6,7 @@ import type { Principal } from './find-tokens.ts';
 import type { Idempotency, StoredAnswer } from './look-up-token.ts';
 import type { BucketState, Counter } from './rate-limit.ts';
 
-/** The token and the actor of an admitted request. The actor is null if the route has no board. */
+/** The token of an authorized request, and the user who acts on its board. The actor is null without a board. */
 export interface Admission {
   principal: Principal;
   actor: Actor | null;
@@ -14,13 +14,13 @@ export interface Admission {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The result of admitting the request. Null until an authenticated route has admitted it. */
+    /** The result of authentication and authorization. Null until both have succeeded. */
     admission: Admission | null;
     bucketState: BucketState | null;
     idempotency: Idempotency | null;
     /** The answer to an earlier request with the same Idempotency-Key. */
     storedAnswer: StoredAnswer | null;
-    /** The rate limit counter that did not count the request, because an answer is stored for its Idempotency-Key. */
+    /** The rate limit counter that skipped the request, because its Idempotency-Key has a stored answer. */
     sparedCounter: Counter | null;
     toolName: string | null;
     /** The key of the error in the answer. Null if the answer is no error. */

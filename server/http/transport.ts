@@ -24,7 +24,7 @@ export function boundedServer({ REQUEST_TIMEOUT_MS }: Pick<TransportConfig, 'REQ
 
 const dropLogIntervalMs = 60_000;
 
-/** Limits the number of connections of a server. Answers the requests that Node refuses before Fastify gets them. */
+/** Limits the number of connections. Answers the requests that Node refuses before Fastify gets them. */
 export function guardTransport(app: FastifyInstance, { config, logger, metrics }: ServerDependencies) {
   app.server.maxConnections = config.MAX_CONNECTIONS;
   let loggedAt = Number.NEGATIVE_INFINITY;
@@ -89,7 +89,7 @@ interface Refused {
   durationMs?: number;
 }
 
-/** The logged status if the client disconnected before the answer, as in nginx. No client gets this status. */
+/** The HTTP status in the log if the client disconnected before the answer, as in nginx. No client gets it. */
 const clientLeft = 499;
 
 interface LatestRequest {
@@ -97,7 +97,7 @@ interface LatestRequest {
   response: ServerResponse;
 }
 
-/** Whether the client would relate an answer to the refused request, and not to an earlier request. */
+/** Whether a client would take an answer as the answer to the refused request, and not to an earlier request. */
 function mayAnswer(socket: Socket, latest: LatestRequest | undefined): boolean {
   if (!socket.writable) return false;
   if (!latest) return true;
@@ -106,7 +106,7 @@ function mayAnswer(socket: Socket, latest: LatestRequest | undefined): boolean {
   return !response.headersSent && response.socket === socket;
 }
 
-/** The hook that refuses requests with invalid headers. Node itself would answer them without a body. */
+/** The hook that refuses requests with invalid headers. Without the hook, Node would answer them without a body. */
 export async function refuseInvalidHead({ raw }: FastifyRequest) {
   const { host, expect } = raw.headers;
   if (host === undefined && raw.httpVersion === '1.1') throw new DomainError('bad_request');

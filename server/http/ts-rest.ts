@@ -2,7 +2,7 @@ import { validateIfSchema, validateMultiSchemaObject, validateResponse } from '@
 import { initServer, RequestValidationError, type RouterImplementation } from '@ts-rest/fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { ValidationIssue } from '../../contract/errors.ts';
+import { issuesIn } from '../../contract/errors.ts';
 import { operations } from '../../contract/index.ts';
 import { noBody, type Route } from '../../contract/routes.ts';
 import { DomainError } from '../domain/domain-error.ts';
@@ -21,40 +21,22 @@ export async function serveOperations(app: FastifyInstance, endpoints: Endpoints
     // Removes every field that the schemas do not declare from answers, so that no internal field can leak.
     responseValidation: true,
     // Without this handler, ts-rest would answer 400 with a body in another format.
-    requestValidationErrorHandler: answerError,
+    requestValidationErrorHandler: (error, request, reply) =>
+      answerError(refusalOf(error, request.routeOptions.config.tsRestRoute), request, reply),
   });
 }
 
 export { RequestValidationError };
 
-interface SchemaIssue {
-  code?: string;
-  message: string;
-  path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined;
-}
-
-/** Returns the error for a request that does not match the contract. An invalid path parameter gives 404. */
-export function refusalOf(error: RequestValidationError): DomainError {
+/** Returns the error for a request that does not match its route. An invalid path parameter gives 404. */
+export function refusalOf(error: RequestValidationError, route: Route | undefined): DomainError {
   if (error.pathParams) return new DomainError('not_found');
   const issues = [
-    ...issuesIn('headers', error.headers),
-    ...issuesIn('query', error.query),
-    ...issuesIn('body', error.body),
+    ...issuesIn(['headers'], error.headers),
+    ...issuesIn(['query'], error.query, route?.query),
+    ...issuesIn(['body'], error.body, route && 'body' in route ? route.body : undefined),
   ];
-  return new DomainError('validation_failed', issues);
-}
-
-export function issuesIn(part: string, error: { issues: readonly unknown[] } | null): ValidationIssue[] {
-  return ((error?.issues ?? []) as SchemaIssue[]).map(({ code, message, path }) => ({
-    path: [part, ...(path ?? []).map(nameOf)],
-    code: code ?? 'custom',
-    message,
-  }));
-}
-
-function nameOf(segment: PropertyKey | { key: PropertyKey }): string | number {
-  const key = typeof segment === 'object' ? segment.key : segment;
-  return typeof key === 'symbol' ? String(key) : key;
+  return new DomainError('validation_failed', { issues });
 }
 
 export interface RouteInput {
@@ -64,7 +46,7 @@ export interface RouteInput {
   body: unknown;
 }
 
-/** Validates the input of a tool call. ts-rest itself validates HTTP requests. */
+/** Validates the input of an MCP tool call. ts-rest itself validates HTTP requests. */
 export function validateInput(route: Route, input: RouteInput) {
   const params = validateIfSchema(input.params, route.pathParams, { passThroughExtraKeys: true });
   const headers = validateMultiSchemaObject(input.headers, route.headers);
@@ -83,7 +65,7 @@ export function validateInput(route: Route, input: RouteInput) {
 
 export function refuseUndeclaredQuery(route: Route, query: unknown) {
   const { error } = validateIfSchema(query, route.query);
-  if (error) throw new DomainError('validation_failed', issuesIn('query', error));
+  if (error) throw new DomainError('validation_failed', { issues: issuesIn(['query'], error, route.query) });
 }
 
 /** Removes from an answer all fields that the route's schemas do not declare. */
@@ -98,5 +80,5 @@ export async function refuseUndeclaredBody({ routeOptions, body }: FastifyReques
   const route = routeOptions.config.tsRestRoute;
   if (!route || !('body' in route) || route.body !== noBody) return;
   const { error } = NoFields.safeParse(body);
-  if (error) throw new DomainError('validation_failed', issuesIn('body', error));
+  if (error) throw new DomainError('validation_failed', { issues: issuesIn(['body'], error, NoFields) });
 }

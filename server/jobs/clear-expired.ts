@@ -98,7 +98,7 @@ export function clearOldEvents(queue: Queryable, stopping: AbortSignal): Promise
   return deleteInBatches(queue, deleteOldEvents, eventBatchSize, stopping);
 }
 
-/** Repeats a deletion until nothing is left. Each batch holds its locks briefly. */
+/** Deletes rows in batches until no row is left. Each batch holds its locks briefly. */
 async function deleteInBatches(
   queue: Queryable,
   deletion: Query<object, { count: number }>,

@@ -12,11 +12,11 @@ import type { WorkerLocks } from '../delivery/dependencies.ts';
  * over only after four hours.
  */
 export interface Lease extends WorkerLocks {
-  /** Takes the lock that shows other processes that this process, the owner of the jobs of the pool, is alive. */
+  /** Takes a lock for a pool of jobs. It shows other processes that this process, the owner of the jobs, is alive. */
   holdPool(poolId: string): Promise<void>;
   /** Unlocks the jobs of dead processes, so that others can run them. Returns the ids of the dead processes' pools. */
   recoverJobs(): Promise<string[]>;
-  /** Resolves if the database session ends before the lease is released. Then its locks are gone. */
+  /** Resolves if the database session ends before the lease is released. Then the locks of the lease are gone. */
   readonly lost: Promise<Error>;
   release(): Promise<void>;
 }
@@ -50,8 +50,8 @@ const unlockAll = sql(
 );
 
 /**
- * Unlocks the jobs of dead processes and tells all processes about them. The locks that this statement tries are
- * released when it ends.
+ * Unlocks the jobs of dead processes and tells all processes about them. To find dead processes, the statement takes
+ * their locks, and releases them when it ends.
  */
 const recover = sql(
   'recover_jobs',

@@ -1,10 +1,10 @@
 import type { TaskList } from 'graphile-worker';
 import { chatQueuesOfAccount } from '../delivery/chat/chat-queues.ts';
 
-/** Tasks whose jobs share slots. They never wait for the slots of another pool. */
+/** Tasks whose jobs share the same job slots. They never wait for slots of another pool. */
 export interface JobPool {
   taskList: TaskList;
-  /** The number of slots: how many jobs of the pool one process runs at the same time. */
+  /** The number of job slots: how many jobs of the pool one process runs at the same time. */
   concurrency: number;
   hasCron: boolean;
 }
@@ -12,11 +12,11 @@ export interface JobPool {
 /** How many accounts can use all their slots at once. An account takes at most half the slots for chats or webhooks. */
 const accountsAtOnce = 2;
 
-/** The number of slots for webhooks, the most of all pools. One account may take `concurrency` of them. */
+/** The number of job slots for webhooks, the most of all pools. One account may take `concurrency` of them. */
 export const webhookSlots = (concurrency: number) => accountsAtOnce * concurrency;
 
 /**
- * Builds a separate pool for webhooks and one for chats, because slow receivers of customers may take all slots of a
+ * Builds a separate pool of job slots for webhooks and one for chats, because slow receivers may take all slots of a
  * pool. Mail, cron and all other tasks run in the first pool, where no receiver can take slots.
  */
 export function buildPools(tasks: TaskList, concurrency: number): JobPool[] {

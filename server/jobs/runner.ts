@@ -68,7 +68,7 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   const cutOff = Promise.withResolvers<never>();
   cutOff.promise.catch(() => {});
   let cutOffTimer: NodeJS.Timeout | undefined;
-  // Some pools would never end by themselves. A job may ignore its abort signal, or graphile-worker 0.18 may have
+  // Some pools would never end by themselves. A job may ignore its abort signal. Or graphile-worker 0.18 may have
   // failed to record a batch of finished jobs (https://github.com/graphile/worker/issues/636).
   const finish = (reason: string) => {
     cutOffTimer ??= setTimeout(
@@ -82,7 +82,7 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   try {
     for (const pool of buildPools(tasks, config.WORKER_CONCURRENCY)) {
       const runner = await startPool(pool);
-      // The pool may fail while the next pool starts. Its rejection is handled later.
+      // The pool may fail while the next pool starts. Code below handles the rejection later.
       runner.promise.catch(() => {});
       running.push(runner);
     }
@@ -114,10 +114,10 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   const over = new AbortController();
   ended.finally(() => over.abort()).catch(() => {});
   void recoverJobs(over.signal);
-  // PostgreSQL may have locked jobs for this process in an answer that was lost. Those jobs stay locked until another
+  // PostgreSQL may have locked jobs for this process in an answer that was lost. Those jobs stay locked until a new
   // runner replaces this one.
   connections.once('answer lost', () => finish('an answer of PostgreSQL was lost'));
-  // Adds the first heartbeat now, so that readiness does not wait for the next full minute.
+  // Adds the first heartbeat job now, so that GET /ready does not wait for the next full minute.
   await running[0]?.addJob('heartbeat', {}, { jobKey: 'heartbeat at start' }).catch(error => {
     logger.warn({ err: error }, 'could not add the job of the first heartbeat');
   });
@@ -129,7 +129,7 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
     },
   };
 
-  /** Unlocks jobs of dead processes at intervals, and wakes the webhook lanes that waited in their memory. */
+  /** Unlocks jobs of dead processes at intervals, and wakes the webhook lanes that waited in those processes. */
   async function recoverJobs(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {

@@ -12,7 +12,7 @@ type ConnectionConfig = Pick<
   'DATABASE_CONNECT_TIMEOUT_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS' | 'WORKER_CONCURRENCY'
 >;
 
-/** The timeouts of the other connections of the server. Without them, a job could wait forever if PostgreSQL hangs. */
+/** Returns the usual timeouts of connections. Without them, a job could wait forever if PostgreSQL hangs. */
 export function patienceOf(
   config: Pick<Config, 'DATABASE_CONNECT_TIMEOUT_MS' | 'DATABASE_STATEMENT_TIMEOUT_MS'>,
 ): pg.ClientConfig {
@@ -24,7 +24,7 @@ export function patienceOf(
   };
 }
 
-/** How long the pool waits at its end until all connections are returned. */
+/** How long a closing pool waits until all its connections are returned. */
 const farewellMs = 1_000;
 
 /** The number of connections for other work than jobs, such as listening. Few of them are open at the same time. */
@@ -42,8 +42,8 @@ export class WorkerConnections extends pg.Pool {
       Client: FailFastClient,
       max: webhookSlots(config.WORKER_CONCURRENCY) + spareConnections,
       ...patienceOf(config),
-      // With asynchronous commits, a crash of PostgreSQL may lose the end of a job. Then the job runs again: see
-      // TaskDependencies.
+      // With asynchronous commits, a crash of PostgreSQL may lose the record that a job has ended. Then the job runs
+      // again: see TaskDependencies.
       onConnect: async client => {
         await client.query('set synchronous_commit = off');
       },

@@ -12,7 +12,7 @@ export interface Worker {
 
 export interface WorkerOptions extends Omit<ServerDependencies, 'passwords'> {
   url: string;
-  /** Sends the requests to webhooks and chats. The default uses the settings and an address guard. */
+  /** Sends the requests to webhooks and chats. The default uses the settings and forbids private IP addresses. */
   requests?: OutgoingRequests;
   /** Other intervals and timeouts, for tests. */
   timing?: Partial<WorkerTiming>;

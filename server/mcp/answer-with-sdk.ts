@@ -6,13 +6,20 @@ import {
   Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { instructions, serverInfo } from './introduction.ts';
+import leven from 'leven';
+import { serverInfo } from './introduction.ts';
 import type { Message, ProtocolAnswer, ProtocolRequest } from './message.ts';
 import type { Tool } from './tools.ts';
 
+/** The instructions and the tools that a client may see. */
+export interface Offer {
+  instructions: string;
+  definitions: Tool['definition'][];
+}
+
 /** Answers a message with a new server of the MCP SDK, in the MCP protocol version of the message. */
 export async function answerWithSdk(
-  definitions: Tool['definition'][],
+  offer: Offer,
   { message, headers, runTool }: ProtocolRequest,
 ): Promise<ProtocolAnswer> {
   // The SDK turns every error into an answer, so the tool's error is kept and thrown again after that answer.
@@ -24,7 +31,7 @@ export async function answerWithSdk(
         failure = { error };
         throw error;
       }));
-  const build = () => buildServer(definitions, run);
+  const build = () => buildServer(offer, run);
   const request = toWebRequest(headers);
   const response = (await isLegacyRequest(request, message))
     ? await answerLegacy(build(), request, message)
@@ -33,14 +40,12 @@ export async function answerWithSdk(
   return { status: response.status, contentType: response.headers.get('content-type'), body: await response.text() };
 }
 
-/** How long a client may cache the list of tools. The list changes only with the version of this server. */
-const toolsTtlMs = 300_000;
-
-function buildServer(definitions: Tool['definition'][], runTool: ProtocolRequest['runTool']): Server {
+function buildServer({ instructions, definitions }: Offer, runTool: ProtocolRequest['runTool']): Server {
   const server = new Server(serverInfo, {
     capabilities: { tools: {} },
     instructions,
-    cacheHints: { 'tools/list': { ttlMs: toolsTtlMs, cacheScope: 'public' } },
+    // The list depends on the grants of the token, which can change at any time.
+    cacheHints: { 'tools/list': { ttlMs: 0, cacheScope: 'private' } },
   });
   server.setRequestHandler('tools/list', ({ params }) => {
     if (params?.cursor !== undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is one page');
@@ -48,9 +53,21 @@ function buildServer(definitions: Tool['definition'][], runTool: ProtocolRequest
   });
   server.setRequestHandler('tools/call', ({ params }) => {
     if (runTool) return runTool();
-    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${params.name}`);
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, unknownTool(params.name, definitions));
   });
   return server;
+}
+
+/** The maximum length of the unknown name that an error repeats, and the number of similar names that it suggests. */
+const maxUnknownLength = 50;
+const suggestions = 3;
+
+function unknownTool(name: string, definitions: Tool['definition'][]): string {
+  const unknown = name.slice(0, maxUnknownLength);
+  const known = definitions.map(one => one.name);
+  if (known.includes(name)) return `The arguments of the tool ${name} are not an object`;
+  const similar = known.toSorted((a, b) => leven(a, unknown) - leven(b, unknown)).slice(0, suggestions);
+  return `Unknown tool: ${unknown}. Similar tools: ${similar.join(', ')}`;
 }
 
 /** Answers an MCP protocol version before 2026. By default, the SDK's transport would open a session and a stream. */

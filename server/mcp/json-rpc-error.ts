@@ -9,11 +9,11 @@ import { isObject, type ProtocolAnswer } from './message.ts';
  * language model unchanged, so the error includes advice.
  */
 export function toJsonRpcError(
-  { key, message, issues }: DomainError,
+  { key, message, issues, details }: DomainError,
   sent: unknown,
   retryAfter: unknown,
 ): JsonRpcError {
-  const found = issues ? { issues } : {};
+  const found = { ...(issues ? { issues } : {}), ...(details ? { details } : {}) };
   const retry = retryAfter === undefined ? {} : { retry_after: Number(retryAfter) };
   return {
     jsonrpc: '2.0',

@@ -1,21 +1,23 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errors } from '../../contract/errors.ts';
+import { type Grant, grants } from '../../contract/grants.ts';
 import { useTools } from '../../contract/tools.ts';
 import type { Config } from '../config.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import { authorize } from '../http/admit.ts';
+import { authorize, usableGrant } from '../http/admit.ts';
 import { authenticate, chargeAddress } from '../http/authenticate.ts';
 import { noteErrors } from '../http/error-handler.ts';
+import type { Principal } from '../http/find-tokens.ts';
 import { issuerOf, resourceMetadataUrlOf } from '../http/public-addresses.ts';
 import { type Endpoints, refuseUndeclaredQuery } from '../http/ts-rest.ts';
-import { serverInfo } from './introduction.ts';
+import { instructionsFor, serverInfo } from './introduction.ts';
 import { keyedErrorOf, toJsonRpcError } from './json-rpc-error.ts';
 import { isId, isMessage, isObject, type Message, type ProtocolAnswer, type ProtocolRequest } from './message.ts';
 import { eraOfPlainCall, writePlainResult } from './plain-call.ts';
 import { buildToolRunner } from './run-tool.ts';
 import { readCall, type ToolCall } from './tool-call.ts';
-import { buildTools, type Tool } from './tools.ts';
+import { buildTools, definitionsByGrant, type Tool } from './tools.ts';
 
 /**
  * Serves POST /api/v1/mcp. A tool call takes the same steps as a REST request: authentication and rate limits in one
@@ -24,13 +26,16 @@ import { buildTools, type Tool } from './tools.ts';
  */
 export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   const tools = buildTools();
-  const definitions = [...tools.values()].map(({ definition }) => definition);
+  const definitions = definitionsByGrant(tools.values());
   const runTool = buildToolRunner(server, endpoints);
   const isAllowed = allowsOrigin(server.config);
   const refuse = refuseInJsonRpc(server);
 
   /** Answers one message. There are no sessions, so any server can answer any message. */
-  async function answerMessage(protocolRequest: ProtocolRequest): Promise<ProtocolAnswer> {
+  async function answerMessage(
+    protocolRequest: ProtocolRequest,
+    { principal, isReadOnly }: { principal: Principal; isReadOnly: boolean },
+  ): Promise<ProtocolAnswer> {
     const { message, runTool: run } = protocolRequest;
     const era = run && eraOfPlainCall(protocolRequest);
     if (era) {
@@ -39,7 +44,8 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
     }
     // Loads the SDK on demand, because it takes 13 MB of memory and a server without MCP clients does not need it.
     const { answerWithSdk } = await import('./answer-with-sdk.ts');
-    return answerWithSdk(definitions, protocolRequest);
+    const offer = { instructions: instructionsFor({ isReadOnly }), definitions: definitions[highestGrant(principal)] };
+    return answerWithSdk(offer, protocolRequest);
   }
 
   /** Answers a request. If the body cannot be read, the answer says so only after all other checks have passed. */
@@ -56,20 +62,23 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
     const call = message && callIn(message, tools);
     const metadata = call?.tool.metadata;
     request.toolName = metadata?.tool.name ?? null;
-    const principal = await authenticate(server, request, reply, {
+    const isReadOnly = (request.query as { readonly?: unknown }).readonly === 'true';
+    const authenticated = await authenticate(server, request, reply, {
       bucket: metadata?.auth === 'board' ? metadata.bucket : undefined,
       idempotency: call?.idempotency,
       acceptsOauth: true,
     });
+    const principal = isReadOnly ? withoutWriting(authenticated) : authenticated;
     if (!call) authorize(server, request, principal, useTools.metadata, {});
     if (unreadable) throw unreadable;
     refuseUndeclaredQuery(useTools, request.query);
     if (!message) throw new DomainError('invalid_message');
-    return answerMessage({
+    const protocolRequest = {
       message,
       headers: request.headers,
       runTool: call && (() => runTool(call, principal, request, reply)),
-    });
+    };
+    return answerMessage(protocolRequest, { principal, isReadOnly });
   }
 
   const handled = new WeakSet<FastifyRequest>();
@@ -101,6 +110,17 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
       errorHandler: (error, request, reply) => handle(request, reply, error),
     });
   };
+}
+
+/** Returns the principal with at most the grant `read` on each board, for a read-only connection. */
+function withoutWriting(principal: Principal): Principal {
+  return { ...principal, boards: principal.boards.map(board => ({ ...board, grant: 'read' })) };
+}
+
+/** Returns the highest grant that the principal can use now on any of its boards. */
+function highestGrant(principal: Principal): Grant {
+  const usable = principal.boards.map(board => usableGrant(principal, board));
+  return grants.findLast(grant => usable.includes(grant)) ?? 'read';
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ValidationIssue } from '../../contract/errors.ts';
+import { unknownFields, type ValidationIssue } from '../../contract/errors.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { Idempotency } from '../http/look-up-token.ts';
 import { RequestValidationError, type RouteInput, refusalOf, validateInput } from '../http/ts-rest.ts';
@@ -26,35 +26,41 @@ type Arguments = Readonly<Record<string, unknown>>;
  * `takeInput` throws the error, and this function throws nothing.
  */
 export function readCall(tool: Tool, given: Arguments, meta: Arguments): ToolCall {
-  const { params, query, body } = placeArguments(tool, { ...tool.metadata.tool.defaults, ...given });
+  const { params, query, body, unknown } = placeArguments(tool, { ...tool.metadata.tool.defaults, ...given });
   const headers = { 'idempotency-key': meta[idempotencyMetaKey] };
   const input: RouteInput = { params, headers, query, body };
-  let validated: ReturnType<typeof validateInput>;
-  try {
-    validated = validateInput(tool.route, input);
-  } catch (error) {
-    const refusal = refusalOfCall(tool, given, error);
-    const takeInput = () => {
+  const refuseWith = (refusal: unknown): ToolCall => ({
+    tool,
+    query,
+    idempotency: undefined,
+    takeInput: () => {
       throw refusal;
-    };
-    return { tool, query, idempotency: undefined, takeInput };
+    },
+  });
+  try {
+    const validated = validateInput(tool.route, input);
+    if (unknown.length > 0) return refuseWith(refusalOfCall(tool, given, unknown));
+    return { tool, query, idempotency: idempotencyOf(tool, validated), takeInput: () => validated };
+  } catch (error) {
+    return refuseWith(error instanceof RequestValidationError ? refusalOfCall(tool, given, unknown, error) : error);
   }
-  return { tool, query, idempotency: idempotencyOf(tool, validated), takeInput: () => validated };
 }
 
 function placeArguments({ places, route }: Tool, given: Arguments) {
   const hasBody = [...places.values()].some(({ part }) => part === 'body');
   const members: Record<ArgumentPlace['part'], [string, unknown][]> = { params: [], query: [], body: [] };
+  const unknown: string[] = [];
   for (const [name, value] of Object.entries(given)) {
-    // An unknown argument goes to the body or the query, so that their schema refuses it.
-    const { part, field } = places.get(name) ?? { part: hasBody ? 'body' : 'query', field: name };
-    members[part].push([field, value]);
+    const place = places.get(name);
+    if (place) members[place.part].push([place.field, value]);
+    else unknown.push(name);
   }
   // fromEntries makes an argument called `__proto__` an ordinary field. An assignment would set the prototype.
   return {
     params: route.pathParams ? Object.fromEntries(members.params) : undefined,
     query: Object.fromEntries(members.query),
     body: hasBody ? Object.fromEntries(members.body) : undefined,
+    unknown,
   };
 }
 
@@ -74,16 +80,22 @@ function idempotencyOf(
  * Returns the error for invalid arguments. An invalid id gives not_found, as in the path of a REST request. A missing
  * id, or an id that is neither a string nor a number, gives a validation error.
  */
-function refusalOfCall({ places }: Tool, given: Arguments, error: unknown): unknown {
-  if (!(error instanceof RequestValidationError)) return error;
+function refusalOfCall(
+  { places, route }: Tool,
+  given: Arguments,
+  unknown: string[],
+  error?: RequestValidationError,
+): DomainError {
   const missing: ValidationIssue[] = [];
   for (const [name, { part, field }] of places) {
     if (part !== 'params' || ['string', 'number'].includes(typeof given[name])) continue;
     missing.push({ path: ['params', field], code: 'invalid_type', message: 'Must be the id, as a whole number' });
   }
-  if (missing.length === 0) return refusalOf(error);
-  const others = refusalOf(new RequestValidationError(null, error.headers, error.query, error.body)).issues ?? [];
-  return new DomainError('validation_failed', [...missing, ...others]);
+  if (missing.length === 0 && error?.pathParams) return new DomainError('not_found');
+  const others = error && new RequestValidationError(null, error.headers, error.query, error.body);
+  const invalid = others ? (refusalOf(others, route).issues ?? []) : [];
+  const undeclared = unknown.length > 0 ? [unknownFields(['query'], unknown, [...places.keys()])] : [];
+  return new DomainError('validation_failed', { issues: [...missing, ...invalid, ...undeclared] });
 }
 
 /** Converts the paths of issues from the input of the REST route to the arguments of the tool. */

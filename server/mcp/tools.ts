@@ -1,8 +1,10 @@
 import type { Tool as ToolDefinition } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { type Grant, grants, includesGrant } from '../../contract/grants.ts';
 import { operations } from '../../contract/index.ts';
-import { type Json, toJsonSchema } from '../../contract/openapi/json-schema.ts';
+import type { Json } from '../../contract/openapi/json-schema.ts';
 import type { Route, RouteMetadata, ToolMetadata } from '../../contract/routes.ts';
+import { argumentsOf, typesOf, userTextOf } from './tool-schemas.ts';
 
 /** The place of a tool's argument in the input of the REST route. */
 export interface ArgumentPlace {
@@ -17,6 +19,8 @@ export interface Tool {
   metadata: Extract<RouteMetadata, { tool: ToolMetadata }>;
   /** The place of each argument, by the name of the argument. */
   places: ReadonlyMap<string, ArgumentPlace>;
+  /** The paths of the fields of the result with text that users wrote. */
+  userText: string[];
   /** The entry of the tool in the answer to `tools/list`. */
   definition: ToolDefinition;
 }
@@ -27,29 +31,53 @@ export function buildTools(): ReadonlyMap<string, Tool> {
   for (const [operationId, route] of Object.entries(operations as Record<string, Route>)) {
     const metadata = route.metadata as RouteMetadata;
     if (!('tool' in metadata)) continue;
-    const { name, title, description, isDestructive, isIdempotent } = metadata.tool;
+    const { name, title, description, resultFields } = metadata.tool;
     const { places, inputSchema } = readArguments(route, metadata.tool.defaults);
-    const annotations = {
-      title,
-      readOnlyHint: route.method === 'GET',
-      destructiveHint: isDestructive,
-      idempotentHint: isIdempotent,
-      // A tool can access only the boards of its token, and only on this server.
-      openWorldHint: false,
-    };
+    const responses = route.responses as Record<number, unknown>;
+    const result = responses[200] ?? responses[201];
+    const userText = userTextOf(result);
     tools.set(name, {
       operationId: operationId as Tool['operationId'],
       route,
       metadata,
       places,
-      definition: { name, title, description, inputSchema, outputSchema: outputSchemaOf(route), annotations },
+      userText,
+      definition: {
+        name,
+        title,
+        description,
+        inputSchema,
+        outputSchema: typesOf(result, resultFields) as ObjectSchema,
+        annotations: annotationsOf(route, metadata.tool, userText.length > 0),
+      },
     });
   }
   return tools;
 }
 
+/** Returns the definitions of the tools that are useful with each grant. */
+export function definitionsByGrant(tools: Iterable<Tool>): Record<Grant, ToolDefinition[]> {
+  const all = [...tools];
+  const usableWith = (held: Grant) =>
+    all.filter(({ metadata }) => metadata.auth !== 'board' || includesGrant(held, metadata.grant));
+  const lists = grants.map(grant => [grant, usableWith(grant).map(({ definition }) => definition)]);
+  return Object.fromEntries(lists) as Record<Grant, ToolDefinition[]>;
+}
+
 type ObjectSchema = ToolDefinition['inputSchema'];
 type Properties = NonNullable<ObjectSchema['properties']>;
+
+/** A result with text that users wrote comes from an open world: anyone may have written it. */
+function annotationsOf({ method }: Route, tool: ToolMetadata, hasUserText: boolean) {
+  if (method === 'GET') return { readOnlyHint: true, openWorldHint: hasUserText };
+  const { isDestructive, isIdempotent } = tool;
+  return {
+    readOnlyHint: false,
+    destructiveHint: isDestructive,
+    idempotentHint: isIdempotent,
+    openWorldHint: hasUserText,
+  };
+}
 
 /** Returns a tool's arguments: the path parameters, then the fields of the body and the query, and last the board. */
 function readArguments(
@@ -57,49 +85,38 @@ function readArguments(
   defaults: ToolMetadata['defaults'] = {},
 ): Pick<Tool, 'places'> & { inputSchema: ObjectSchema } {
   const places = new Map<string, ArgumentPlace>();
-  const properties: Properties = {};
+  const all: Record<string, Json> = {};
   const required: string[] = [];
   for (const part of ['params', 'body', 'query'] as const) {
     const schema = schemaOf(route, part);
-    const json = schema && (toJsonSchema(schema, 'input') as ObjectSchema);
-    for (const [field, property] of Object.entries(json?.properties ?? {})) {
+    if (!schema) continue;
+    const { properties, required: requiredFields } = argumentsOf(schema);
+    for (const [field, property] of Object.entries(properties)) {
       // Path parameters are written in camel case, but all arguments of tools in snake case.
       const name = field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
       if (places.has(name)) throw new Error(`${route.method} ${route.path} has two fields for the argument ${name}`);
       places.set(name, { part, field });
-      properties[name] = trim(property as Json) as Properties[string];
-      if (json?.required?.includes(field)) required.push(name);
+      // The instructions explain ids and boards once for all tools.
+      const isExplained = part === 'params' || name === 'board';
+      all[name] = isExplained ? { ...property, description: undefined } : property;
+      if (requiredFields.includes(field)) required.push(name);
     }
   }
   for (const [name, value] of Object.entries(defaults)) {
-    if (!properties[name]) throw new Error(`${route.method} ${route.path} has no argument ${name} for its default`);
-    properties[name] = { ...(properties[name] as Json), default: value } as Properties[string];
+    if (!all[name]) throw new Error(`${route.method} ${route.path} has no argument ${name} for its default`);
+    all[name] = { ...all[name], default: value };
   }
-  const { board, ...others } = properties;
+  const { board, ...others } = all;
   const inputSchema: ObjectSchema = {
     type: 'object',
-    properties: { ...others, ...(board && { board }) },
+    properties: { ...others, ...(board && { board }) } as Properties,
     ...(required.length > 0 ? { required } : {}),
     additionalProperties: false,
   };
   return { places, inputSchema };
 }
 
-/** Returns the schema of a tool's result. It allows more fields, because the server may add fields within v1. */
-function outputSchemaOf({ responses }: Route): ObjectSchema {
-  const success = (responses as Record<number, unknown>)[200] ?? (responses as Record<number, unknown>)[201];
-  const { title: _, ...schema } = trim(toJsonSchema(success, 'output') ?? {});
-  return schema as ObjectSchema;
-}
-
 function schemaOf(route: Route, part: ArgumentPlace['part']): z.ZodObject | undefined {
   const schema = part === 'params' ? route.pathParams : part === 'query' ? route.query : 'body' in route && route.body;
   return schema instanceof z.ZodObject ? schema : undefined;
-}
-
-/** Removes examples, which lengthen prompts of language models, and the format int64, which validators refuse. */
-function trim(schema: Json): Json {
-  const isDropped = (key: string, value: unknown) =>
-    (key === 'examples' && Array.isArray(value)) || (key === 'format' && value === 'int64');
-  return JSON.parse(JSON.stringify(schema, (key, value) => (isDropped(key, value) ? undefined : value)));
 }

@@ -7,7 +7,7 @@ import { unusedClientSeconds, usedClientSeconds } from './lifetimes.ts';
 
 interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> {
   endGrant(grantId: string): Promise<void>;
-  /** The tokens that the current token request redeems and issues. Undefined for other requests. */
+  /** The tokens that the current request to the token endpoint redeems and issues. Undefined for other requests. */
   redemptionOf(): Redemption | undefined;
   asksForAnother(resource: unknown): boolean;
   refusals: {
@@ -17,7 +17,7 @@ interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> 
   };
 }
 
-/** Stores the provider's records in the table oauth_records, so that any server can continue any request. */
+/** Stores oidc-provider's records in the table oauth_records, so that all servers can read them. */
 export function buildAdapter({
   database,
   clock,
@@ -27,7 +27,7 @@ export function buildAdapter({
   refusals,
 }: AdapterOptions): (model: string) => Adapter {
   return model => {
-    // The provider's own sessions are never stored, because people sign in with the sessions of the pages.
+    // oidc-provider's own sessions are never stored, because people sign in with the sessions of the admin area.
     if (model === 'Session') return noRecords;
 
     return {
@@ -55,8 +55,8 @@ export function buildAdapter({
       async find(id) {
         const record = await findRecord(database, model, id, clock.now());
         if (!record) return undefined;
-        // A parallel request may redeem a refresh token again. redeem() decides about that later, under the grant's
-        // lock.
+        // A parallel request may redeem a refresh token again. redeem() decides later, under the grant's lock, whether
+        // the client may do so.
         const isJudgedLater =
           model === 'RefreshToken' && redemptionOf() !== undefined && !asksForAnother(record.payload.resource);
         const isConsumed = record.consumedAt !== null && !isJudgedLater;
@@ -72,8 +72,8 @@ export function buildAdapter({
       async destroy(id) {
         if (model === 'Grant') return endGrant(id);
         const isRemoved = await removeRecord(database, model, id);
-        // The provider removes an interaction before it issues the authorization code. If two requests continue an
-        // interaction at once, such as from two tabs, only one gets a code.
+        // oidc-provider removes an interaction (a pending authorization request) before it issues the code. If two tabs
+        // continue the same interaction at once, only one gets a code.
         if (model === 'Interaction' && !isRemoved) throw refusals.alreadyResumed();
       },
     };

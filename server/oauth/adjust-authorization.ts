@@ -3,9 +3,9 @@ import { DomainError } from '../domain/domain-error.ts';
 import { toolScope } from './metadata.ts';
 
 /**
- * The parameters of an authorization request that this server uses. It drops all others, because they belong to OpenID
- * Connect and mean nothing without an ID token. Some of them name people and would be stored with the request.
- * `request` and `request_uri` are in the list only so that the provider refuses them.
+ * The parameters of an authorization request that this server uses. The server drops all others, because they belong to
+ * OpenID Connect and mean nothing without an ID token. Some, such as login_hint, would store personal data. `request`
+ * and `request_uri` are in the list only so that oidc-provider refuses them.
  */
 const readParameters = new Set(
   (
@@ -16,7 +16,7 @@ const readParameters = new Set(
 
 /**
  * Adjusts an authorization request to this server. The server has only the scope `mcp` and offline access. Clients may
- * omit the scope or add the scopes of other servers. The provider refuses parameters that occur twice.
+ * omit the scope or add the scopes of other servers. oidc-provider refuses parameters that occur twice.
  */
 export function adjustAuthorization(ctx: Context): void {
   const query = Object.fromEntries(Object.entries(ctx.query).filter(([name]) => readParameters.has(name)));
@@ -33,15 +33,15 @@ export function adjustAuthorization(ctx: Context): void {
         .filter(one => one !== 'select_account')
         .join(' ') || undefined;
   }
-  // For an unsupported response_mode, the provider sends the error to the client in the query of the redirect.
+  // For an unsupported response_mode, oidc-provider redirects to the client with the error in the query.
   if (query.response_mode !== undefined && query.response_mode !== 'query') query.response_mode = 'unsupported';
   ctx.query = query;
 }
 
-/** The maximum number of parameters of an authorization request. OAuth defines far fewer, and 1,000 take 15 ms. */
+/** The maximum number of parameters of an authorization request. OAuth defines far fewer. Reading 1,000 takes 15 ms. */
 const maxParameters = 100;
 
-/** Refuses a request with too many parameters before the provider reads it. */
+/** Refuses a request with too many parameters before oidc-provider reads it. */
 export function refuseManyParameters(query: object): void {
   if (Object.keys(query).length > maxParameters) throw new DomainError('validation_failed');
 }

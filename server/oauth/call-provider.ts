@@ -14,14 +14,14 @@ export interface OauthErrorBody {
   error_description?: string;
 }
 
-/** The answer of the provider. Its headers are already set on the Fastify reply. */
+/** The answer of oidc-provider (the library). Its headers are already set on the Fastify reply. */
 type Outcome = { status: number; body: unknown } | { status: number; refusal: OauthErrorBody };
 
-/** A request that the provider is answering. */
+/** A request that oidc-provider is answering. */
 interface ProviderCall {
   request: FastifyRequest;
   reply: FastifyReply;
-  /** The redeemed and issued tokens, to be stored after the provider has answered. */
+  /** The redeemed and issued tokens, to be stored after oidc-provider has answered. */
   redemption: Redemption;
   status?: number;
   body?: unknown;
@@ -33,11 +33,11 @@ interface ProviderCall {
 const calls = new WeakMap<IncomingMessage, ProviderCall>();
 
 /**
- * Lets the provider answer a request whose body is not read yet. The answer is sent through Fastify's reply, so it gets
- * the same headers, error handling, log and metrics as all other answers.
+ * Lets oidc-provider (the library) answer a request whose body the server has not read yet. The answer is sent through
+ * Fastify's reply, so it gets the same headers, error handling, log and metrics as all other answers.
  */
 export async function callProvider(provider: Provider, request: FastifyRequest, reply: FastifyReply): Promise<Outcome> {
-  // The client disconnected before its body arrived. The provider would log a warning about such a body.
+  // The client disconnected before its body arrived. oidc-provider would log a warning about such a body.
   if (request.raw.destroyed && !request.raw.complete) throw new DomainError('bad_request');
   const call: ProviderCall = { request, reply, redemption: { redeemed: [], issued: [] } };
   calls.set(request.raw, call);
@@ -51,13 +51,13 @@ export async function callProvider(provider: Provider, request: FastifyRequest, 
 /** PostgreSQL's class of error codes for rollbacks, such as after a deadlock. */
 const rolledBack = /^40[0-9A-Z]{3}$/;
 
-/** Returns the error to answer: 503 if PostgreSQL rolled back despite retries, so that the client retries. */
+/** Returns the error for the client: HTTP status 503 after a rollback by PostgreSQL, so that the client retries. */
 function failureOf(failure: unknown): unknown {
   const isRolledBack = rolledBack.test(String((failure as { code?: unknown }).code));
   return isRolledBack ? Object.assign(new DomainError('service_unavailable'), { cause: failure }) : failure;
 }
 
-/** The headers of the provider's answer that the client gets. The server sets all other headers itself. */
+/** The headers that the client gets from oidc-provider's answer. The server sets all other headers itself. */
 const passedOn = new Set(['location', 'set-cookie', 'www-authenticate']);
 
 function takeHeaders(reply: FastifyReply) {
@@ -82,12 +82,12 @@ export function callOf(raw: IncomingMessage): ProviderCall {
   return call;
 }
 
-/** Returns the tokens that a token request has redeemed and issued so far. Undefined for other requests. */
+/** Returns the tokens that a request to the token endpoint redeems and issues. Undefined for other requests. */
 export function redemptionIn(ctx: Context | undefined): Redemption | undefined {
   return ctx?.oidc.route === 'token' ? callOf(ctx.req).redemption : undefined;
 }
 
-/** Whether a token request names a resource that differs from the resource of its refresh token. */
+/** Whether a request to the token endpoint names another resource than the refresh token does. */
 export function asksForAnother(ctx: Context | undefined, resource: unknown): boolean {
   const asked = ctx?.oidc.params?.resource;
   return asked !== undefined && asked !== resource;
@@ -98,11 +98,11 @@ interface Connection {
   issuer: string;
   /** Ends a grant because a refresh token was reused. */
   endGrant(ctx: Context, grantId: string): Promise<void>;
-  /** The cookie name of the provider's own sessions. The cookie is never sent, because no session is stored. */
+  /** The name of oidc-provider's session cookie. The cookie is never sent, because no session is stored. */
   sessionCookie: string;
 }
 
-/** Adjusts the requests before the provider handles them, and receives the provider's answers, errors and events. */
+/** Adjusts requests before oidc-provider handles them, and receives its answers, errors and events. */
 export function connectProvider(provider: Provider, connection: Connection): void {
   const { server, issuer, sessionCookie } = connection;
   provider.use(async (ctx, next) => {
@@ -130,11 +130,11 @@ export function connectProvider(provider: Provider, connection: Connection): voi
   });
 }
 
-/** The Retry-After when the host of a document does not answer. In this time a host can restart. */
+/** The Retry-After in seconds if the host of a client's metadata document does not answer. A host may be restarting. */
 const documentRetrySeconds = 30;
 
 /**
- * Answers 503 if the metadata document of a client could not be fetched. The provider would answer invalid_client, and
+ * Answers 503 if the metadata document of a client could not be fetched. oidc-provider would answer invalid_client, and
  * a client then discards its tokens. Only the description distinguishes this error from others.
  */
 function reportFailedFetch(call: ProviderCall) {
@@ -149,7 +149,7 @@ function replaceAnswer(call: ProviderCall, status: number, error: string, descri
   call.body = { error, error_description: description };
 }
 
-/** The Retry-After after too many redemptions of a refresh token. Short, because a parallel request has a new token. */
+/** The Retry-After if a refresh token was redeemed too often. It is short: a parallel request already has a new one. */
 const siblingRetrySeconds = 1;
 
 /**
@@ -171,14 +171,14 @@ async function storeRedemption({ server: { clock, database }, endGrant }: Connec
       return;
     }
     if (error.reason === 'reused') await endGrant(ctx, issued.grantId);
-    // The provider sends this text for every invalid code or token, so the answer reveals no reason.
+    // oidc-provider sends this text for every invalid code or token, so the answer does not reveal the reason.
     replaceAnswer(call, 400, 'invalid_grant', 'grant request is invalid');
   }
 }
 
 /**
- * Overwrites the headers that decide the provider's URLs and the security of its cookies, so that a client cannot
- * choose them. Makes the provider answer in JSON. Removes the Origin header, because the server handles CORS itself.
+ * Overwrites the headers that decide oidc-provider's URLs and the security of its cookies, so that a client cannot
+ * choose them. Makes oidc-provider answer in JSON. Removes the Origin header, because the server handles CORS itself.
  */
 export function pinToIssuer({ raw }: FastifyRequest, issuer: string): void {
   const { host, protocol } = new URL(issuer);

@@ -6,9 +6,9 @@ import { charge, networkOf, openCounter } from '../http/rate-limit.ts';
 import { callOf } from './call-provider.ts';
 
 /*
- * Limits for each network: how many clients it can register, how many authorization requests it can store, and how many
- * documents it can make this server fetch. The general rate limit of an IP address is too high for requests that the
- * server must store.
+ * Limits for each network (an IPv4 address or an IPv6 prefix). They limit the clients it can register, the
+ * authorization requests it can store, and the documents it can make this server fetch. The general rate limit of an IP
+ * address is too high for requests that the server must store.
  */
 
 const hour = 60 * 60;
@@ -21,7 +21,7 @@ export function chargeRegistrations(server: ServerDependencies) {
     chargeNetwork(server, request, reply, 'oauth-client:ip', server.config.RATE_LIMIT_OAUTH_CLIENT);
 }
 
-/** The provider calls this before it fetches the metadata document of a client, unless the document is cached. */
+/** oidc-provider calls this before it fetches a client's metadata document, unless the document is cached. */
 export function chargeFetches(server: ServerDependencies) {
   return async (ctx: Context | undefined): Promise<boolean> => {
     // The consent page looks up the client again, without a context. The fetch was already counted in the authorization

@@ -8,7 +8,7 @@ import { grantTypes, scopes, toolScope } from './metadata.ts';
  * or for itself.
  */
 
-/** The metadata fields to store. The other fields include keys, and URLs that the provider would fetch. */
+/** The metadata fields to store. The other fields include keys, and URLs that oidc-provider would fetch. */
 const storedFields = new Set(
   (
     'application_type client_id client_id_issued_at client_name client_secret client_secret_expires_at client_uri ' +
@@ -17,7 +17,7 @@ const storedFields = new Set(
   ).split(' '),
 );
 
-/** Fixed values of fields that the provider requires. Some of them concern tokens that this server never issues. */
+/** Fixed values of fields that oidc-provider requires. Some of them concern tokens that this server never issues. */
 export const fixedMetadata = {
   id_token_signed_response_alg: 'ES256',
   subject_type: 'public',
@@ -45,7 +45,7 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
   if (isDocument && !isOffered(metadata.scope)) delete metadata.scope;
   const text = JSON.stringify(metadata);
   if (Buffer.byteLength(text) > maxBytes) return `the metadata must not be longer than ${maxBytes} bytes`;
-  // PostgreSQL cannot store NUL characters or half surrogate pairs.
+  // PostgreSQL cannot store NUL characters or lone surrogates.
   if (/\\u0000|\\ud[89a-f][0-9a-f]{2}/i.test(text)) return 'the metadata has a character that cannot be stored';
   const { redirect_uris: uris, scope } = metadata;
   if (typeof scope === 'string' && !isOffered(scope)) return `scope must have ${toolScope} in it`;
@@ -61,7 +61,7 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
 /**
  * Drops the grant types, response types and scopes that this server does not support. A client lists everything that it
  * supports on any server. For example, the document of VS Code lists the device grant. If no supported value is left,
- * the list stays, and the provider refuses it.
+ * the list stays, and oidc-provider refuses it.
  */
 function dropUnsupported(metadata: ClientMetadata) {
   for (const [name, offered] of Object.entries({ grant_types: grantTypes, response_types: ['code'] })) {
@@ -77,12 +77,12 @@ function isOffered(scope: unknown): boolean {
   return typeof scope === 'string' && scope.split(' ').some(one => scopes.includes(one));
 }
 
-/** The hosts that mean the user's own machine. Requests to these hosts do not cross a network. */
+/** The hosts of redirect URIs on the user's own machine. Requests to these hosts do not cross a network. */
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
  * URL schemes that would send a code unencrypted over the network, or open an application that does not expect a code.
- * The provider refuses more schemes.
+ * oidc-provider refuses more schemes.
  */
 const forbiddenSchemes = new Set(['filesystem:', 'ftp:', 'mailto:', 'sms:', 'tel:', 'view-source:', 'ws:', 'wss:']);
 

@@ -16,7 +16,7 @@ export interface ConsentRequest {
   documentHost: string | undefined;
   /** The target of the redirect after the user has answered. */
   target: { host: string; isLocal: boolean; isWeb: boolean };
-  /** The source for form-action in the Content-Security-Policy of the consent page, which allows the redirect. */
+  /** The source for form-action in the Content-Security-Policy of the consent page. It allows the redirect. */
   formTarget: string;
   /** The URL that resumes the authorization request after the user has answered. */
   returnTo: string;
@@ -28,7 +28,7 @@ type Answer = Pick<Consent, 'accountId' | 'userId' | 'boards' | 'clientName'>;
 
 export function consentsOf({ config }: { config: Config }, providerOf: () => Promise<Provider>) {
   return {
-    /** Finds a consent page's request, or undefined if it is unknown, answered, expired or of another browser. */
+    /** Finds the request of a consent page, unless it is answered, expired, unknown or from another browser. */
     async find(request: FastifyRequest, reply: FastifyReply, id: string): Promise<ConsentRequest | undefined> {
       const provider = await providerOf();
       const interaction = await provider.interactionDetails(request.raw, reply.raw).catch(nothingIfNotFound);
@@ -74,7 +74,7 @@ async function requestOf(provider: Provider, interaction: Interaction): Promise<
 }
 
 /**
- * Ignores the error if the client's metadata document has disappeared or changed. The provider would also refuse an
+ * Ignores the error if the client's metadata document has disappeared or changed. oidc-provider would also refuse an
  * answer for such a client.
  */
 function nothingIfUnknown(error: Error): undefined {

@@ -11,7 +11,7 @@ export const unusedClientSeconds = 7 * day;
  */
 export const usedClientSeconds = 365 * day;
 
-/** The lifetimes of the provider's records. */
+/** The lifetimes of oidc-provider's records. */
 export const lifetimes = {
   /**
    * The lifetime of an access token. Every request looks the token up in the database, so revocation is immediate. A
@@ -19,7 +19,7 @@ export const lifetimes = {
    */
   AccessToken: 60 * minute,
   AuthorizationCode: minute,
-  /** The provider requires a lifetime for a grant. In fact, a grant ends with its last token. */
+  /** oidc-provider requires a lifetime for a grant. In fact, a grant ends with its last token. */
   Grant: 3650 * day,
   IdToken: 60 * minute,
   /** The time that a user has to answer an authorization request. The user may need to set a password first. */

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 import { issuerOf, mcpUrlOf } from '../http/public-addresses.ts';
 
-/** The provider's routes that serve-oauth.ts serves. The provider's other routes cannot be reached. */
+/** The routes of oidc-provider that serve-oauth.ts serves. Clients cannot reach its other routes. */
 export const routes = {
   authorization: '/oauth/authorize',
   token: '/oauth/token',
@@ -14,7 +14,7 @@ export function consentPathOf(uid: string): string {
   return `/admin/connect/${uid}`;
 }
 
-/** The only OAuth scope of this server. The user who consents chooses the boards and the grant on each board. */
+/** The only OAuth scope of this server. The user who consents chooses a grant (such as `read`) for each board. */
 export const toolScope = 'mcp';
 
 export const scopes = [toolScope, 'offline_access'];

@@ -3,7 +3,7 @@ declare module 'oidc-provider' {
   import type { EventEmitter } from 'node:events';
   import type { IncomingMessage, ServerResponse } from 'node:http';
 
-  /** The Koa context of a request, with the provider's own data about the request. */
+  /** The Koa context of a request, with oidc-provider's own data about the request. */
   export interface Context {
     req: IncomingMessage;
     res: ServerResponse;

@@ -12,7 +12,7 @@ import { grantEnder } from './end-grant.ts';
 import { lifetimes } from './lifetimes.ts';
 import { consentPathOf, grantTypes, routes, scopes, toolScope } from './metadata.ts';
 
-/** The minimum time to cache a client's metadata document, which the provider needs at each hourly refresh. */
+/** The minimum time to cache a client's metadata document, in seconds. Each hourly token refresh needs the document. */
 const documentSeconds = 60 * 60;
 
 export interface BuiltProvider {
@@ -21,9 +21,9 @@ export interface BuiltProvider {
 }
 
 /**
- * Builds the OAuth provider. It issues authorization codes with PKCE, opaque access tokens for the MCP endpoint only,
- * and rotating refresh tokens. The provider is loaded at the first OAuth request. Loading takes a fifth of a second,
- * and most servers have no OAuth clients.
+ * Builds the OAuth provider from the library oidc-provider. It issues authorization codes with PKCE, opaque access
+ * tokens for the MCP endpoint only, and rotating refresh tokens. The first OAuth request loads the library. Loading
+ * takes a fifth of a second, and most servers have no OAuth clients.
  */
 export async function buildProvider(server: ServerDependencies): Promise<BuiltProvider> {
   const { errors, interactionPolicy, Provider } = await import('oidc-provider');
@@ -78,7 +78,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
       short: { httpOnly: true, sameSite: 'lax', secure: isSecure },
     },
     ttl: lifetimes,
-    // The provider requires a signing key. It never signs with it, because no client gets an ID token.
+    // oidc-provider requires a signing key, but never signs with it, because no client gets an ID token.
     jwks: { keys: [generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' })] },
     features: {
       clientIdMetadataDocument: {
@@ -130,7 +130,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
     async loadExistingGrant({ oidc }: Context) {
       return oidc.result?.consent && provider.Grant.find(oidc.result.consent.grantId);
     },
-    // This callback need not check that the user exists, because each lookup of a token checks it.
+    // This callback need not check that the user exists, because each lookup of a token checks the user.
     findAccount: async (_ctx: unknown, accountId: string) => ({ accountId, claims: async () => ({ sub: accountId }) }),
     expiresWithSession: async () => false,
     issueRefreshToken: async (_ctx: unknown, client: { grantTypeAllowed(type: string): boolean }) =>
@@ -138,12 +138,12 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
     rotateRefreshToken: true,
     // A revoked token ends its grant. A grant without tokens would be useless, but would appear in the token list.
     revokeGrantPolicy: () => true,
-    // The setting CORS_ORIGINS decides which origins may read an answer, so the provider allows all.
+    // The setting CORS_ORIGINS decides which origins may read an answer, so oidc-provider allows all.
     clientBasedCORS: () => true,
     fetch: fetchWith(outgoing),
     renderError: async (ctx: Context, body: OauthErrorBody) => noteRefusal(ctx.req, body),
   });
-  // The provider may trust the X-Forwarded headers, because pinToIssuer has replaced them.
+  // oidc-provider may trust the X-Forwarded headers, because pinToIssuer has replaced them.
   provider.proxy = true;
   provider.silent = true;
   connectProvider(provider, { server, issuer, endGrant, sessionCookie: cookieOf('session') });
@@ -152,11 +152,11 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
   return { provider, close: outgoing.close };
 }
 
-/** Builds the function that fetches metadata documents of clients. Private addresses and redirects are forbidden. */
+/** Builds the function that fetches metadata documents of clients. Forbids private IP addresses and redirects. */
 function fetchWith(outgoing: OutgoingRequests) {
   return async (url: string, { signal }: { signal?: AbortSignal }): Promise<Response> => {
     const { status, headers, body } = await outgoing.get(url, { headers: { accept: 'application/json' }, signal });
-    // Uses one status for all failures, because the provider treats them alike, and a Response with some statuses
+    // Uses one HTTP status for all failures, because oidc-provider treats them alike. With some statuses, a Response
     // cannot have a body.
     if (status !== 200) return new Response(null, { status: 502 });
     const cacheHeaders = ['cache-control', 'expires'].flatMap(name => {
@@ -167,7 +167,7 @@ function fetchWith(outgoing: OutgoingRequests) {
   };
 }
 
-/** Makes the provider compare the hash of a given client secret with the stored hash. */
+/** Makes oidc-provider compare the hash of a given client secret with the stored hash. */
 function compareHashedSecrets({ Client }: OauthProvider): void {
   Client.prototype.compareClientSecret = function compare(this: OauthClient, given: string) {
     const [expected, actual] = [Buffer.from(this.clientSecret ?? ''), Buffer.from(hashOfClientSecret(given))];
@@ -175,9 +175,7 @@ function compareHashedSecrets({ Client }: OauthProvider): void {
   };
 }
 
-/**
- * Adds a prefix for its kind to each token. Secret scanners and the log redactor recognize tokens by their prefixes.
- */
+/** Adds a prefix to tokens that shows their kind. Secret scanners and the log redactor recognize tokens by prefixes. */
 function prefixTokens(provider: OauthProvider): void {
   const prefixes = {
     AccessToken: 'iba_',

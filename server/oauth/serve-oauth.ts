@@ -14,7 +14,7 @@ import { authorizationServerMetadata, consentPathOf, protectedResourceMetadata, 
 import { type BuiltProvider, buildProvider } from './provider.ts';
 import { sendRefusalPage, sendReturnPage } from './refusal-page.ts';
 
-/** Builds the OAuth 2.1 server for clients of the MCP endpoint (Authentication, 9). */
+/** Builds the OAuth 2.1 server for clients of the MCP endpoint (specification: Authentication, 9). */
 export function buildOauth(server: ServerDependencies) {
   const { config } = server;
   const issuer = issuerOf(config);
@@ -37,15 +37,14 @@ export function buildOauth(server: ServerDependencies) {
   return {
     consents: consentsOf(server, providerOf),
 
-    /** The plugin for the authorization endpoint, which browsers open. */
+    /** The Fastify plugin for the authorization endpoint, which browsers open. */
     async servePages(app: FastifyInstance) {
       const authorize = async (request: FastifyRequest, reply: FastifyReply) => {
         refuseManyParameters(request.query as object);
         const outcome = await answerWithProvider(request, reply);
         if ('refusal' in outcome) return sendRefusalPage(reply, outcome);
         const location = String(reply.getHeader('location'));
-        // On this route the user comes from the consent page, where the user has answered and has seen the redirect
-        // target.
+        // On the route with :uid, the user comes from the consent page, which has shown the redirect target.
         const isAnswered = request.routeOptions.url !== routes.authorization;
         if (!isAnswered && leadsAway(location)) return sendReturnPage(reply, location);
         return reply.status(outcome.status).send('');
@@ -92,7 +91,7 @@ function leadsAway(location: string): boolean {
   return !location.startsWith(consentPathOf('')) && !shownTarget(location).isLocal;
 }
 
-/** Leaves request bodies unread, because the provider reads them itself. */
+/** Leaves request bodies unread, because oidc-provider reads them itself. */
 function leaveBodies(app: FastifyInstance) {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _body, done) => done(null));
@@ -103,7 +102,7 @@ function sendMetadata(reply: FastifyReply, metadata: object) {
   return reply.header('Cache-Control', 'public, max-age=300').send(metadata);
 }
 
-/** Answers errors that do not come from the provider, in the format of OAuth. */
+/** Answers errors that do not come from oidc-provider, in the format of OAuth. */
 function answerOauthErrors(reporter: ErrorReporter) {
   const note = noteErrors(reporter);
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {

@@ -4,7 +4,7 @@ import { chatKinds } from '../entities/chat-channel.ts';
 import { roles } from '../entities/membership.ts';
 import { defineEntry as entry, field, oneOf, text, whole } from './define-entry.ts';
 
-/** The actor of an entry: the operator of the server on the command line, a user in the pages, or the server itself. */
+/** Who caused an entry: the operator on the command line, a user in the pages, or the server itself. */
 const by = {
   by: oneOf(
     ['operator', 'user', 'server'],
@@ -48,11 +48,11 @@ export const administrationEntries = {
     to: text('the plan after the change'),
   }),
   'account.deletion_scheduled': entry(
-    'Somebody scheduled the deletion of an account. The grace period before the erasure begins.',
+    'Somebody scheduled the deletion of an account. The clean-up erases the account after a grace period.',
     inAccount,
   ),
   'account.deletion_cancelled': entry('The scheduled deletion of an account was cancelled.', inAccount),
-  'account.erased': entry('The clean-up erased an account with all data of the account.', { ...inAccount, rows }),
+  'account.erased': entry('The clean-up erased an account and all its data.', { ...inAccount, rows }),
 
   'user.created': entry('A user was created.', { ...ofUser, ...email }),
   'user.updated': entry('Fields of a user were changed.', {
@@ -61,12 +61,12 @@ export const administrationEntries = {
     email: text('the new e-mail address, masked; absent if the e-mail address is unchanged').optional(),
   }),
   'user.address_requested': entry(
-    'A user asked to change an e-mail address. The change takes effect when the user opens the mailed link.',
+    'A user asked to change their own e-mail address. The change takes effect when the user opens the link in the mail.',
     {
       ...ofUser,
       field: oneOf(
         ['email', 'notification_email'],
-        'the address to change. `email`: the address for signing in. `notification_email`: the address for notifications',
+        'the e-mail address to change. `email`: the e-mail address for signing in. `notification_email`: the e-mail address for notifications',
       ),
       email: text('the new e-mail address, masked'),
     },
@@ -74,11 +74,11 @@ export const administrationEntries = {
   'user.blocked': entry('A user was blocked in an account, and can no longer write in the account.', ofMember),
   'user.unblocked': entry('A user was unblocked in an account.', ofMember),
   'user.deletion_requested': entry(
-    'The deletion of a user was requested. The grace period before the erasure begins.',
+    'Somebody requested the deletion of a user. The clean-up erases the user after a grace period.',
     ofUser,
   ),
   'user.deletion_cancelled': entry('The deletion of a user was cancelled.', ofUser),
-  'user.erased': entry('The clean-up erased a user with all personal data of the user.', { ...ofUser, rows }),
+  'user.erased': entry('The clean-up erased a user and all personal data of the user.', { ...ofUser, rows }),
   'password.set': entry('A user set a password. The server ended all browser sessions of the user.', {
     ...ofUser,
     sessions: whole('the number of browser sessions that the server ended'),
@@ -100,7 +100,7 @@ export const administrationEntries = {
     ...invited,
     ...role,
   }),
-  'invitation.mailed': entry('The mail server accepted or rejected the mail of an invitation.', {
+  'invitation.mailed': entry('The mail server accepted or rejected an invitation mail.', {
     ...ofInvitation,
     outcome: oneOf(
       ['mailed', 'refused'],
@@ -128,7 +128,7 @@ export const administrationEntries = {
       .describe('the time when the token expires; null if the token never expires, and for every OAuth grant'),
   }),
   'token.revoked': entry('An API token or an OAuth grant was revoked.', ofToken),
-  'oauth.consent_denied': entry('A user refused to give an OAuth client access to boards.', {
+  'oauth.consent_denied': entry('On the consent page, a user refused to give an OAuth client access to boards.', {
     ...ofUser,
     account_id: field.accountId.optional(),
     client_id: text('the id of the OAuth client'),

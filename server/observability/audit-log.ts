@@ -4,7 +4,7 @@ import type { EntryDefinition } from './define-entry.ts';
 import { maskIp } from './mask-addresses.ts';
 import type { Redactor } from './redactor.ts';
 
-/** The log of security events, with one line of JSON for each entry (Limits, operational rule 3). */
+/** The log of security events, with one line of JSON for each entry (specification: Limits, operational rule 3). */
 export interface AuditLog {
   /** Writes an entry. `at` is the time of the event, by default the current time. */
   record<Name extends AuditEntryName>(name: Name, fields: AuditEntries[Name], at?: Date): void;
@@ -13,21 +13,21 @@ export interface AuditLog {
 export interface AuditLogOptions {
   destination: DestinationStream;
   redactor: Redactor;
-  /** How long repeated entries are only counted. After this time, one line with their number is written. */
+  /** How long the log only counts repeated entries. After this time, it writes one line with their number. */
   repeatWindowMs?: number;
 }
 
 type Fields = Record<string, unknown>;
 
-/** The repeated entries of one name, counted by equal fields. The time window begins with the first entry. */
+/** Counts the repeated entries of one name. Entries with equal fields count together. */
 interface RepeatWindow {
   kinds: Map<string, { fields: Fields; repeated: number }>;
-  /** The number of new different entries after the maximum was reached. */
+  /** The number of entries with still other fields, after `kinds` has reached maxKinds. */
   others: number;
   timer: NodeJS.Timeout;
 }
 
-/** The maximum number of different entries in a time window. It limits the memory and lines an attacker can cause. */
+/** The maximum number of different entries in a time window. It limits the memory and lines that attackers can use. */
 const maxKinds = 100;
 
 const definitions: Record<AuditEntryName, EntryDefinition> = auditEntries;

@@ -6,8 +6,8 @@ export interface EntryDefinition<Fields extends z.ZodObject = z.ZodObject> {
   when: string;
   fields: Fields;
   /**
-   * For an entry that anybody can cause at any rate. Entries that differ only in `request_id` count as the same. In
-   * each minute the first is written, and the others are counted.
+   * Marks an entry that anybody can cause at any rate. Entries that differ only in `request_id` count as the same. In
+   * each minute the log writes the first one and counts the others.
    */
   countsRepetitions?: true;
 }
@@ -37,7 +37,7 @@ export const field = {
   webhookId: whole('the id of the webhook'),
   channelId: whole('the id of the chat connection'),
   requestId: text('the `X-Request-Id` of the response, which is also in the ordinary log'),
-  ip: text('the network of the client and the hash of the client address; see [Client networks](#client-networks)'),
+  ip: text('the network of the client and a hash of its IP address; see [Client networks](#client-networks)'),
   changed: z.array(z.string()).describe('the names of the changed fields'),
   origin: text('the scheme and host of the webhook URL, without the path, which may be a secret'),
 } as const;

@@ -1,4 +1,4 @@
-/** The properties of an error that are logged. Others may hold the database client and the values of a query. */
+/** The properties of an error that are logged. Others may hold the database client or the values of a query. */
 const kept =
   'code severity constraint schema table column dataType routine errno syscall address port hostname command responseCode status statusCode key reason'.split(
     ' ',
@@ -8,8 +8,8 @@ const kept =
 const maxRepeatedLength = 1_000;
 
 /**
- * Returns an error as plain properties: its type, message and stack, the kept properties, and its causes. Omits the detail,
- * the hint, the position and the statement of a PostgreSQL error, because they contain values of rows.
+ * Returns an error as plain properties: its type, message and stack, the kept properties, and its causes. Omits the
+ * detail, the hint, the position and the statement of a PostgreSQL error, because they contain values of rows.
  */
 export function describeError(error: Error): Record<string, unknown> {
   const properties = error as unknown as Record<string, unknown>;

@@ -1,7 +1,7 @@
 /** The context of a failure: short plain values that do not come from clients. */
 type FailureContext = Readonly<Record<string, string | number>>;
 
-/** Reports unexpected failures to a monitoring service, in addition to the log (Limits, operational rule 4). */
+/** Reports unexpected failures to a monitoring service, besides the log (specification: Limits, operational rule 4). */
 export interface ErrorReporter {
   report(error: unknown, context?: FailureContext): void;
   /** Sends pending reports, for a few seconds at most. */

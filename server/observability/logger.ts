@@ -6,8 +6,8 @@ import { standardOutput } from './standard-output.ts';
 
 /**
  * Builds the log of the server: lines of JSON, by default on standard output, with masked addresses and without secrets
- * (Limits, operational rule 3). Pino's option `redact` would not be enough, because it takes exact paths. It finds
- * neither every spelling of a field name at any depth, nor a secret inside a text.
+ * (specification: Limits, operational rule 3). Pino's option `redact` would not be enough, because it takes exact
+ * paths. It finds neither every spelling of a field name at any depth, nor a secret inside a text.
  */
 export function buildLogger(
   config: Pick<Config, 'LOG_LEVEL' | 'APP_KEY' | 'DATA_DIR'>,

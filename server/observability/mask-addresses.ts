@@ -6,7 +6,7 @@ export type HashText = (text: string) => string;
 
 export const cutOff = '[…]';
 
-/** The maximum number of masked addresses in a text. An ordinary line has fewer, and each hash takes time. */
+/** The maximum number of masked e-mail addresses in a text. An ordinary line has fewer, and each hash takes time. */
 export const maxAddresses = 20;
 
 /**
@@ -22,7 +22,7 @@ const quoted = String.raw`"(?:(?!${sign})(?:\\.|[^"\\\r\n])){1,64}"(?=${sign})`;
 const version = String.raw`\d{1,4}\.\d{1,4}\.\d{1,4}(?:-[a-z]{1,10}(?:\.\d{1,4})?)?(?![\p{L}\p{N}_%-]|\.[\p{L}\p{N}])`;
 const literal = String.raw`\[(?:ipv6:)?[0-9a-f:.]{2,64}\]`;
 const domain = String.raw`(?:${literal}|(?:[\p{L}\p{M}\p{N}\p{Cf}._-]|(?!${encodedSeparator})%)*[\p{L}\p{M}\p{N}])`;
-/** An address that is already masked, or the masked domain of an address. */
+/** An e-mail address that is already masked, or the masked domain of an e-mail address. */
 const masked = String.raw`(?:.\*{3}@)?.\*{3}(?:\.[\p{L}\p{N}-]{1,63})?#[0-9a-f]{12}`;
 
 /**
@@ -35,17 +35,17 @@ const words = new RegExp(
 );
 const signs = new RegExp(sign, 'giu');
 /**
- * Characters that a list or markup may put before an address. An address may also begin with them, but they are treated
- * as markup.
+ * Characters that a list or markup may put before an e-mail address. An e-mail address may also begin with them, but
+ * the mask treats them as markup.
  */
 const opening = /^['`{|}*]+(?=.)/u;
-/** Invisible characters, which are removed from an address because they would change its hash. */
+/** Invisible characters. They are removed from an e-mail address, because they would change its hash. */
 const invisible = /\p{Cf}+/gu;
 
 /**
- * Masks every e-mail address in a text, such as `j***@e***.com#3f9a0c1d2b4e` (Limits, operational rule 3). The mask has
- * the first character of the local part and of the domain, the top-level domain, and the hash of the canonical address.
- * Addresses that are already masked stay unchanged.
+ * Masks every e-mail address in a text, such as `j***@e***.com#3f9a0c1d2b4e` (specification: Limits, operational rule
+ * 3). The mask has the first character of the local part and of the domain, the top-level domain, and the hash of the
+ * canonical address. Addresses that are already masked stay unchanged.
  */
 export function maskAddresses(text: string, hash: HashText): string {
   if (text.search(signs) < 0) return text;
@@ -73,8 +73,8 @@ function describe(local: string, domain: string, hash: HashText): string {
 }
 
 /**
- * Returns the first character if it is a letter, a digit or an underscore. A reader could mistake other characters for
- * a part of the surrounding text.
+ * Returns the first character of a local part or domain, if it is a letter, a digit or an underscore. A reader could
+ * mistake other characters for a part of the surrounding text.
  */
 function firstOf(text: string): string {
   return /^"?([\p{L}\p{N}_])/u.exec(text)?.[1] ?? '*';

@@ -127,7 +127,7 @@ export function buildMetrics(): Metrics {
 
 type WaitingWork = RowOf<typeof selectWaitingWork>;
 
-/** Counting stops at this number. A higher count takes longer and says nothing new. */
+/** Counts of waiting jobs and deliveries stop at this number. A higher count takes longer and says nothing new. */
 const mostCounted = 10_000;
 
 /** Counts the waiting jobs and deliveries of all accounts, for the operator of the server. */
@@ -147,7 +147,7 @@ const selectWaitingWork = sql(
     ) pending) as "pendingDeliveries"`,
 );
 
-/** The maximum time for the counts from the database. The metrics of the process matter more and must not be late. */
+/** The time limit for counting in the database. The metrics of the process matter more and must not be late. */
 const timeoutMs = 1_000;
 
 /** Counts the waiting jobs and deliveries in the database. Returns undefined if PostgreSQL does not answer in time. */

@@ -7,13 +7,13 @@ import type { ServerDependencies } from '../dependencies.ts';
 
 export type ReadinessCheck = 'database' | 'migrations' | 'cron';
 
-/** The time limit of each check. With it, a probe answers within 2 s, including the time for the rate limit. */
+/** The time limit of each check. With it, GET /ready answers within 2 s, including the time for the rate limit. */
 const timeoutMs = 1_300;
 
 /**
- * Runs the checks of GET /ready and returns the failed ones (Operations probes). The checks only read. A check fails if
- * it times out. The checks use reserved connections, because a server whose connection pool is exhausted is busy, not
- * broken. If a load balancer removed a busy server, its load would only move to the next server.
+ * Runs the checks of GET /ready and returns the failed ones (specification: Operations probes). The checks only read. A
+ * check fails if it times out. The checks use reserved connections, because a server whose connection pool is exhausted
+ * is busy, not broken. If a load balancer removed a busy server, its load would only move to the next server.
  */
 export function buildReadiness(server: ServerDependencies): () => Promise<ReadinessCheck[]> {
   const { reserve } = server.database;

@@ -7,7 +7,7 @@ const names =
   'passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|app[_-]?key|access[_-]?key|private[_-]?key|signing[_-]?key|' +
   'encryption[_-]?key|idempotency[_-]?key|credentials?|verifier|assertion|signature|sig(?![a-z])|jwt|dsn|session[_-]?id|csrf|xsrf';
 
-/** Matches the text between a name and its value. Quotation marks of JSON inside a string have backslashes. */
+/** Matches the text between a secret's name and its value. Inside a JSON string, quotation marks have backslashes. */
 const between = String.raw`\\{0,15}["']?\s{0,4}(?:[=:]|%(?:25)*3[AD])\s{0,4}`;
 const slash = '(?:/|%(?:25)*2F)';
 const space = String.raw`(?:\s|%20|\+)+`;
@@ -34,8 +34,8 @@ const forms = [
   String.raw`(?<keep>idea_board_(?:session|browser)=)${open}[^\s;,"'<>\\]+`,
   // The signed tokens in links of Idea-Board, to unsubscribe or to confirm an e-mail address.
   String.raw`(?<keep>\d{1,16}\.(?:\d{1,16}|all)\.)(?:[\w-]{22}\.[\w-]{1,2000}\.)?[\w-]{43}`,
-  // A value that PostgreSQL quotes, up to the last quotation mark of the line. The last pattern matches a row that the
-  // ORM adds to the message.
+  // A value that PostgreSQL quotes in an error, up to the last quotation mark of the line. The last pattern matches a
+  // row that the ORM adds to the message.
   String.raw`(?<keep>(?:(?:invalid input|malformed|out of range)[^":\r\n]{0,80}: |invalid value for parameter "[^"\r\n]{1,80}": |\bvalue )")(?:[^\r\n]*(?=")|[^\r\n]*\[…\]$)`,
   String.raw`(?<keep>\n - detail: )${open}[\s\S]*?(?=\n[ \t]+at |$)`,
 ];
@@ -45,8 +45,8 @@ const secrets = new RegExp(forms.join('|'), 'gi');
 const hints = /[\s:=%_.+"]|hooks|invitations/i;
 
 /**
- * Matches a name and its value. A value in escaped quotation marks ends at the next quotation mark with the same number
- * of backslashes.
+ * Matches the name and the value of a secret. A value in escaped quotation marks ends at the next quotation mark with
+ * the same number of backslashes.
  */
 const namedSecrets = new RegExp(
   String.raw`(?<name>(?:${names})[\w-]{0,32})(?<sign>${between})(?:(?<quote>(?<escape>\\{1,15})")(?:[^"\\]|(?<!\\)(?!\k<escape>")\\+(?!\\)"?)*|(?<quote>")(?:[^"\\]|\\.)*|(?<quote>')[^']*|\[(?!Redacted\]|…\])(?<value>[^[\]]*)(?:\]|\[…\]$)|${open}(?<value>[^\s&;,"'<>()[\]{}\\]+))`,
@@ -70,7 +70,7 @@ export function redactSecrets(text: string): string {
 
 type Groups = Record<string, string | undefined>;
 
-/** Matches the rest of `apitoken:read`, or of the key of its counter. It looks like a named secret but is harmless. */
+/** Matches the text after `apitoken:` in the name or key of a rate limit. It looks like a secret but is harmless. */
 const bucket = /^(?:read|write)(?::\d+)?$/;
 
 const namesOfFields = new RegExp(`${names}|authorization|cookie|passw|passcode|bearer`, 'i');

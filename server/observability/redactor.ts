@@ -5,13 +5,13 @@ import { describeError } from './describe-error.ts';
 import { cutOff, decodeUrl, type HashText, maskAddresses } from './mask-addresses.ts';
 import { cutText, isPlainId, isSecretHeader, isSecretName, redacted, redactSecrets } from './redact-secrets.ts';
 
-/** Removes secrets and masks addresses in logs and error reports. */
+/** Removes secrets and masks e-mail addresses in logs and error reports. */
 export interface Redactor {
-  /** Removes secrets from a text and masks addresses. A second call changes nothing more, unless the text was cut. */
+  /** Removes secrets from a text and masks e-mail addresses. A second call changes nothing, except in a cut text. */
   text(text: string): string;
   /**
-   * Returns a redacted copy of any value as plain data for JSON. Redacts all strings in the value, including keys.
-   * Replaces the values of fields with the name of a secret. Handles errors, maps, sets and cycles.
+   * Returns a redacted copy of any value as plain data for JSON. Redacts all strings in the value, including keys. If a
+   * field has the name of a secret, replaces the field's value. Handles errors, maps, sets and cycles.
    */
   value(value: unknown): unknown;
   /** Returns the first 12 hexadecimal digits of the HMAC-SHA-256 under the application key. */
@@ -19,9 +19,9 @@ export interface Redactor {
 }
 
 export interface RedactorOptions {
-  /** The application key, or a function that returns it. The function allows logging before the key is loaded. */
+  /** The application key, or a function that returns it, so that the log can start before the key is loaded. */
   appKey: Uint8Array | (() => Uint8Array);
-  /** The settings of the server. Their keys and passwords are removed from every text. */
+  /** The settings of the server. The keys and passwords in them are removed from every text. */
   settings?: object;
   /** The extensions. The keys and passwords in their settings are also removed. */
   extensions?: readonly { settings?: object | undefined }[];

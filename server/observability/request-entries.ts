@@ -20,7 +20,7 @@ export const requestEntries = {
     ...request,
     reason: oneOf(
       ['missing', 'malformed', 'unknown', 'wrong_secret', 'access_token'],
-      'the cause. `missing`: the request has no Authorization header. `malformed`: the header contains no token. `unknown`: no token has the id in the header. `wrong_secret`: the secret of the token is wrong. `access_token`: the OAuth access token is unknown or expired',
+      'the cause. `missing`: the request has no Authorization header. `malformed`: the header contains no token. `unknown`: the token id in the Authorization header does not exist. `wrong_secret`: the secret of the token is wrong. `access_token`: the OAuth access token is unknown or expired',
     ),
     account_id: field.accountId.optional(),
     token_id: field.tokenId.optional(),
@@ -41,13 +41,13 @@ export const requestEntries = {
     user_id: whole('the id of the issuer of the token'),
   }),
   'rate_limit.exceeded': entry(
-    'A client exceeded a rate limit. Further requests over this limit in the same time window add no entry.',
+    'A client exceeded a rate limit. If the client sends more requests in the same time window, the server writes no further entry.',
     {
       ...request,
       bucket: z
         .string()
         .describe(
-          'the rate limit. `apitoken:read` and `apitoken:write`: requests of a token. `ip`: requests from a client address. `sign-in:ip`, `sign-in:address` and `sign-in:browser`: failed sign-ins. `sign-in:success`: successful sign-ins. `password-link:ip` and `password-link:address`: password links. `address-link:user` and `address-link:address`: links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address`: invitations. `oauth-client:ip`: registrations of OAuth clients. `oauth-authorization:ip`: authorization requests of OAuth clients',
+          'the rate limit. `apitoken:read` and `apitoken:write`: reads and writes with one API token. `ip`: requests from one client IP address. `sign-in:ip`, `sign-in:address` and `sign-in:browser`: failed sign-ins. `sign-in:success`: successful sign-ins. `password-link:ip` and `password-link:address`: password links. `address-link:user` and `address-link:address`: links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address`: invitations. `oauth-client:ip`: registrations of OAuth clients. `oauth-authorization:ip`: authorization requests of OAuth clients',
         ),
       limit: whole('the number of requests that the server allows in one time window'),
       window_seconds: whole('the length of the time window in seconds'),
@@ -89,7 +89,7 @@ export const signInEntries = {
     ...request,
     user_id: userId
       .optional()
-      .describe('the id of the user with the entered address; absent if no user has the address'),
+      .describe('the id of the user with the entered e-mail address; absent if no user has this e-mail address'),
   }),
   'password.refused': countedEntry(
     'A signed-in user entered a wrong password in a form that asks for the current password.',
@@ -98,7 +98,7 @@ export const signInEntries = {
       user_id: userId,
     },
   ),
-  'form.refused': countedEntry('The server refused a submitted form, because the form may be forged.', {
+  'form.refused': countedEntry('The server refused a submitted form, because another site may have forged the form.', {
     ...request,
     reason: oneOf(
       ['origin', 'token'],

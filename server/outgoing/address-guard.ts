@@ -3,24 +3,24 @@ import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Config } from '../config.ts';
 
-/** Allows outgoing requests only to public internet addresses and to addresses that a setting allows. */
+/** Allows outgoing requests only to public IP addresses and to IP addresses that a setting allows. */
 export interface AddressGuard {
   isAllowed(address: string): boolean;
-  /** The lookup function for Node's sockets. It resolves a host name to allowed addresses only. */
+  /** The DNS lookup for Node's sockets. It resolves a host name only to IP addresses that are allowed. */
   lookup: LookupFunction;
 }
 
-/** Resolves a host name to all its addresses, like dns.lookup with the option `all`. */
+/** Resolves a host name to all its IP addresses, like dns.lookup with the option `all`. */
 export type ResolveName = (
   hostname: string,
   options: { all: true; family?: number; hints?: number },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** The error code for a request to a forbidden address. */
+/** The error code for a request to a forbidden IP address. */
 export const forbiddenAddress = 'ERR_FORBIDDEN_ADDRESS';
 
-/** Builds the guard. Sockets connect only to addresses from its lookup, so DNS rebinding cannot avoid the check. */
+/** Builds the guard. Sockets connect only to IP addresses from its lookup, so DNS rebinding cannot bypass the guard. */
 export function buildAddressGuard(
   allowed: Config['WEBHOOK_ALLOWED_CIDRS'],
   resolve: ResolveName = systemLookup,
@@ -45,9 +45,7 @@ export function buildAddressGuard(
   };
 }
 
-/**
- * Whether the host of a URL is a forbidden IP address. Sockets check names at the lookup, but IP addresses need none.
- */
+/** Whether a URL's host is a forbidden IP address. The lookup checks host names, but an IP address needs no lookup. */
 export function isForbiddenHost(guard: AddressGuard, hostname: string): boolean {
   // People often enter localhost. It is checked here, because it is always a loopback address (RFC 6761, section 6.3).
   const addresses = hostname === 'localhost' ? ['127.0.0.1', '::1'] : [hostname.replace(/^\[(.*)\]$/, '$1')];
@@ -68,12 +66,12 @@ function familyOf(family: unknown): number {
   return family === 'IPv4' ? 4 : family === 'IPv6' ? 6 : typeof family === 'number' ? family : 0;
 }
 
-/** The public addresses of IPv6. All other IPv6 addresses are reserved, or another notation for other addresses. */
+/** The public IPv6 addresses. All other IPv6 addresses are reserved or stand for another address, such as IPv4. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /**
- * The public address of Azure's service for its virtual machines. It is forbidden because it serves metadata. Other
- * clouds serve metadata at private addresses such as 169.254.169.254.
+ * The public IP address of Azure's service for its virtual machines. It is forbidden because it serves metadata. Other
+ * clouds serve metadata at private IP addresses such as 169.254.169.254.
  */
 const azurePlatform = '168.63.129.16';
 

@@ -8,10 +8,10 @@ import {
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { type AddressGuard, forbiddenAddress, isForbiddenHost, problemOfUrl } from './address-guard.ts';
 
-/** Sends requests to URLs of customers: webhooks, incoming webhooks of chats, and metadata documents of clients. */
+/** Sends requests to URLs from customers: webhooks, chat webhooks, and the metadata documents of OAuth clients. */
 export interface OutgoingRequests {
   /**
-   * Resolves to the answer, even if its status is an error. Does not follow redirects. Rejects with an
+   * Resolves to the answer, even if its HTTP status is an error. Does not follow redirects. Rejects with an
    * OutgoingRequestError if the complete answer does not arrive in time.
    */
   post(url: string, request: OutgoingPost): Promise<OutgoingAnswer>;
@@ -36,7 +36,7 @@ export interface OutgoingAnswer {
   /** The value of the Retry-After header: seconds or a date. */
   retryAfter: string | undefined;
   headers: IncomingHttpHeaders;
-  /** The first 64 KiB of the body. */
+  /** The first 64 KiB of the response body. */
   body: Buffer;
 }
 
@@ -169,7 +169,7 @@ const explanations: Record<string, string> = {
 
 function explain(error: NodeJS.ErrnoException): OutgoingRequestError {
   if (error instanceof OutgoingRequestError) return error;
-  // If a host name has several addresses, the error contains one error for each address.
+  // If a host name has several IP addresses, the error contains one error for each of them.
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const code: unknown = first?.code;
   const known = typeof code === 'string' ? explanations[code] : undefined;

@@ -8,19 +8,20 @@ import { strictHeaders } from './shell/headers.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** Another server that the page's forms may lead to, as a source of the form-action directive. */
+    /** Another server that a form on the page may redirect to, as a source for the directive form-action. */
     formTarget: string | null;
     /** Whether the page loads copy.js, the script of the copy buttons. */
     hasCopyButtons: boolean;
   }
 }
 
-/** Below these paths there are only pages. A 404 there is therefore also a page. */
+/** Paths that contain only pages. A request for a missing path below them gets an error page. */
 const areas = ['/b', '/admin', '/assets'];
 
 /**
- * Builds the server of the pages for people. Pages have strict headers and errors as pages. They accept no body unless
- * a plugin adds a body parser. They share the server's rate limit by address, request id and log.
+ * Builds the part of the server that serves HTML pages. Pages have strict security headers, and errors are pages too.
+ * Pages accept no request body unless a plugin adds a body parser. Pages and the API share the rate limit by IP
+ * address, the request ids and the log.
  */
 export async function buildPages(server: ServerDependencies) {
   const headers = Object.entries(await strictHeaders());
@@ -37,7 +38,7 @@ export async function buildPages(server: ServerDependencies) {
       app.decorateReply('formTarget', null);
       app.decorateReply('hasCopyButtons', false);
       app.setErrorHandler(answerError);
-      // The headers are set in an onSend hook, because errors need them and a page may set its own.
+      // An onSend hook sets the headers, because error pages need them too and a page may have set some itself.
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
       const paths = collectPaths(app);
       for (const plugin of [serveAssets, ...plugins]) await app.register(plugin);
@@ -47,7 +48,7 @@ export async function buildPages(server: ServerDependencies) {
       refuseOtherMethods(app, paths);
     },
 
-    /** Whether a path without a route belongs to the pages or to the API. */
+    /** Whether a request for a missing path gets an error page instead of an API error. */
     own(request: FastifyRequest): boolean {
       return areas.some(area => pathOf(request).startsWith(`${area}/`));
     },

@@ -23,7 +23,7 @@ function render(value: HtmlValue): string {
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** Escapes a text for the content of an element, or for an attribute in single or double quotation marks. */
+/** Escapes a text for the content of an HTML element, or for an attribute in single or double quotation marks. */
 export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, character => entities[character] ?? '');
 }

@@ -10,7 +10,7 @@
 // biome-ignore lint/suspicious/noControlCharactersInRegex: oneLine removes these characters.
 const control = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
-/** Matches a text of only invisible characters. Elsewhere they are allowed, because they join letters and emoji. */
+/** Matches a text of only invisible characters. Other texts may contain them, to join letters and emoji. */
 const blank = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 /** Returns the text on one line. Returns an empty text if all characters are invisible. */
@@ -19,7 +19,7 @@ export function oneLine(text: string): string {
   return blank.test(line) ? '' : line;
 }
 
-/** The same control characters, but without tabs and line feeds, which a text of several lines needs. */
+/** The characters of `control`, but without tabs and line feeds, which a text of several lines needs. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: visibleText escapes these characters.
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
@@ -30,7 +30,7 @@ export function visibleText(text: string): string {
     .replace(invisible, character => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 
-/** Cuts a text to `max` code points, so that no character is cut in half. A cut text ends in an ellipsis. */
+/** Cuts a text to `max` code points, so that no character is cut in half. Adds an ellipsis to a cut text. */
 export function truncate(text: string, max: number): string {
   // A text never has more code points than UTF-16 code units, so this text is short enough.
   if (text.length <= max) return text;

@@ -60,7 +60,7 @@ describe('the account', () => {
     expect(html).not.toContain('name="slug"');
   });
 
-  test('an owner changes the name and the slug of the account, and the account is then found under the new slug', async () => {
+  test('after an owner changes the name and slug of an account, the admin pages find the account only by the new slug', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       other.accountId,
@@ -77,7 +77,7 @@ describe('the account', () => {
     ]);
   });
 
-  test("an account's invalid name or slug, or a slug of another account, is refused, and the form still shows the entered values", async () => {
+  test('an invalid account name or slug, or the slug of another account, is refused, and the form still shows the entered values', async () => {
     const [other] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
       (await createWorld(server)).accountId,
     ]);
@@ -95,7 +95,7 @@ describe('the account', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('the account page escapes the account name and the addresses of its owners', async () => {
+  test("the account page escapes HTML in the account's name and in its owners' e-mail addresses", async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);
     const address = `<img>\u202e${world.ownerId}@example.com`;
@@ -110,7 +110,7 @@ describe('the account', () => {
 });
 
 describe('the deletion of the account', () => {
-  test("an owner schedules the account's deletion by entering slug and password, and the account page shows the deletion until it is canceled", async () => {
+  test("an owner schedules the account's deletion with the account's slug and their password, and the account page shows the deletion until they cancel it", async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     server.auditLines.length = 0;
     const question = await visitor.get('/admin/account/delete');
@@ -139,7 +139,7 @@ describe('the deletion of the account', () => {
     expect(told()).toEqual([byOwner('account.deletion_scheduled'), byOwner('account.deletion_cancelled')]);
   });
 
-  test('a wrong slug or password does not schedule the deletion, and wrong passwords count against the rate limit of sign-ins', async () => {
+  test("a wrong slug or password does not schedule an account's deletion, and wrong passwords count against the rate limit of sign-ins", async () => {
     const wrong = await schedule({ slug: 'acme', current_password: owner.password });
     expect([wrong.status, wrong.html.includes(`Enter ${slug} to confirm`)]).toEqual([422, true]);
     expect(wrong.html).toContain('value="acme"');
@@ -157,7 +157,7 @@ describe('the deletion of the account', () => {
     ]);
   });
 
-  test("once the erasure of an account has begun, the deletion cannot be canceled, and nobody can open the account's pages", async () => {
+  test('once the server has begun to erase an account, nobody can cancel the deletion or open the pages of the account', async () => {
     await schedule({ slug, current_password: owner.password });
     await server.sql('update accounts set erasure_began_at = now() where id = $1', [world.accountId]);
     expect((await visitor.get('/admin/account')).status).toBe(403);
@@ -169,7 +169,7 @@ describe('the deletion of the account', () => {
 });
 
 describe.each(['admin', 'moderator', 'member'] as const)('the pages of the account, for a %s', role => {
-  test(`a person with the role ${role} cannot change the account, and only owners and admins can read its page`, async () => {
+  test(`a person with the role ${role} cannot change or delete the account, and only owners and admins can read the account page`, async () => {
     const other = await signedIn(server, await createMember(server, world.accountId, role));
     const mayWatch = role === 'admin';
     const fields = hiddenFields((await other.get('/admin')).html, '/admin/sign-out');
@@ -183,7 +183,7 @@ describe.each(['admin', 'moderator', 'member'] as const)('the pages of the accou
   });
 });
 
-test('the page of an account that the user does not belong to gets 404, and account pages need a session', async () => {
+test('a user gets 404 for the pages of an account that they do not belong to, and a visitor must sign in first', async () => {
   const [other] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
     (await createWorld(server)).accountId,
   ]);

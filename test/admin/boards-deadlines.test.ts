@@ -46,7 +46,7 @@ const fieldIn = ({ html }: Seen, field: string) => new RegExp(`name="${field}"[^
 const chosenZone = ({ html }: Seen) => /<option value="([^"]+)" selected>/.exec(html)?.[1];
 
 describe('the deadlines of a board', () => {
-  test('the API obeys new deadlines of a board from the next request on, and ideas can still be read after a deadline', async () => {
+  test('the API obeys new deadlines of a board from the next request on, and clients can still read ideas after a deadline', async () => {
     const { token } = await issueToken(server, world, 'moderate');
     const ideaId = await insertIdea(server, world);
     const submit = async () =>
@@ -79,7 +79,7 @@ describe('the deadlines of a board', () => {
     });
   });
 
-  test('the deadlines page shows each deadline in the entered time zone and in UTC, and the browser remembers the zone', async () => {
+  test('the deadlines page shows each deadline in the chosen time zone and in UTC, and the browser remembers the zone', async () => {
     await save({ zone: 'Europe/Berlin', submissions_open_at: '2026-03-28T09:00', voting_close_at: '2026-07-01T09:00' });
     expect(await stored()).toMatchObject({
       submissions_open_at: '2026-03-28 08:00:00+00',
@@ -127,7 +127,7 @@ describe('the deadlines of a board', () => {
     },
   );
 
-  test('a deadline at a local time that occurs twice is saved as the first instant, and saving the form keeps a stored second instant', async () => {
+  test('a deadline at a local time that occurs twice is saved as the earlier time, but a stored later time survives another save', async () => {
     const zone = 'Europe/Berlin';
     const answer = await save({ zone, voting_close_at: '2026-10-25T02:30' });
     expect((await visitor.get(answer.location ?? '')).html).toContain('The first one applies');
@@ -140,12 +140,12 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ voting_close_at: second, submissions_open_at: '2026-04-30 22:00:00+00' });
   });
 
-  test('a deadlines form that is sent with a new time zone saves nothing and first shows the stored deadlines in the new zone', async () => {
+  test('if the deadlines form is sent with a new time zone, the server saves nothing and shows the deadlines in that zone', async () => {
     await save({ voting_close_at: '2026-07-01T09:00' });
     const before = await stored();
     const other = { zone: 'America/New_York', voting_close_at: '2026-07-01T09:00', voting_open_at: '2026-06-01T10:00' };
     const looked = await save({ ...other, look: 'yes' });
-    // This form is from a page that was opened before the other time zone was chosen.
+    // This form comes from a page that was opened before the person chose the other time zone.
     visitor.cookies.delete('idea_board_zone');
     const refused = await save(other);
     for (const [answer, status] of [
@@ -208,11 +208,11 @@ describe('a time zone', () => {
     ['Pacific/Apia', '2011-12-30T12:00', []],
     ['Asia/Kathmandu', '2026-01-01T00:00:30', ['2025-12-31T18:15:30.000Z']],
     ['UTC', '2026-02-29T00:00', undefined],
-  ])('the clocks of the time zone %s show %s at the instants %j', (zone, text, times) => {
+  ])('a clock in the time zone %s shows the local time %s at exactly the times %j', (zone, text, times) => {
     expect(isoTimes(zone, text)).toEqual(times);
   });
 
-  test('an instant that is converted to local time and back stays the same in every time zone', () => {
+  test('a time that is converted to local time and back stays the same in every time zone', () => {
     const time = fc.date({ min: new Date('1971-01-01'), max: new Date('2100-01-01'), noInvalidDate: true });
     fc.assert(
       fc.property(fc.constantFrom(...timeZones), time, (name, at) => {
@@ -226,7 +226,7 @@ describe('a time zone', () => {
     );
   });
 
-  test('the server and PostgreSQL convert the same instants to the same local times', async () => {
+  test('the server converts times to the same local times as PostgreSQL', async () => {
     const zones = ['Europe/London', 'America/St_Johns', 'Asia/Tehran', 'Pacific/Chatham', 'Africa/Casablanca', 'UTC'];
     const hours = Array.from({ length: 400 }, (_, index) => new Date(Date.UTC(2001, 0, 1) + index * 500 * 3_600_000));
     const rows = await server.sql<{ zone: string; at: string; local: string }>(

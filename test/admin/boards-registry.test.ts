@@ -25,7 +25,7 @@ const submit = (page: string, fields: Record<string, string> = {}) =>
 const formTokenIn = (html: string) => /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? '';
 const audited = () => readAudit(server.auditLines).map(({ event, by }) => [event, by]);
 
-/** The board in the response of the API. */
+/** Returns the board as the Agent API returns it. */
 const board = async () => {
   const { token } = await issueToken(server, world, 'read');
   return (await request(server, 'GET /api/v1/board', { token })).body;
@@ -36,7 +36,7 @@ const defaults = ['open', 'planned', 'in_progress', 'done', 'declined', 'archive
 describe('the statuses of a board', () => {
   const allowed = { allow_votes: 'yes', allow_comments: 'yes' };
 
-  test('after a status of a board is added, edited or removed, the API immediately returns the new list', async () => {
+  test('after an admin adds, edits or removes a status of a board, the API immediately returns the new list of statuses', async () => {
     const added = await submit('statuses', { key: 'in_review', label: 'In <review>', category: 'active', ...allowed });
     expect([added.status, added.location]).toEqual([303, pathOf('statuses?notice=added')]);
     const { html } = await visitor.get(pathOf('statuses'));
@@ -65,7 +65,7 @@ describe('the statuses of a board', () => {
     ]);
   });
 
-  test('a status moves to its new position in the list, and a double click on the button moves the status only once', async () => {
+  test("an admin can move a status in a board's list of statuses, and a double click moves it only once", async () => {
     const { html } = await visitor.get(pathOf('statuses'));
     const form = html.split(`action="${pathOf('statuses/done/move')}"`)[1]?.split('</form>')[0] ?? '';
     expect([...form.matchAll(/name="position" value="(\d+)"/g)].map(([, position]) => position)).toEqual(['3', '5']);
@@ -85,7 +85,7 @@ describe('the statuses of a board', () => {
     ['no label', 422, { label: ' ' }, 'The label must not be empty'],
     ['no category', 422, { category: '' }, 'Choose a category'],
     ['an unknown category', 422, { category: 'open' }, 'Choose a category'],
-  ])('a status with %s is refused, and the form still shows the entered values', async (_what, status, given, why) => {
+  ])('an idea status with %s is refused, and the form keeps the entered values', async (_what, status, given, why) => {
     const fields = { key: 'in_review', label: 'In "review"', category: 'active', is_hidden: 'yes', ...given };
     for (const page of ['statuses', 'statuses/done']) {
       const answer = await submit(page, fields);
@@ -98,7 +98,7 @@ describe('the statuses of a board', () => {
     expect(audited().filter(([, by]) => by === 'user')).toEqual([]);
   });
 
-  test('a status cannot be removed while ideas have it, and the page shows the number of these ideas', async () => {
+  test('an admin cannot remove a status while ideas have it, and the page shows how many ideas have it', async () => {
     const remove = async (key: string): Promise<Seen> => {
       const form_token = formTokenIn((await visitor.get(pathOf('statuses'))).html);
       return visitor.post(pathOf(`statuses/${key}/remove`), { form_token });
@@ -113,7 +113,7 @@ describe('the statuses of a board', () => {
     const answer = await remove('planned');
     expect([answer.status, answer.html.includes('3 ideas have the status planned')]).toEqual([409, true]);
 
-    // A rejected idea is hidden but still has a status.
+    // The page does not count rejected ideas. But a rejected idea keeps its status, so the server refuses the removal.
     await insertIdea(server, world, { status: 'done', moderationState: 'rejected' });
     expect((await visitor.get(pathOf('statuses/done/remove'))).status).toBe(200);
     expect((await remove('done')).html).toContain('1 idea has the status done');
@@ -121,7 +121,7 @@ describe('the statuses of a board', () => {
     expect(await keys()).toEqual(defaults);
   });
 
-  test('a long list of statuses has several pages and counts at most 1,000 ideas for each status', async () => {
+  test("a board's long list of statuses has several pages and counts at most 1,000 ideas for each status", async () => {
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state)
       select s.account_id, s.board_id, $2, s.id, 'An idea', 'Of what', 'published'
@@ -148,7 +148,7 @@ describe('the statuses of a board', () => {
 describe('the tags of a board', () => {
   const tags = async () => (await board()).tags as { id: number; name: string; color: string }[];
 
-  test('after a tag of a board is added, edited or removed, the API immediately returns the new list', async () => {
+  test('after an admin adds, edits or removes a tag of a board, the API immediately returns the new list of tags', async () => {
     const added = await submit('tags', { name: ' Billing ', color: '#AB12CD' });
     expect([added.status, added.location]).toEqual([303, pathOf('tags?notice=added')]);
     const [tag] = await tags();

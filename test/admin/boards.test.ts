@@ -103,7 +103,7 @@ describe('a new board', () => {
 });
 
 describe('the settings of a board', () => {
-  test('the settings of a board are saved, and the browser is redirected to the path with the new slug', async () => {
+  test('after an admin saves the settings of a board, the browser is redirected to the settings page under the new slug', async () => {
     const { token } = await issueToken(server, world, 'read');
     const slug = unique();
     const answer = await save({ name: 'Renamed', slug, description: 'New', pre_moderation: 'yes', is_public: 'yes' });
@@ -125,7 +125,7 @@ describe('the settings of a board', () => {
     ]);
   });
 
-  test('invalid settings do not change the board, and the form still shows the entered values', async () => {
+  test('invalid settings do not change a board, and the form still shows the entered values', async () => {
     const other = await createWorld(server, { isPublic: true });
     const before = await stored();
     const answer = await save({ name: 'Mine', slug: other.boardSlug, is_public: 'yes' });
@@ -180,7 +180,7 @@ describe('the settings of a board', () => {
 });
 
 describe('the list of boards', () => {
-  test('the list of boards has several pages and shows pending ideas, frozen boards, and boards with closed submissions or votes', async () => {
+  test('the list of boards has several pages and shows the number of pending ideas, frozen boards, and boards with closed submissions or votes', async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     await server.sql(
       `update boards set is_frozen = true, submissions_close_at = now() - interval '1 day',
@@ -210,7 +210,7 @@ describe('the list of boards', () => {
     expect(last.html).toContain('href="/admin/boards"');
   });
 
-  test('the list of boards counts pending ideas only up to 1,000', async () => {
+  test('the list of boards counts the pending ideas of each board only up to 1,000', async () => {
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state)
       select s.account_id, s.board_id, $2, s.id, 'An idea', 'Of what', 'pending'
@@ -237,7 +237,7 @@ describe('the pages of boards', () => {
     `/admin/boards${page.replace(':board', boardSlug).replace(':tag', String(tagId))}`;
 
   test.each(['moderator', 'member'] as const)(
-    'a %s cannot open the pages of boards or send their forms',
+    'a %s cannot open the admin pages of boards or send the forms on these pages',
     async role => {
       const tagId = await createTag(server, world.accountId, world.boardId);
       const other = await signedIn(server, await createMember(server, world.accountId, role));
@@ -251,7 +251,7 @@ describe('the pages of boards', () => {
     },
   );
 
-  test('the pages of an unknown board or of a board of another account get 404', async () => {
+  test("requests for the admin pages of an unknown board or of another account's board get 404", async () => {
     const other = await createWorld(server);
     const tagId = await createTag(server, other.accountId, other.boardId);
     const ownTagId = await createTag(server, world.accountId, world.boardId);
@@ -289,7 +289,7 @@ describe('the pages of boards', () => {
     ]);
   });
 
-  test('the pages of boards escape every text and remove characters that change the text direction', async () => {
+  test('the admin pages of boards escape HTML in all names and labels, and remove characters that change the text direction', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const tagId = await createTag(server, world.accountId, world.boardId, hostile);
     await insertIdea(server, world, { moderationState: 'pending' });
@@ -312,7 +312,7 @@ describe('the pages of boards', () => {
     }
   });
 
-  test('if a user has several accounts, every link on the pages of boards names the chosen account', async () => {
+  test('if a user has several accounts, every link on the admin pages of boards contains the chosen account', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
       other.accountId,
@@ -331,7 +331,7 @@ describe('the pages of boards', () => {
 });
 
 describe('the home page', () => {
-  test('the home page shows an admin the pending ideas, the failing webhooks and chat channels, and the boards', async () => {
+  test('the home page of the admin area shows an admin the pending ideas, the failing webhooks and chat channels, and the boards', async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     const { id, slug } = await createBoard(server, world.accountId, { name: 'Quiet', isFrozen: true });
     await server.sql(
@@ -364,7 +364,7 @@ describe('the home page', () => {
     expect((await admin.get('/admin')).html).toContain('An owner can keep the account');
   });
 
-  test('the home page shows a moderator the pending ideas, and a member only the public boards', async () => {
+  test('the home page of the admin area shows a moderator the pending ideas, and a member only the public boards', async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     const { slug } = await createBoard(server, world.accountId, { name: 'Open to all', isPublic: true });
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));

@@ -11,7 +11,7 @@ import { overflowOf, screens, startChromium, violationsOf } from '../pages/in-br
 import { furnishAccount } from './furnished-account.ts';
 import { emailOf, givePassword } from './visitor.ts';
 
-/** The consent page of OAuth is checked by the tests of OAuth. */
+/** The routes that this test does not visit. The OAuth tests check the OAuth consent page. */
 const elsewhere = ['/admin/connect/:id'];
 
 describe.runIf(findChromium())('the admin area in a browser', () => {
@@ -31,7 +31,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     server = started;
     routes = registered
       .filter(({ method, url }) => method === 'GET' && /^\/admin(\/|$)/.test(url))
-      // Fixed paths must come before paths with parameters, so that /admin/members/leave is not taken for a member.
+      // Fixed paths must come first. Otherwise /admin/members/leave would match the route /admin/members/:id.
       .sort((one, other) => Number(one.url.includes(':')) - Number(other.url.includes(':')))
       .map(({ url }) => ({ path: url, pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`) }));
     world = await createWorld(server, { name: 'Web app' });
@@ -57,7 +57,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.waitForURL(`**${path}`);
   }
 
-  test('a person without JavaScript sets a password by mail and signs in with it', async () => {
+  test('a person without JavaScript can set a password through a mailed link and sign in with it', async () => {
     const email = await emailOf(server, await createMember(server, world.accountId, 'admin'));
     const page = await open({ javaScriptEnabled: false });
     await page.goto('/admin/sign-in');
@@ -76,8 +76,8 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.context().close();
   });
 
-  // The test opens seventy pages, and the machine may be busy.
-  test('axe-core finds no violation on any page of the admin area, and every page is small', {
+  // The test opens seventy pages, so it needs more time on a busy machine.
+  test('axe-core finds no accessibility violation on any page of the admin area, and every page is small', {
     timeout: 300_000,
   }, async () => {
     const { world, ownerId, ideaId, otherId, pendingId, mergedId, secondAccount } = await furnishAccount(
@@ -167,7 +167,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.getByLabel('Web app').selectOption('Read');
     await page.getByRole('button', { name: 'Create the token' }).click();
     await check();
-    // A button copies the token. A click on the token selects it without a script.
+    // A button copies the token with a script. A click on the token selects the token without a script.
     const token = page.getByLabel('The token', { exact: true });
     const plaintext = await token.textContent();
     await page.getByRole('button', { name: 'Copy: The token' }).click();

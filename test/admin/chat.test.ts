@@ -131,7 +131,7 @@ describe('a chat channel', () => {
     expect([await channels(), server.auditLines]).toEqual([[], []]);
   });
 
-  test('a chat channel is disabled after a confirmation, enabled again, and deleted after a confirmation', async () => {
+  test('an admin can disable a chat channel after a confirmation, enable it again, and delete it after a confirmation', async () => {
     const id = await addChannel(world);
     const path = `${list}/${id}`;
     expect((await visitor.get(`${path}/disable`)).html).toContain('Disable <bdi>#ideas</bdi>?');
@@ -164,7 +164,7 @@ describe('the pages of chat channels', () => {
   const posts = (id: number) => ['test', 'disable', 'enable', 'delete'].map(verb => `${list}/${id}/${verb}`);
 
   test.each(['moderator', 'member'] as const)(
-    'a %s cannot open the pages of chat channels or send their forms',
+    'a %s cannot open the admin pages of chat channels or send the forms on these pages',
     async role => {
       const id = await addChannel(world, 'mattermost', `${receiver.url}/hooks/x`);
       const before = await channels();
@@ -181,7 +181,7 @@ describe('the pages of chat channels', () => {
     },
   );
 
-  test('the chat channels and boards of another account get 404', async () => {
+  test('requests for the chat channels or boards of another account get 404', async () => {
     const other = await createWorld(server);
     const id = await addChannel(other, 'mattermost', `${receiver.url}/hooks/x`);
     const before = await channels(other);
@@ -194,7 +194,7 @@ describe('the pages of chat channels', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('an admin sees the chat channels of all boards on small pages with escaped names', async () => {
+  test('the list of chat channels shows the channels of all boards, escapes HTML in names, and has pages below 38 kB', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const { id: second } = await createBoard(server, world.accountId, { name: hostile });
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);

@@ -26,7 +26,7 @@ beforeAll(async () => {
   visitor = await signedIn(server, world.ownerId);
 });
 beforeEach(async () => {
-  // Delete the pending deliveries of the webhooks, too. The receiver could get them during another test.
+  // This statement also deletes pending deliveries. Otherwise, the receiver could get them during the next test.
   await server.sql('delete from webhook_endpoints where account_id = $1', [world.accountId]);
   ({ id, secret } = await addWebhook(server, world, { url: receiver.url }));
   log = `/admin/webhooks/${id}/deliveries`;
@@ -41,8 +41,8 @@ afterAll(async () => {
 });
 
 /**
- * Creates deliveries of an event with this body, one for each state. Each delivery has `tries` attempts with this
- * response.
+ * Creates one delivery for each of these states. Each delivery has its own event with this body, and `tries` failed
+ * attempts with this response.
  */
 const insert = (states: DeliveryState[], { body = '{}', tries = 0, response = '' } = {}) =>
   server.sql<{ id: number }>(
@@ -114,7 +114,7 @@ describe('a webhook delivery', () => {
     expect([await deliveriesOf(server, id), told()]).toMatchObject([[{ state: 'dead' }], []]);
   });
 
-  test('the page of a webhook delivery shows the request and the responses escaped and shortened', async () => {
+  test('the page of a webhook delivery escapes and shortens the request body and the responses', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e\u2066\u0007\u009b\ufeff`;
     const body = JSON.stringify({
       type: 'idea.merged',
@@ -127,7 +127,7 @@ describe('a webhook delivery', () => {
     expect(Buffer.byteLength(first.html)).toBeLessThan(38_000);
     for (const raw of ['<img', '\u202e', '\u2066', '\u0007', '\u009b', '\ufeff']) expect(first.html).not.toContain(raw);
     const shown = '&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;\\u202e\\u2066\\u0007\\u009b\\ufeff';
-    // The text appears in the responses of ten attempts and, with JSON escapes, in the request body.
+    // The page shows the hostile text eleven times: in the responses of ten attempts and in the request body.
     expect(first.html.split(shown)).toHaveLength(12);
     expect(first.html).toContain('&quot;title&quot;: &quot;\\&quot;&gt;&lt;img');
     expect(first.html).toContain(`<dd>${Buffer.byteLength(body)}</dd>`);
@@ -145,7 +145,7 @@ describe('a webhook delivery', () => {
 });
 
 describe('the delivery log', () => {
-  test('the delivery log lists every delivery once, newest first, on small pages', async () => {
+  test('the delivery log of a webhook lists every delivery once, newest first, on pages below 38 kB', async () => {
     const made = (await insert(Array(60).fill('delivered'), { tries: 2 })).map(one => one.id).reverse();
     const first = await visitor.get(log);
     expect(Buffer.byteLength(first.html)).toBeLessThan(38_000);
@@ -158,7 +158,7 @@ describe('the delivery log', () => {
     expect(first.html).toContain('500 (2 ms)');
   });
 
-  test('the delivery log can be filtered by state, and each page searches only a limited number of deliveries', async () => {
+  test("a webhook's delivery log can be filtered by state, and each page searches only a limited number of deliveries", async () => {
     const states: DeliveryState[] = ['pending', 'delivered', 'dead'];
     const made = await insert(Array.from({ length: 90 }, (_, n) => states[n % 3] as DeliveryState));
     const chips = { pending: 'Waiting', delivered: 'Delivered', dead: 'Given up' };
@@ -185,7 +185,7 @@ describe('the delivery log', () => {
     expect([end.rows.length, end.next]).toEqual([3, undefined]);
   });
 
-  test('the delivery log can resend all deliveries that the server gave up since a chosen time, and shows their number', async () => {
+  test('an admin can resend all failed deliveries of a webhook that were created since a chosen time, and sees their number', async () => {
     const [old] = await insert(['dead']);
     await server.sql(`update webhook_deliveries set created_at = '2020-01-01' where id = $1`, [old?.id]);
     const [first, , third] = await insert(['dead', 'delivered', 'dead']);

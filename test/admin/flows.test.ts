@@ -11,7 +11,7 @@ import { startChromium } from '../pages/in-browser.ts';
 import { type Person, personInBrowser, personOverHttp } from './person.ts';
 import { givePassword } from './visitor.ts';
 
-/** The same work of an admin is tested over HTTP and in a browser. */
+/** Each test runs over HTTP, in a browser, and in a browser without JavaScript. */
 const ways = ['over HTTP', ...(findChromium() ? ['in a browser', 'in a browser without JavaScript'] : [])];
 
 let browser: Browser | undefined;
@@ -29,7 +29,7 @@ describe.each(ways)('the work of an admin %s', way => {
   let world: World;
   let person: Person;
 
-  // The person stays signed in during all tests.
+  // The person signs in once and stays signed in during all tests.
   beforeAll(async () => {
     world = await createWorld(server, { name: 'Web app' });
     person =
@@ -45,7 +45,7 @@ describe.each(ways)('the work of an admin %s', way => {
   });
   afterAll(() => person.leave());
 
-  test('a person approves a pending idea, and the webhook gets the event', async () => {
+  test('after a person approves a pending idea, the webhook receives the event idea.created', async () => {
     const receiver = await startReceiverForTest();
     await person.goto('/admin/webhooks');
     await person.fill('URL', receiver.url);
@@ -74,7 +74,7 @@ describe.each(ways)('the work of an admin %s', way => {
     expect(await person.read()).toContain('idea.created');
   });
 
-  test('a person searches for a target idea, merges an idea into it and undoes the merge', async () => {
+  test('a person can search for a target idea, merge another idea into it and undo the merge', async () => {
     const { token } = await issueToken(server, world, 'write');
     const submit = async (title: string) => {
       const { body } = await request(server, 'POST /api/v1/ideas', { token, json: { title, body: 'Please' } });
@@ -100,7 +100,7 @@ describe.each(ways)('the work of an admin %s', way => {
     expect((await read(folded)).merged_into_id).toBeNull();
   });
 
-  test('an admin sets a deadline of a board, and the API answers 423 until the deadline is moved', async () => {
+  test('after a deadline of a board has passed, the API refuses new ideas until an admin moves the deadline', async () => {
     const { token } = await issueToken(server, world, 'write');
     const submit = async () =>
       (await request(server, 'POST /api/v1/ideas', { token, json: { title: 'Late', body: 'Or not' } })).key;
@@ -119,7 +119,7 @@ describe.each(ways)('the work of an admin %s', way => {
     expect(await submit()).toBeUndefined();
   });
 
-  test('a person creates an API token, uses it, revokes it and signs out', async () => {
+  test('a person can create an API token, use it, revoke it and sign out', async () => {
     await person.goto('/admin/tokens');
     await person.fill('Name', 'Support bot');
     await person.choose('Web app', 'Write');

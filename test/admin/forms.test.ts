@@ -48,7 +48,7 @@ describe('a form of a signed-in user', () => {
   );
 
   test('a form from another site is refused even with the right form_token, and the refusal is in the audit log', async () => {
-    // This server has its own audit log, because an audit log combines identical lines into one line.
+    // This server has its own audit log, because an audit log combines identical entries into one line.
     const own = await startServerForTest({ on: server, environment: { BASE_URL: server.config.BASE_URL } });
     const there = new Visitor(own);
     for (const [name, value] of visitor.cookies) there.cookies.set(name, value);
@@ -71,7 +71,7 @@ describe('a form of a signed-in user', () => {
     expect(readAudit(own.auditLines)).toMatchObject([{ event: 'form.refused', reason: 'origin' }]);
   });
 
-  test('a form must come from the exact origin in BASE_URL, for every Host header', async () => {
+  test('the server accepts a form only from the exact origin in BASE_URL, regardless of the Host header', async () => {
     const { host } = new URL(server.baseUrl);
     // A browser sends these headers after a DNS rebinding attack.
     for (const headers of [{ origin: server.baseUrl }, { origin: server.baseUrl, 'sec-fetch-site': 'same-origin' }]) {
@@ -90,7 +90,7 @@ describe('a form of a signed-in user', () => {
     expect(await isSignedIn()).toBe(false);
   });
 
-  test('without BASE_URL a form is accepted from the address that the browser uses, such as 127.0.0.1 or localhost', async () => {
+  test('without BASE_URL, the server accepts forms from its own pages under any host name, such as 127.0.0.1 or localhost', async () => {
     const own = await startServerForTest({ on: server });
     const person = await givePassword(server, world.ownerId);
     for (const baseUrl of [own.baseUrl, own.baseUrl.replace('127.0.0.1', 'localhost')]) {
@@ -106,7 +106,7 @@ describe('a form of a signed-in user', () => {
     }
   });
 
-  test('a form with a JSON, text or multipart body gets 415', async () => {
+  test('a form that is sent as JSON, plain text or multipart/form-data gets 415', async () => {
     for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x']) {
       const answer = await visitor.post(
         '/admin/sign-out',
@@ -117,7 +117,7 @@ describe('a form of a signed-in user', () => {
     }
   });
 
-  test('a form that is sent after the session ended leads to the sign-in page, and the sign-in leads back to the page of the form', async () => {
+  test('a form that is sent after the session ended redirects to the sign-in page, and a sign-in redirects back to the form', async () => {
     await server.sql('delete from sessions where user_id = $1', [world.ownerId]);
     const answer = await visitor.post('/admin/tokens?account=x', { form_token: formToken, name: 'Bot' });
     expect([answer.status, answer.location]).toEqual([
@@ -125,7 +125,7 @@ describe('a form of a signed-in user', () => {
       '/admin/sign-in?next=%2Fadmin%2Ftokens%3Faccount%3Dx&notice=expired',
     ]);
     expect((await visitor.get(answer.location ?? '')).html).toContain('your form was not processed');
-    // If the form's address has no page, the sign-in leads to the home page.
+    // If the form's path has no page to show, the sign-in redirects to the home page.
     expect((await visitor.post('/admin/ideas/1/approve', {})).location).toBe(
       '/admin/sign-in?next=%2Fadmin&notice=expired',
     );
@@ -134,7 +134,7 @@ describe('a form of a signed-in user', () => {
 
 describe('a form of a visitor', () => {
   test.each(['/admin/sign-in', '/admin/password-link', '/admin/password'])(
-    'a form sent to %s is refused if it comes from another site or has no origin',
+    'a form sent to %s is refused if it comes from another site or has no valid Origin header',
     async action => {
       const owner = await givePassword(server, world.ownerId);
       const stranger = new Visitor(server);
@@ -146,7 +146,7 @@ describe('a form of a visitor', () => {
   );
 });
 
-test('pages of the admin area forbid frames, scripts and caching', async () => {
+test('the pages of the admin area forbid framing and caching and contain no scripts', async () => {
   const { headers, html } = await visitor.get('/admin');
   expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   expect(headers.get('content-security-policy')).not.toContain('script-src');

@@ -10,7 +10,7 @@ import { runAsUser } from '../helpers/run-as-user.ts';
 import type { TestServer } from '../helpers/server.ts';
 import { addWebhook, administer, testSecretBox } from '../helpers/webhooks.ts';
 
-/** Creates an account with data for every page. Its owner is also a member of another account. */
+/** Creates an account with data for every admin page. Its owner is also a member of another account. */
 export async function furnishAccount(server: TestServer, receiverUrl: string) {
   const other = await createWorld(server);
   const world = await createWorld(server, { name: 'Web app', isPublic: true, preModeration: true });

@@ -128,7 +128,7 @@ test('an invited person opens the link in the mail, chooses a password and joins
 });
 
 describe('the invitation link of an existing user', () => {
-  test('an existing user accepts an invitation with a button after signing in, even if the invitation has the address in capital letters', async () => {
+  test('an existing user can sign in and accept an invitation, even if the invitation has their e-mail address in capital letters', async () => {
     const userId = await createUser(server, 'Hedy');
     const person = await signedIn(server, userId);
     const email = await emailOf(server, userId);
@@ -145,7 +145,7 @@ describe('the invitation link of an existing user', () => {
     expect(await works(path)).toBe(false);
   });
 
-  test('a user who is signed in with another address cannot accept an invitation, but can sign out and then continue', async () => {
+  test('a user who is signed in with another e-mail address cannot accept an invitation, but can sign out and then continue', async () => {
     const email = newAddress();
     const path = await invited(email, 'admin');
     const visitor = await signedIn(server, await createUser(server));
@@ -172,7 +172,7 @@ describe('the invitation link of an existing user', () => {
     expect(await works(path)).toBe(true);
   });
 
-  test('an existing member who opens an invitation link learns that they are a member and cannot accept it', async () => {
+  test('an existing member who opens an invitation link sees that they are already a member, and cannot accept the invitation', async () => {
     const userId = await createUser(server);
     const path = await invited(await emailOf(server, userId), 'admin');
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
@@ -215,7 +215,7 @@ describe('concurrent requests with invitation links', () => {
   test('one of two concurrent sign-ups with one e-mail address creates the user, and the other must sign in', async () => {
     const email = newAddress();
     const path = await invited(email);
-    // Another sign-up takes the e-mail address after the address is checked and before the password is hashed.
+    // The other sign-up takes the e-mail address after this sign-up has checked it, and before it hashes the password.
     const { passwords } = server.dependencies;
     const { hash } = passwords;
     passwords.hash = async text => {
@@ -258,7 +258,7 @@ describe('an invitation', () => {
     expect(await membersWith(again)).toEqual([{ role: 'moderator' }]);
   });
 
-  test('an invitation link is valid only while the inviter may invite people in the role of the invitation', async () => {
+  test('an invitation link is valid only while the inviter is still allowed to invite people in that role', async () => {
     const inviterId = await createMember(server, world.accountId, 'owner');
     const inviter = await signedIn(server, inviterId);
     const [asOwner, asMember] = [newAddress(), newAddress()];
@@ -360,7 +360,7 @@ describe('an invitation', () => {
     expect((await signUp(path)).status).toBe(303);
   });
 
-  test('the pages and mails of invitations escape names and addresses', async () => {
+  test('the pages and mails of invitations escape HTML in names and e-mail addresses', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     await server.sql('update accounts set name = $2 where id = $1', [world.accountId, hostile]);
     await server.sql('update users set name = $2 where id = $1', [adminId, hostile]);
@@ -385,7 +385,7 @@ describe('an invitation', () => {
 });
 
 describe('the invitation mail', () => {
-  test('an invitation mail is retried with a valid link after a temporary failure, and the list shows a permanent refusal', async () => {
+  test('an invitation mail is retried after a temporary failure, and the list of invitations shows if the mail server refused a mail', async () => {
     const [later, never] = [newAddress(), newAddress()];
     mail.refuse(later, 451);
     mail.refuse(never, 550);
@@ -403,7 +403,7 @@ describe('the invitation mail', () => {
     await runJobs(server);
     expect(mail.received.map(({ to }) => to)).toEqual([later]);
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
-    // A job that runs again after a crash must not replace a link that was mailed.
+    // A job that runs again after a crash must not replace the link that it has already mailed.
     const [row] = await rows(later);
     await server.sql(`select graphile_worker.add_job('mail_invitation', $1::json)`, [
       { invitation_id: row?.id, account_id: world.accountId },
@@ -429,7 +429,7 @@ describe('the invitation mail', () => {
   });
 });
 
-test('a server without mail shows a valid invitation link on the page once', async () => {
+test('a server that cannot send mail shows a valid invitation link to the inviter once', async () => {
   const silent = await startServerForTest({ on: server, clock, environment: farLimits });
   const inviter = new Visitor(silent);
   for (const [name, value] of admin.cookies) inviter.cookies.set(name, value);
@@ -446,13 +446,13 @@ test('a server without mail shows a valid invitation link on the page once', asy
   expect(await membersWith(email)).toEqual([{ role: 'member' }]);
 });
 
-test('invitations are limited by inviter, account and e-mail address, and invalid ones do not count against the rate limit', async () => {
+test('rate limits apply to the invitations of each inviter, account and e-mail address, and invalid invitations do not count', async () => {
   const environment = {
     RATE_LIMIT_INVITATIONS: '4',
     RATE_LIMIT_INVITATIONS_ACCOUNT: '6',
     RATE_LIMIT_INVITATIONS_ADDRESS: '2',
   };
-  // Start at midnight, so that the two hours of this test are in one day of the account's limit.
+  // Start at midnight, so that both hours of this test count against the same daily limit of the account.
   clock.set(new Date(Math.ceil(start.getTime() / day) * day));
   const strict = await startServerForTest({ on: server, clock, environment });
   const own = await createWorld(server);
@@ -477,7 +477,7 @@ test('invitations are limited by inviter, account and e-mail address, and invali
   for (const { key } of keys) expect(key).toMatch(/^invitation:address:[\w-]{22}$/);
 });
 
-test('open invitations are listed on pages below 50 kB', async () => {
+test('the list of open invitations has pages below 50 kB', async () => {
   const { accountId, ownerId } = await createWorld(server);
   await server.sql(
     `insert into invitations (account_id, email, role, inviter_id, delivery, created_at, expires_at)

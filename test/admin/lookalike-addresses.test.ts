@@ -54,7 +54,7 @@ const asOperator = <T>(work: (admin: ReturnType<typeof operatorIn>) => Promise<T
 const make = (email: string) => asOperator(admin => createUser(admin, { email, name: 'Iris' }));
 const find = async (email: string) => (await asOperator(admin => findUser(admin, email)))?.id;
 
-/** Texts that look like the given address. Some are spellings of the address, and the others belong to no user. */
+/** Returns spellings of the e-mail address, and addresses that only look like it and belong to no user. */
 function spellings(email: string): string[] {
   const [local = '', domain = ''] = email.split('@');
   return [
@@ -80,7 +80,7 @@ let lastIp = 0;
 const stranger = () => new Visitor(server, { 'x-forwarded-for': `10.0.${lastIp >> 8}.${lastIp++ & 255}` });
 
 describe('spellings of one address', () => {
-  test('all spellings of an e-mail address share one limit of wrong passwords', async () => {
+  test('all spellings of an e-mail address share one rate limit for wrong passwords', async () => {
     const tries = spellings(iris.email).flatMap(email => Array.from({ length: 5 }, () => email));
     await Promise.all(tries.map(email => stranger().signIn(email, 'a wrong password')));
     const failures = readAudit(server.auditLines).filter(line => line.event === 'sign_in.failed');
@@ -92,7 +92,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from sessions where user_id = $1', [irisId])).toEqual([]);
   });
 
-  test('all spellings of an e-mail address share one limit of password links', async () => {
+  test('all spellings of an e-mail address share one rate limit for password links', async () => {
     const asked = spellings(iris.email).flatMap(email => [email, email, email, email]);
     await Promise.all(asked.map(email => stranger().post('/admin/password-link', { email })));
     expect(await runJobs(server)).toEqual([]);
@@ -100,7 +100,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from password_links where user_id = $1', [irisId])).toHaveLength(3);
   });
 
-  test('all spellings of an e-mail address share one limit of invitations', async () => {
+  test('all spellings of an e-mail address share one rate limit for invitations', async () => {
     const owner = await signedIn(server, world.ownerId);
     const invited = `ada.${count}@bücher.example`;
     const same = [
@@ -156,7 +156,7 @@ describe('addresses that only look alike', () => {
   test('e-mail addresses with İ and with i belong to different users, and each user gets their own mail', async () => {
     const [plain, dotted] = [`liv.${count}@example.com`, `lİv.${count}@example.com`];
     const attacker = await make(dotted);
-    // The owner of the address with a plain i can still register that address.
+    // The owner of the address with a plain i can still become a user with that address.
     const owner = await make(plain);
     expect([await find(plain), await find(dotted)]).toEqual([owner.id, attacker.id]);
     await stranger().post('/admin/password-link', { email: plain });
@@ -205,11 +205,11 @@ test('a user who changes the spelling of their e-mail address is still found by 
   expect(mail.received.map(({ to }) => to)).toEqual([`Iris.${count}@bücher.example`]);
 });
 
-test('mail is sent to the canonical domain, even if toLowerCase() in JavaScript returns another domain', async () => {
+test('mail is sent to the canonical form of a domain, even if toLowerCase() in JavaScript returns another domain', async () => {
   const address = `Zoe.${count}@ΟΔΟΣ.example`;
   await make(address);
   await stranger().post('/admin/password-link', { email: address.replace('Σ', 'σ') });
   expect(await runJobs(server)).toEqual([]);
-  // toLowerCase() converts the last letter to ς, which is another domain in DNS.
+  // toLowerCase() would end the first label with ς instead of σ. In DNS, that is another domain.
   expect(mail.received.map(({ to }) => to)).toEqual([`Zoe.${count}@οδοσ.example`]);
 });

@@ -38,7 +38,7 @@ const send = async (visitor: Visitor, path: string, fields: Record<string, strin
 const namesIn = (html: string) => [...html.matchAll(/<strong><bdi>([^<]*)/g)].map(([, name]) => name);
 
 describe('the list of members', () => {
-  test('the list of members has pages below 50 kB and a search by name, address, role and block', async () => {
+  test('the list of members has pages below 50 kB and a search by name, e-mail address, role and blocked state', async () => {
     const { accountId } = await createWorld(server);
     const lister = await signedIn(server, await createMember(server, accountId, 'owner', 'Zoe'));
     await server.sql(
@@ -78,7 +78,7 @@ describe('the list of members', () => {
     expect(await found('role=king&blocked=maybe&after=king.1')).toHaveLength(25);
   });
 
-  test('the pages of members escape names and addresses', async () => {
+  test('the admin pages of members escape HTML in names and e-mail addresses', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>`;
     const userId = await createMember(server, world.accountId, 'member', `${hostile}\u202e`);
     await server.sql(`update users set email = '<img@example.com' where id = $1`, [userId]);
@@ -109,7 +109,7 @@ describe('a member', () => {
       const refused = await send(admin, `${path}/role`, { role });
       expect([refused.status, refused.html.includes('Choose a role')]).toEqual([422, true]);
     }
-    // A user who gives up the role of admin is redirected to a page that the user may still open.
+    // An admin who lowers their own role is redirected to a page that they may still open.
     expect((await send(visitor, `${path}/role`, { role: 'member' })).location).toBe('/admin?notice=role');
     expect((await visitor.get('/admin?notice=role')).html).toContain('Your role has changed.');
   });
@@ -176,7 +176,7 @@ describe('a member', () => {
     }
   });
 
-  test('every member can leave the account, except its last owner', async () => {
+  test('every member can leave the account, but the last owner cannot', async () => {
     const visitor = await signedIn(server, await createMember(server, world.accountId, 'member'));
     expect((await visitor.get('/admin')).html).toContain('href="/admin/members/leave"');
     const answer = await visitor.submit('/admin/members/leave', '/admin/members/leave');
@@ -223,7 +223,7 @@ describe('the pages of members', () => {
   const fields = { role: 'member', email: 'eve@example.com' };
 
   test.each(['moderator', 'member'] as const)(
-    'a %s cannot open the pages of members or send their forms',
+    'a %s cannot open the admin pages of members or send the forms on these pages',
     async role => {
       const visitor = await signedIn(server, await createMember(server, world.accountId, role));
       const form_token = await formTokenOf(visitor);
@@ -236,14 +236,14 @@ describe('the pages of members', () => {
     },
   );
 
-  test('the forms on the pages of members need the form_token of the session', async () => {
+  test('the server refuses every form on the pages of members without the form_token of the session', async () => {
     for (const [method, path = ''] of [...pages(adminId), ['POST', '/admin/members/leave']]) {
       if (method === 'POST') expect([path, (await owner.post(path, fields)).status]).toEqual([path, 403]);
     }
     expect(await roleOf(adminId)).toBe('admin');
   });
 
-  test('members of another account and unknown users get 404', async () => {
+  test('admin pages about members of another account or about unknown users get 404', async () => {
     const other = await createWorld(server);
     const form_token = await formTokenOf(owner);
     for (const id of [other.ownerId, await createUser(server), 999_999_999, 'x', '9'.repeat(20)]) {

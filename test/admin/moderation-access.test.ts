@@ -36,7 +36,7 @@ const formToken = async (visitor: Visitor) =>
   /name="form_token" value="([^"]+)"/.exec((await visitor.get('/admin')).html)?.[1] ?? '';
 
 describe('a block', () => {
-  test("a moderator blocks an author from the queue, which also blocks the author's API tokens, and can end the block", async () => {
+  test("a moderator can block the author of a pending idea, which also blocks the author's API tokens, and can end the block", async () => {
     const authorId = await createMember(server, world.accountId, 'member', 'Mallory');
     const { token } = await issueToken(server, world, 'write', { issuerId: authorId });
     await insertIdea(server, world, { title: 'Buy watches', moderationState: 'pending', authorId });
@@ -106,7 +106,7 @@ describe('a block', () => {
   });
 });
 
-/** Returns every page and form of moderation for one account. */
+/** Returns the paths of all moderation pages and forms of one account. */
 async function routesOf({ accountId, boardId, boardSlug, ...rest }: World) {
   const on = { accountId, boardId, boardSlug, ...rest };
   const id = await insertIdea(server, on);
@@ -194,7 +194,7 @@ describe('the pages of moderation', () => {
     expect(audit()).toEqual([]);
   });
 
-  test('if a user has several accounts, the links and forms on the moderation pages stay in one account', async () => {
+  test('if a user has several accounts, every link and form on the moderation pages stays in the chosen account', async () => {
     const other = await createWorld(server, { preModeration: true });
     const userId = await createMember(server, world.accountId, 'moderator');
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'moderator')`, [
@@ -210,7 +210,7 @@ describe('the pages of moderation', () => {
     const approve = `/admin/ideas/${id}/approve?${inAccount}&from=queue`;
     const answer = await visitor.submit(`/admin/queue?${inAccount}`, approve);
     expect(answer.location).toBe(`/admin/queue?${inAccount}&notice=approved`);
-    // Every link and form, including the search forms, must stay in the account.
+    // Every link and form must contain the account, including the search forms.
     for (const path of ['/admin/ideas', `/admin/ideas/${id}`, `/admin/ideas/${id}/merge`, '/admin/blocks']) {
       const { html, status } = await visitor.get(`${path}?${inAccount}`);
       expect([path, status]).toEqual([path, 200]);
@@ -222,7 +222,7 @@ describe('the pages of moderation', () => {
     }
   });
 
-  test('the moderation pages escape every text, and no text changes the direction of the page', async () => {
+  test('the moderation pages escape HTML in every text of a user, and no such text changes the direction of the page', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const own = await createWorld(server, { name: hostile, preModeration: true });
     const visitor = await signedIn(server, own.ownerId);
@@ -273,7 +273,7 @@ describe('the pages of moderation', () => {
       const { html, status } = await visitor.get(path);
       expect([path, status, /<img|onerror='/.test(html)]).toEqual([path, 200, false]);
       expect([path, html.includes('&lt;img')]).toEqual([path, true]);
-      // A long text and a search keep these characters, because an element isolates their direction.
+      // Paragraphs and input fields may contain these characters, because their elements isolate the text direction.
       const outside = html.replaceAll(
         /<(p|textarea) [^>]*(?:dir="auto"|name="reason")[^>]*>[^<]*|<input id="q"[^>]*>/g,
         '',

@@ -58,7 +58,7 @@ const audit = () => readAudit(server.auditLines).filter(({ event }) => !event.st
 const byAda = () => ({ by: 'user', by_user_id: moderatorId, account_id: world.accountId });
 const formToken = async (visitor: Visitor) =>
   /name="form_token" value="([^"]+)"/.exec((await visitor.get('/admin')).html)?.[1] ?? '';
-/** Casts votes of new voters. Each row is a voter, with a value for each idea. */
+/** Casts the votes of new voters. Each row has the votes of one voter, one for each idea. */
 async function vote(ids: number[], ...rows: (1 | -1 | 0)[][]) {
   for (const row of rows) {
     const [voter] = await server.sql<{ id: number }>('insert into voters (account_id) values ($1) returning id', [
@@ -113,7 +113,7 @@ describe('the queue', () => {
     expect((await visitor.get('/admin/queue?cursor=nonsense')).status).toBe(400);
   });
 
-  test('a moderator approves a pending idea with one click, and the webhook gets the event', async () => {
+  test('a moderator can approve a pending idea with one click, and the webhook then receives the event idea.created', async () => {
     const id = await pending('Dark mode');
     const path = pathOf(id, '/approve?from=queue');
     const answer = await ada.submit('/admin/queue', path);
@@ -206,7 +206,7 @@ describe('the queue', () => {
 });
 
 describe('the ideas of a board', () => {
-  test('moderators find ideas by title, status and number, and hidden ideas only with the filter for their status', async () => {
+  test('moderators can find ideas by title, status and number, but ideas in a hidden status only with the filter for that status', async () => {
     const own = await createWorld(server, {
       name: 'Main',
       statuses: [
@@ -242,7 +242,7 @@ describe('the ideas of a board', () => {
 });
 
 describe('an idea', () => {
-  test('if a moderator sets the status or tags of an idea, events are created and audit entries name the moderator', async () => {
+  test('when a moderator changes the status or tags of an idea, the audit entries name the moderator', async () => {
     const id = await idea('Faster sync');
     const tagId = await createTag(server, world.accountId, world.boardId, 'Speed');
     const page = pathOf(id);
@@ -304,7 +304,7 @@ describe('an idea', () => {
     expect(await server.sql('select from idea_tags where idea_id = $1', [id])).toHaveLength(10);
   });
 
-  test('the page of an idea on a frozen board has no forms, and changes are refused with an explanation', async () => {
+  test('the page of an idea on a frozen board has no forms, and the server refuses changes to the idea with an explanation', async () => {
     const { id: boardId } = await createBoard(server, world.accountId);
     const on = { ...world, boardId };
     const [id, target, waiting] = [
@@ -329,7 +329,7 @@ describe('an idea', () => {
     expect(audit()).toEqual([]);
   });
 
-  test('a moderator can follow and unfollow an idea, and its comments have several pages', async () => {
+  test('the page of an idea lets a moderator follow and unfollow the idea, and shows the comments on several pages', async () => {
     const id = await idea('Followed');
     const path = pathOf(id, '/follow');
     await server.sql(

@@ -108,7 +108,7 @@ describe('notifications', () => {
     }
   });
 
-  test('each page of notifications continues after the previous page, even if a new notification arrives', async () => {
+  test('each page of notifications continues where the previous page ended, even if a new notification arrives meanwhile', async () => {
     const ideaId = await followed('Dark mode');
     await tellOften(ideaId, 60);
     const first = await visitor.get(path);
@@ -129,7 +129,7 @@ describe('notifications', () => {
     expect(marked.location).toBe(`${path}?before=${ids.at(-25)}&notice=read`);
   });
 
-  test('a notification links to a page only if the user may read the idea there', async () => {
+  test('a notification has a link to its idea only if the user may read the linked page', async () => {
     const ideaId = await followed('Dark mode');
     await tell(ideaId);
     const links = async (by = visitor) =>
@@ -184,7 +184,7 @@ describe('followed ideas', () => {
     ).toBe(303);
   });
 
-  test('each page of followed ideas continues after the previous page, even if the user follows a new idea', async () => {
+  test('each page of followed ideas continues where the previous page ended, even if the user follows a new idea meanwhile', async () => {
     for (let n = 0; n < 27; n++) await followed(`Idea ${n}`);
     const first = await visitor.get(following);
     const titles = (html: string) => [...html.matchAll(/<h2><bdi>([^<]+)/g)].map(([, title]) => title);
@@ -215,7 +215,7 @@ describe('followed ideas', () => {
   });
 });
 
-test('a notification of an unknown kind, created by a newer server, is listed', async () => {
+test('the list of notifications shows a notification of an unknown kind that a newer version of the server created', async () => {
   await tell(await followed('Dark mode'));
   await server.sql(`update notifications set kind = 'idea.polished' where user_id = $1 and kind = 'comment.created'`, [
     userId,
@@ -228,7 +228,7 @@ test('a notification of an unknown kind, created by a newer server, is listed', 
   ]);
 });
 
-test('the lists of notifications and followed ideas escape every text', async () => {
+test('the lists of notifications and followed ideas escape HTML in every text of a user', async () => {
   const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
   const ideaId = await followed(hostile);
   await server.sql('update users u set name = $2 where id = $1', [actorId, hostile]);
@@ -256,7 +256,7 @@ test('the lists of notifications and followed ideas escape every text', async ()
   }
 });
 
-test('empty lists of notifications and followed ideas say that they are empty', async () => {
+test('the pages of notifications and followed ideas say so if there is nothing to list', async () => {
   const nobody = await signedIn(server, await createUser(server));
   expect((await nobody.get(path)).html).toContain('You have no notifications yet');
   expect((await nobody.get(following)).html).toContain('You follow no idea.');

@@ -140,7 +140,7 @@ describe('a password link by mail', () => {
     expect(mail.received).toHaveLength(1);
   });
 
-  test('on a server without mail, the page for password links refers people to the operator of the server', async () => {
+  test('on a server that cannot send mail, the page for password links refers people to the operator of the server', async () => {
     const silent = await startServerForTest({ on: server, clock });
     expect((await new Visitor(silent).get('/admin/password-link')).html).toContain('This server sends no mail');
     const { html } = await new Visitor(silent).post('/admin/password-link', { email });
@@ -149,7 +149,7 @@ describe('a password link by mail', () => {
   });
 });
 
-test('the operator of the server prints a password link with the command line, and the audit log records it', async () => {
+test('the operator of the server can print a password link with the command line, and the audit log records it', async () => {
   const cli = cliOn(server.url, { BASE_URL: server.baseUrl });
   const { exitCode, stdout } = await cli.run('user', 'password-link', '--email', email);
   expect(exitCode).toBe(0);
@@ -196,7 +196,7 @@ describe('a password', () => {
     }
   });
 
-  test('a new password is refused if its two entries differ', async () => {
+  test('a new password is refused if the person enters two different passwords', async () => {
     const answer = await new Visitor(server).post('/admin/password', {
       token,
       password,

@@ -5,8 +5,8 @@ import type { TestServer } from '../helpers/server.ts';
 import { type Seen, Visitor } from './visitor.ts';
 
 /**
- * A person who finds links and buttons by their names and fields by their labels. A given text also finds a longer name
- * or label that contains it. The first match is used.
+ * Simulates a person who finds links and buttons by their text, and form fields by their labels. Part of the text or
+ * label is enough, and the first match is used.
  */
 export interface Person {
   goto(path: string): Promise<void>;
@@ -14,9 +14,9 @@ export interface Person {
   fill(label: string, value: string): Promise<void>;
   choose(label: string, option: string): Promise<void>;
   press(button: string): Promise<void>;
-  /** The text of the page. */
+  /** Returns the text of the page. */
   read(): Promise<string>;
-  /** The text of a labelled element. */
+  /** Returns the text of the element with this label. */
   readLabelled(label: string): Promise<string>;
   path(): string;
   leave(): Promise<void>;
@@ -44,7 +44,7 @@ export async function personInBrowser(browser: Browser, server: Server, javaScri
   };
 }
 
-/** A person without a browser, who reads pages and sends forms over HTTP. */
+/** Simulates a person without a browser: reads pages and sends forms over HTTP. */
 export function personOverHttp(server: Server): Person {
   const visitor = new Visitor(server);
   let address = server.baseUrl;

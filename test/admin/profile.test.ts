@@ -15,7 +15,7 @@ const start = '2026-03-02T09:00:00Z';
 const clock = testClock(start);
 let mail: SmtpReceiver;
 let server: TestServer;
-/** A user without an account. The pages of the profile need no account. */
+/** A user who is not a member of any account. The profile pages work without a membership. */
 let userId: number;
 let person: Person;
 let visitor: Visitor;
@@ -77,7 +77,7 @@ async function linkTo(address: string): Promise<string> {
 
 const confirm = (path: string, by = visitor) => by.submit(path, `${profile}/confirm`);
 
-test('a user changes their name, which is escaped on every page', async () => {
+test('a user can change their name, and every page escapes HTML in the name', async () => {
   const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
   const answer = await send(profile, { name: ` ${hostile}` });
   expect(answer.location).toBe('/admin/profile?notice=saved');
@@ -100,7 +100,7 @@ test('a user changes their name, which is escaped on every page', async () => {
 });
 
 describe('a new sign-in address', () => {
-  test('a new sign-in address takes effect when the user opens the mailed link, and both addresses get a mail', async () => {
+  test('a new sign-in e-mail address takes effect when the user confirms it, and the old and the new address get a mail', async () => {
     const { token: linkForPassword } = await server.database.transaction(transaction =>
       createPasswordLink(operatorIn(transaction, clock.now()), userId),
     );
@@ -128,7 +128,7 @@ describe('a new sign-in address', () => {
     expect(server.logLines.join('') + server.auditLines.join('')).not.toContain(token.slice(-43));
   });
 
-  test('a change of the sign-in address needs the current password and a valid address', async () => {
+  test('a change of the sign-in e-mail address needs the current password and a valid new address', async () => {
     const wrong = await askForEmail('new@example.org', 'a wrong password');
     expect([wrong.status, wrong.html.includes('The current password is wrong')]).toEqual([422, true]);
     expect(wrong.html).toContain('value="new@example.org"');
@@ -206,7 +206,7 @@ describe('a new sign-in address', () => {
 });
 
 describe('an address for notifications', () => {
-  test('notifications are mailed to a separate address once the user has opened the link mailed to it, until the user removes the address', async () => {
+  test('after a user confirms a separate e-mail address for notifications, the server stores it until the user removes it', async () => {
     const address = `mail-${userId}@example.org`;
     expect((await askForMail(address)).location).toBe('/admin/profile?notice=mail_asked');
     expect((await user())?.notification_email).toBeNull();
@@ -214,7 +214,7 @@ describe('an address for notifications', () => {
     expect(mail.received).toHaveLength(1);
     expect((await confirm(path)).location).toBe('/admin/profile?notice=mail_changed');
     expect(await user()).toMatchObject({ notification_email: address, email: person.email });
-    // A request for the same address sends no mail.
+    // If the user enters the same address again, the server sends no mail.
     expect((await askForMail(address)).location).toBe('/admin/profile?notice=saved');
     expect(await waitingJobs(server)).toEqual([]);
     expect((await askForMail(' ')).location).toBe('/admin/profile?notice=mail_ended');
@@ -225,7 +225,7 @@ describe('an address for notifications', () => {
     ]);
   });
 
-  test('a user can have an unconfirmed address for notifications and an unconfirmed sign-in address at the same time', async () => {
+  test('a user can have two unconfirmed e-mail addresses at the same time: one for notifications and one for signing in', async () => {
     const address = `both-${userId}@example.org`;
     await askForMail(address);
     const first = await linkTo(address);
@@ -245,7 +245,7 @@ describe('an address for notifications', () => {
   });
 });
 
-test('a forged or altered link confirms no e-mail address', async () => {
+test('a forged or altered confirmation link cannot confirm an e-mail address', async () => {
   const tokens = buildAddressTokens(testAppKey);
   const ours = { userId, field: 'email' as AddressField, address: 'mallory@example.org', basis: 'x'.repeat(22) };
   const end = new Date(clock.now().getTime() + 1000);
@@ -267,7 +267,7 @@ test('a forged or altered link confirms no e-mail address', async () => {
   }
 });
 
-test('on a server without mail a user cannot set an address for notifications but can remove a stored one', async () => {
+test('on a server that cannot send mail, a user cannot set an e-mail address for notifications but can remove one', async () => {
   const silent = await startServerForTest({ on: server, clock });
   await server.sql(`update users set notification_email = 'old@example.org' where id = $1`, [userId]);
   const there = new Visitor(silent);

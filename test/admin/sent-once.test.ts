@@ -21,9 +21,9 @@ interface Case {
   /** The path of the page, which is also the target of its form. */
   page: string;
   fields: () => Record<string, string>;
-  /** Invalid fields: the server refuses a form that has them. */
+  /** Invalid values of fields. The server refuses a form that contains them. */
   wrong: Record<string, string>;
-  /** The status of a successful response. */
+  /** The HTTP status of a successful response. */
   done: number;
   left: () => Promise<unknown>;
 }
@@ -60,7 +60,7 @@ test.each(Object.keys(forms))('%s is created only once if its form is sent sever
   const { page, fields, wrong, done, left } = forms[name] as Case;
   const hidden = hiddenFields((await visitor.get(page)).html, page);
   const before = Number(await left());
-  // A refused form can be corrected and sent again.
+  // After a validation error, the person can correct the form and send it again.
   expect((await visitor.post(page, { ...hidden, ...fields(), ...wrong })).status).toBe(422);
   const answers = [
     ...(await sendAll(page, { ...hidden, ...fields() })),
@@ -91,7 +91,7 @@ test('a double click rotates a webhook secret only once, so the previous secret 
   expect(after?.secret).not.toEqual(before?.secret);
 });
 
-test('a form without a form_id creates nothing and is shown again', async () => {
+test('if a form is sent without a form_id, the server creates nothing and shows the form again', async () => {
   const before = await count('api_tokens');
   const { form_token = '' } = hiddenFields((await visitor.get('/admin/tokens')).html, '/admin/tokens');
   const fields = (forms['a token'] as Case).fields();

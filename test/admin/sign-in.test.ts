@@ -39,7 +39,7 @@ const sessions = () =>
 const events = () => readAudit(server.auditLines).map(({ event }) => event);
 
 describe('signing in', () => {
-  test('a sign-in leads to the requested page, which shows the user', async () => {
+  test("after a sign-in, the browser is redirected to the requested page, and the page shows the user's e-mail address", async () => {
     const visitor = new Visitor(server);
     const asked = await visitor.get('/admin?x=1');
     expect([asked.status, asked.location]).toEqual([303, '/admin/sign-in?next=%2Fadmin%3Fx%3D1']);
@@ -58,7 +58,7 @@ describe('signing in', () => {
     expect(server.auditLines.join('') + server.logLines.join('')).not.toContain(owner.password);
   });
 
-  test('scripts, other sites and other paths cannot use the session cookie, and the database stores only its hash', async () => {
+  test('the session cookie is HttpOnly and SameSite=Lax, and the database stores only a hash of the session token', async () => {
     const visitor = new Visitor(server);
     const { headers } = await visitor.signIn(owner.email, owner.password);
     const [cookie] = headers.getSetCookie();
@@ -154,7 +154,7 @@ describe('a refused sign-in', () => {
   };
 
   test('for every refused sign-in, the server sends the same response and compares one password hash', async () => {
-    // This server has its own audit log, because an audit log combines identical lines into one line.
+    // This server has its own audit log, because an audit log combines identical entries into one line.
     const own = await startServerForTest({ on: server, clock });
     const verify = vi.spyOn(argon2, 'verify');
     const pages = new Set<string>();
@@ -322,12 +322,12 @@ describe('the page after a sign-in', () => {
     '/api/v1/ideas',
     '/admin/sign-in?next=/admin',
     '',
-  ])('a sign-in leads to the home page if the requested page is %j', async next => {
+  ])('a sign-in redirects to the home page if the requested page is %j', async next => {
     const { location } = await new Visitor(server).signIn(owner.email, owner.password, next);
     expect(location).toBe('/admin');
   });
 
-  test('a sign-in leads to the requested page of the admin area with its query string', async () => {
+  test('a sign-in redirects to the requested page of the admin area and keeps the query string', async () => {
     const { location } = await new Visitor(server).signIn(owner.email, owner.password, '/admin/tokens?page=2');
     expect(location).toBe('/admin/tokens?page=2');
   });

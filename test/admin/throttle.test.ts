@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 const from = (ip: string) => new Visitor(server, { 'x-forwarded-for': ip });
-/** Returns the same browser in another network. */
+/** Returns a browser with the same cookies and another IP address. */
 function inNetwork(visitor: Visitor, ip: string): Visitor {
   const moved = from(ip);
   for (const [name, value] of visitor.cookies) moved.cookies.set(name, value);
@@ -46,7 +46,7 @@ describe('password attempts', () => {
     expect((await trySignIn('203.0.113.99', owner.email, owner.password)).status).toBe(303);
   });
 
-  test('a browser with an earlier sign-in has a separate limit of wrong passwords, so that strangers cannot lock out its user', async () => {
+  test('a browser with an earlier sign-in has its own limit of wrong passwords, so strangers cannot lock out the user', async () => {
     const own = from('203.0.113.7');
     await own.signIn(` ${owner.email.toUpperCase()}`, owner.password);
     for (let n = 0; n < 5; n++) await trySignIn(`198.51.100.${n}`);
@@ -165,7 +165,7 @@ describe('successful sign-ins', () => {
 });
 
 describe('links to set a password', () => {
-  test('requests for password links are limited for each e-mail address, also for an unknown address', async () => {
+  test('requests for password links have a rate limit for each e-mail address, even if no user has that address', async () => {
     for (const email of [owner.email, 'nobody@example.com']) {
       const ask = (n: number) => from(`198.51.100.${n}`).post('/admin/password-link', { email });
       const answers = await Promise.all(Array.from({ length: 9 }, (_, n) => ask(n)));
@@ -174,7 +174,7 @@ describe('links to set a password', () => {
   });
 });
 
-test('a sign-in gets 503 if too many passwords wait to be compared', async () => {
+test('a sign-in gets 503 if too many other sign-ins wait for the check of their password', async () => {
   const { verify } = argon2;
   const release = Promise.withResolvers<void>();
   const spy = vi.spyOn(argon2, 'verify').mockImplementation((async (...parameters: Parameters<typeof verify>) => {
@@ -191,7 +191,7 @@ test('a sign-in gets 503 if too many passwords wait to be compared', async () =>
   expect(answer.html).toContain('Many people are signing in right now');
 });
 
-test('the server hashes at most two passwords at once, and refuses a password when too many others wait', async () => {
+test('the server hashes at most two passwords at once, and refuses to hash a password when too many others wait', async () => {
   const passwords = buildPasswords({ memoryKib: 8, passes: 1 });
   const hash = argon2.hash;
   let [running, most] = [0, 0];

@@ -134,7 +134,7 @@ describe('an API token', () => {
     );
   });
 
-  test('an API token of another account gets 404 and does not change', async () => {
+  test('an admin gets 404 for an API token of another account and cannot revoke it', async () => {
     const other = await createWorld(server);
     const { id } = await issueToken(server, other, 'read');
     const { html } = await visitor.get('/admin');
@@ -170,7 +170,7 @@ describe('the list of tokens', () => {
       expect(html).toContain(text);
   });
 
-  test('the list of tokens and the page that confirms a revocation escape every name', async () => {
+  test('the list of tokens and the page that confirms a revocation escape HTML in every name', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>`;
     await issueToken(server, world, 'read', { name: hostile });
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);
@@ -205,7 +205,7 @@ describe('the list of tokens', () => {
       [world.accountId, world.ownerId],
     );
     for (let made = 0; made < 30; made++) await issueToken(server, world, 'read', { name: 'W'.repeat(100) });
-    // This token is the newest one, but it is revoked.
+    // This token is the newest one, but the list shows it last because it is revoked.
     const { id: over } = await issueToken(server, world, 'read', { name: 'Over' });
     await server.sql('update api_tokens set revoked_at = now() where id = $1', [over]);
     const first = await visitor.get('/admin/tokens');
@@ -225,7 +225,7 @@ describe('the list of tokens', () => {
 
 describe('the pages of tokens', () => {
   test.each(['moderator', 'member'] as const)(
-    'a %s cannot open the pages of tokens or send their forms',
+    'a %s cannot open the admin pages of API tokens or send the forms on these pages',
     async role => {
       const { id } = await issueToken(server, world, 'read');
       const other = await signedIn(server, await createMember(server, world.accountId, role));
@@ -234,7 +234,7 @@ describe('the pages of tokens', () => {
       const form_token = /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? '';
       for (const path of ['/admin/tokens', `/admin/tokens/${id}/revoke`]) {
         const refused = await other.get(path);
-        // The error page has the same frame as the other pages.
+        // The error page has the same header as the other pages.
         expect([refused.status, refused.html.includes('action="/admin/sign-out"')]).toEqual([403, true]);
         const answer = await other.post(path, { form_token, name: 'Bot', [level()]: 'read' });
         expect([answer.status, answer.html.includes(`is ${role}`)]).toEqual([403, true]);
@@ -243,14 +243,14 @@ describe('the pages of tokens', () => {
     },
   );
 
-  test('an admin can open the pages of tokens, and a visitor cannot', async () => {
+  test('an admin can open the page of API tokens, and a visitor who is not signed in cannot', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     expect((await admin.get('/admin/tokens')).status).toBe(200);
     admin.cookies.clear();
     expect((await admin.get('/admin/tokens')).location).toBe('/admin/sign-in?next=%2Fadmin%2Ftokens');
   });
 
-  test('if a user has several accounts, every link on the pages of tokens names the chosen account', async () => {
+  test('if a user has several accounts, the admin pages of API tokens work only for the account in the URL', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
       other.accountId,
@@ -275,7 +275,7 @@ describe('the pages of tokens', () => {
     expect((await visitor.post('/admin/tokens', { form_token, name: 'Which' })).status).toBe(404);
   });
 
-  test('the pages of tokens get 404 for an unknown account and for an account that the user does not belong to', async () => {
+  test('a user gets 404 for the API tokens of an unknown account or of an account that they do not belong to', async () => {
     const other = await createWorld(server);
     for (const name of [await slug(other.accountId), 'no-such-account']) {
       for (const path of ['/admin', '/admin/tokens']) {

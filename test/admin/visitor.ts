@@ -11,11 +11,11 @@ export interface Seen {
   status: number;
   headers: Headers;
   html: string;
-  /** The target of a redirect. */
+  /** The Location header of a redirect. */
   location: string | null;
 }
 
-/** The fields of a form. The list of pairs can repeat a name. */
+/** The fields of a form. A list of pairs can contain the same field name several times. */
 export type Fields = Record<string, string> | [name: string, value: string][];
 
 interface Sending {
@@ -95,7 +95,7 @@ export interface Person {
   password: string;
 }
 
-/** Gives a user a password, and returns the sign-in data. */
+/** Gives a user a password, and returns the data that the user signs in with. */
 export async function givePassword(server: TestServer, userId: number): Promise<Person> {
   const password = randomBytes(12).toString('base64url');
   const { passwords } = server.dependencies;

@@ -121,7 +121,7 @@ describe('a webhook', () => {
     expect([await webhooks(), server.auditLines]).toEqual([[], []]);
   });
 
-  test('the form changes a webhook, and an unchanged URL keeps its original spelling', async () => {
+  test('an admin can change a webhook with a form, and if the URL is unchanged, it keeps its original spelling', async () => {
     const entered = 'HTTPS://Hooks.Example.com/é';
     const { id } = await addWebhook(server, world, { url: entered, eventTypes: ['idea.created'] });
     const path = `${list}/${id}`;
@@ -142,7 +142,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('after a rotation, deliveries are signed with the old and the new webhook secret, or only with the new one if there is no overlap', async () => {
+  test('after a rotation, deliveries are signed with the old and the new webhook secret, or without an overlap only with the new one', async () => {
     const { id, secret: first } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}/rotate-secret`;
     const rotate = (hours: string) => visitor.submit(path, path, { overlap_hours: hours });
@@ -172,7 +172,7 @@ describe('a webhook', () => {
     );
   });
 
-  test('a webhook that is disabled after a confirmation gets no events until it is enabled again', async () => {
+  test('after an admin disables a webhook and confirms it, the webhook gets no events until the admin enables it again', async () => {
     const { id } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}`;
     const before = await visitor.get(path);
@@ -182,7 +182,7 @@ describe('a webhook', () => {
     const { html } = await visitor.get(path);
     expect(html).toContain('Disabled by an administrator');
     expect(html).not.toContain(`action="${path}/test"`);
-    // This form is from a page that was opened before the webhook was disabled.
+    // This form comes from a page that was opened before the webhook was disabled.
     const refused = await visitor.post(`${path}/test`, hiddenFields(before.html, `${path}/test`));
     expect([refused.status, refused.html.includes('enable it first')]).toEqual([409, true]);
 
@@ -201,7 +201,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('a webhook is deleted with its delivery log after a confirmation', async () => {
+  test('after an admin confirms the deletion of a webhook, the webhook and its delivery log are deleted', async () => {
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/' });
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
     const path = `${list}/${id}/delete`;
@@ -214,7 +214,7 @@ describe('a webhook', () => {
 });
 
 describe('the list of webhooks', () => {
-  test('the list of webhooks has small pages and counts waiting deliveries only up to a limit', async () => {
+  test('the list of webhooks has small pages and counts the waiting deliveries of each webhook only up to a limit', async () => {
     await server.sql(
       `insert into webhook_endpoints (account_id, url, description, event_types, secret, disabled_at, disabled_reason)
       select $1, 'https://hooks.example.com/' || repeat('x', 1900) || n, repeat('W', 200),
@@ -285,7 +285,7 @@ describe('the pages of webhooks', () => {
     );
 
   test.each(['moderator', 'member'] as const)(
-    'a %s cannot open the pages of webhooks or send their forms',
+    'a %s cannot open the admin pages of webhooks or send the forms on these pages',
     async role => {
       const { id, deliveryId } = await withDelivery(world);
       const before = await everything(world);
@@ -302,7 +302,7 @@ describe('the pages of webhooks', () => {
     },
   );
 
-  test('the webhooks of another account get 404 and do not change', async () => {
+  test('an admin gets 404 for the webhooks of another account and cannot change them', async () => {
     const other = await createWorld(server);
     const { id, deliveryId } = await withDelivery(other);
     const before = await everything(other);
@@ -320,7 +320,7 @@ describe('the pages of webhooks', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('an admin can open the pages of webhooks, which escape every name', async () => {
+  test('an admin can open the pages of webhooks, and these pages escape HTML in every name', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const { id, deliveryId } = await withDelivery(world);
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);

@@ -16,9 +16,9 @@ async function openDatabase(): Promise<TestDatabase> {
   return db;
 }
 
-test.concurrent('doctor reports a younger user with the e-mail address of an older user, and the operator of the server can change that address', async () => {
+test.concurrent('the command doctor reports a newer user with the e-mail address of an older user, and an operator can change that address', async () => {
   const db = await openDatabase();
-  // A server of the previous version creates such users.
+  // The previous version of the server can create such users.
   await db.sql(`insert into users (email, name) values ('ada@BÜCHER。example', 'Younger'), ('zoë@example.com', 'Zoë')`);
   const users = await db.sql<{ id: number }>('select id from users order by id');
   const [older, younger, waiting] = users.map(({ id }) => id);
@@ -53,7 +53,7 @@ test.concurrent('doctor reports a younger user with the e-mail address of an old
   ]);
 });
 
-test.concurrent('a command finds a user by every spelling of the e-mail address, and finds nobody by an address that only looks similar', async () => {
+test.concurrent('a CLI command finds a user by every spelling of the e-mail address, but not by an address that only looks similar', async () => {
   const db = await openDatabase();
   const cli = cliOn(db.url, key);
   for (const spelling of ['ADA@xn--bcher-kva.example', 'ａda@BÜCHER.example.']) {
@@ -71,7 +71,7 @@ test.concurrent('a command finds a user by every spelling of the e-mail address,
   expect(await db.sql('select name from users order by id')).toEqual([{ name: 'Ada' }, { name: 'Deleted user' }]);
 });
 
-test('user password-link and member invite print links to the running server, for every HOST and PORT', async () => {
+test('the commands user password-link and member invite print links to the running server, regardless of HOST and PORT', async () => {
   const db = await openDatabase();
   const start = async (settings: Record<string, string> = {}): Promise<ServerProcess> => {
     const server = await startProcess('start', { DATABASE_URL: db.url, ...key, SHUTDOWN_DELAY_MS: '0', ...settings });
@@ -92,7 +92,7 @@ test('user password-link and member invite print links to the running server, fo
   const url = await printed();
   expect(url.startsWith(`${first.baseUrl}/admin/password?token=`)).toBe(true);
   expect((await fetch(url)).status).toBe(200);
-  // No server listens on port 4711, which the command gets as PORT.
+  // The command gets PORT=4711, but no server listens on that port.
   expect((await printed({ PORT: '4711' })).startsWith(first.baseUrl)).toBe(true);
   expect(await printed({ BASE_URL: 'https://ideas.example.com' })).toMatch(/^https:\/\/ideas\.example\.com\//);
   const second = await start({ HOST: '0.0.0.0' });

@@ -64,7 +64,7 @@ test.concurrent('three commands create an account, a board and an API token in a
   ).toEqual([{ name: 'Bot', email: 'ada@example.com', level: 'read', is_for_30_days: true }]);
 });
 
-test.concurrent('a command that fails prints one line, exits with 1 and writes nothing to the database', async ({
+test.concurrent('a CLI command that fails prints one line, exits with 1 and writes nothing to the database', async ({
   db,
   cli,
 }) => {
@@ -90,7 +90,7 @@ test.concurrent('a command that fails prints one line, exits with 1 and writes n
   expect(await snapshot(db)).toEqual(before);
 });
 
-test.concurrent('a command with invalid arguments exits with 2 before it connects to the database', async () => {
+test.concurrent('a CLI command with invalid arguments exits with 2 before it connects to the database', async () => {
   const away = cliOn('postgresql://127.0.0.1:1/nowhere');
   const commands = [
     ['nonsense'],
@@ -138,7 +138,7 @@ test.concurrent('the user and member commands create, change, block, unblock and
   expect(await db.sql('select * from user_blocks')).toEqual([]);
 });
 
-test.concurrent('member remove revokes the API tokens that the user issued, and with --keep-tokens it keeps them', async ({
+test.concurrent('the command member remove revokes the API tokens that the member issued, unless it has the option --keep-tokens', async ({
   db,
   cli,
 }) => {
@@ -160,7 +160,7 @@ test.concurrent('member remove revokes the API tokens that the user issued, and 
   ]);
 });
 
-test.concurrent('member invite prints the link without SMTP and mails it with SMTP, and invitation revoke deletes the invitation', async ({
+test.concurrent('the command member invite mails the link if SMTP is configured and otherwise prints it, and invitation revoke deletes the invitation', async ({
   db,
   cli,
 }) => {
@@ -196,7 +196,7 @@ test.concurrent('member invite prints the link without SMTP and mails it with SM
   );
 });
 
-test.concurrent('board update freezes and unfreezes a board, and sets and clears the time when voting opens', async ({
+test.concurrent('the command board update can freeze and unfreeze a board, and set and clear the time when voting opens', async ({
   db,
   cli,
 }) => {
@@ -214,7 +214,7 @@ test.concurrent('board update freezes and unfreezes a board, and sets and clears
   expect(listed).toMatchObject([{ slug: 'web-app', pending_count: 0 }]);
 });
 
-test.concurrent('board update makes a board public or private, and board show prints whether the board is public', async ({
+test.concurrent('the command board update makes a board public or private, and board show prints whether the board is public', async ({
   db,
   cli,
 }) => {
@@ -236,7 +236,7 @@ test.concurrent('board update makes a board public or private, and board show pr
   ).toBe('Another public board has the slug mobile, and with it the page /b/mobile');
 });
 
-test.concurrent('every status command returns all statuses of the board', async ({ db, cli }) => {
+test.concurrent('every CLI command that changes a status returns all statuses of the board', async ({ db, cli }) => {
   await createInstallation(db);
   const add = ['status', 'add', '--key', 'in_review', '--category', 'active', '--label', 'In review'];
   const added = await cli.json<unknown[]>(...add, '--position', '3', '--hidden', 'true');
@@ -246,7 +246,7 @@ test.concurrent('every status command returns all statuses of the board', async 
   expect(await cli.json('status', 'remove', 'review')).toHaveLength(6);
 });
 
-test.concurrent('every tag command returns all tags of the board', async ({ db, cli }) => {
+test.concurrent('every CLI command that changes a tag returns all tags of the board', async ({ db, cli }) => {
   await createInstallation(db);
   await cli.json('tag', 'add', '--name', 'Billing', '--color', '#0F766E');
   expect(await cli.json('tag', 'update', 'BILLING', '--name', 'Payments')).toEqual([
@@ -255,7 +255,7 @@ test.concurrent('every tag command returns all tags of the board', async ({ db, 
   expect(await cli.json('tag', 'remove', 'payments')).toEqual([]);
 });
 
-test.concurrent('the token commands show an API token only when they create it', async ({ db, cli }) => {
+test.concurrent('the CLI shows an API token only when the token is created', async ({ db, cli }) => {
   await createInstallation(db);
   const boards = ['--board', 'web-app=moderate'];
   const made = await cli.json<{ id: number; token: string }>('token', 'create', '--name', 'Bot', ...boards);
@@ -268,7 +268,7 @@ test.concurrent('the token commands show an API token only when they create it',
   expect(stdout).not.toContain(made.token.slice(-43));
 });
 
-test.concurrent('the idea commands list pending ideas without control characters in the titles, approve them and reject them', async ({
+test.concurrent('the CLI can approve and reject pending ideas, and lists their titles without control characters', async ({
   db,
   cli,
 }) => {
@@ -293,7 +293,7 @@ test.concurrent('the idea commands list pending ideas without control characters
   ]);
 });
 
-test.concurrent('--account, --board and --issuer are optional if there is only one candidate, and required if there are several', async ({
+test.concurrent('the CLI options --account, --board and --issuer are required only if there are several accounts, boards or owners', async ({
   db,
   cli,
 }) => {

@@ -21,7 +21,7 @@ beforeEach(async () => {
   await db.sql(`update users set email = 'ada@example.com', name = 'Ada'`);
 });
 
-/** Creates the member Grace. Some tests search the output for her name and address. */
+/** Creates the member Grace. Some tests search the output for her name and e-mail address. */
 async function createGrace() {
   const userId = await createMember(db, world.accountId, 'member', 'Grace Hopper');
   await db.sql(`update users set email = 'grace@example.com' where id = $1`, [userId]);
@@ -41,7 +41,7 @@ const auditJobs = () =>
   );
 
 describe('a deletion', () => {
-  test('the operator of the server schedules and cancels the deletion of an account, and account list shows it', async () => {
+  test('the operator of the server can schedule and cancel the deletion of an account, and the command account list shows the schedule', async () => {
     const scheduled = await cli.json<{ deletion_scheduled_at: string }>('account', 'schedule-deletion');
     expect(scheduled).toMatchObject({
       slug: 'acme',
@@ -60,7 +60,7 @@ describe('a deletion', () => {
     ]);
   });
 
-  test('the operator of the server requests and cancels the deletion of a user, and the output names the reasons that prevent the deletion', async () => {
+  test('the operator of the server can request and cancel the deletion of a user, and sees the reasons that prevent the deletion', async () => {
     const userId = await createGrace();
     const grace = ['--user', 'grace@example.com'];
     expect(await cli.json('user', 'request-deletion', ...grace)).toMatchObject({
@@ -79,7 +79,7 @@ describe('a deletion', () => {
 });
 
 describe('cleanup', () => {
-  test('cleanup --dry-run lists the users and accounts to erase and the skipped users with reasons, and changes nothing', async () => {
+  test('the command cleanup --dry-run lists the users and accounts to erase and the skipped users with reasons, and changes nothing', async () => {
     const userId = await createGrace();
     await insertIdea(db, world, { authorId: userId });
     await cli.json('user', 'request-deletion', '--user', 'grace@example.com');
@@ -99,7 +99,7 @@ describe('cleanup', () => {
     expect(stdout).toMatch(/ada@example\.com .+ owner of acme/);
     expect(stdout).toMatch(/grace@example\.com .+ ideas 1, memberships 1\n/);
 
-    // The erasure of the account removes the reason that prevented the erasure of its owner.
+    // Ada could not be erased because she owns the account. The erasure of the account removes that reason.
     await cli.json('account', 'schedule-deletion');
     await passGraces();
     expect(await cli.json('cleanup', '--dry-run')).toMatchObject({
@@ -110,7 +110,7 @@ describe('cleanup', () => {
     expect(await db.sql('select from users')).toHaveLength(2);
   });
 
-  test('cleanup prints only ids, and stores the audit entry of each erasure in the last transaction of the erasure', async () => {
+  test('the command cleanup prints users and accounts only by id, and stores an audit entry for each erasure', async () => {
     const userId = await createGrace();
     await insertIdea(db, world, { authorId: userId });
     await db.sql(`update users set deletion_requested_at = now() - interval '3 days'`);
@@ -144,7 +144,7 @@ describe('cleanup', () => {
     ]);
   });
 
-  test('cleanup uses the grace periods from the settings', async () => {
+  test('the command cleanup uses the grace periods from the settings', async () => {
     await createGrace();
     await cli.json('user', 'request-deletion', '--user', 'grace@example.com');
     const hasty = cliOn(db.url, { USER_DELETION_GRACE_HOURS: '0' });
@@ -165,7 +165,7 @@ describe('cleanup', () => {
     await other.end();
   });
 
-  test('if one erasure fails, cleanup completes the other erasures and exits with 1, and the next cleanup continues the failed erasure', async () => {
+  test('if one erasure fails, the command cleanup completes the others and exits with 1, and the next cleanup continues the failed erasure', async () => {
     const [kept, gone] = [await createGrace(), await createMember(db, world.accountId, 'member')];
     const constraint = '"notes_user_id_fkey of ada@example.com"';
     await db.sql(`create table notes (user_id bigint constraint ${constraint} references users)`);
@@ -183,7 +183,7 @@ describe('cleanup', () => {
     expect(await cli.json('cleanup')).toMatchObject({ users: [{ id: kept, is_resumed: true }], failed: [] });
   });
 
-  test('cleanup fails with an error if the database has pending migrations or is unreachable', async () => {
+  test('the command cleanup fails with an error if the database has pending migrations or is unreachable', async () => {
     const [last] = await db.sql<{ name: string }>(
       `delete from schema_migrations where name = (select max(name) from schema_migrations where stream = 'core') returning *`,
     );
@@ -197,7 +197,7 @@ describe('cleanup', () => {
   });
 });
 
-test('doctor warns about deletions that are overdue', async () => {
+test('the command doctor warns about deletions that are overdue', async () => {
   const said = async () => (await cli.run('doctor')).stdout;
   expect(await said()).toContain('No deletion is overdue');
   const userId = await createGrace();

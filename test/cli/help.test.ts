@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { buildProgram } from '../../server/cli/program.ts';
 import { runCliProcess } from './run-cli.ts';
 
-/** Lists all commands that have no subcommands, each with the words of its path. */
+/** Lists all commands that have no subcommands. The path contains the words that call the command. */
 function verbsOf(command: Command, path: string[] = []): { path: string[]; verb: Command }[] {
   if (command.commands.length === 0) return [{ path, verb: command }];
   return command.commands.flatMap(one => verbsOf(one, [...path, one.name()]));
@@ -22,7 +22,7 @@ function helpOf(command: Command): string {
 
 const verbs = verbsOf(buildProgram());
 
-test('every command has a description, the option --json and valid examples', () => {
+test('every CLI command has a description, the option --json and valid examples', () => {
   expect(verbs.length).toBeGreaterThan(30);
   for (const { path, verb } of verbs) {
     const name = path.join(' ');
@@ -40,7 +40,7 @@ test('every command has a description, the option --json and valid examples', ()
   }
 });
 
-/** Returns the path of the command in an example. Throws if the example lacks a required option. */
+/** Returns the path of the command that an example calls. Throws if the example lacks a required option. */
 function parse(example: string): string[] | undefined {
   const words = example.match(/"[^"]*"|\S+/g)?.map(word => word.replaceAll('"', '')) ?? [];
   let called: string[] | undefined;
@@ -54,7 +54,7 @@ function parse(example: string): string[] | undefined {
   return called;
 }
 
-test('--help prints the help to standard output and exits with 0', async () => {
+test('the CLI option --help prints the help to standard output and exits with 0', async () => {
   const { exitCode, stdout, stderr } = await runCliProcess({}, 'token', 'create', '--help');
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' });
   expect(stdout).toMatch(/^Usage: npm run cli -- token create \[options\]\n/);

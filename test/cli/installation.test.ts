@@ -54,7 +54,7 @@ async function createEmptyDatabase(
   return url.href;
 }
 
-test.concurrent('only the command migrate applies migrations, and other commands change nothing and tell the operator to run migrate', async ({
+test.concurrent('only the command migrate applies migrations, and other CLI commands change nothing and tell the operator to run migrate', async ({
   onTestFinished,
 }) => {
   const url = await createEmptyDatabase(onTestFinished, 'cli_not_migrated');
@@ -77,7 +77,7 @@ test.concurrent('only the command migrate applies migrations, and other commands
   expect(await empty.json('account', 'list')).toEqual([]);
 });
 
-test.concurrent('without DATABASE_URL only migrate creates the database in DATA_DIR, and later commands start that database', async ({
+test.concurrent('without DATABASE_URL, only the command migrate creates a database in DATA_DIR, and later commands start that database', async ({
   onTestFinished,
 }) => {
   const directory = await makeScratchDirectory();
@@ -93,12 +93,12 @@ test.concurrent('without DATABASE_URL only migrate creates the database in DATA_
   expect(await diagnose(settings)).toEqual({ exitCode: 1, problems: [`error: There is no database in ${dataDir}`] });
   expect(await readdir(directory)).toEqual([]);
 
-  // A process can end only after it has stopped the PostgreSQL that it started.
+  // If a command did not stop the PostgreSQL that it started, its own process would not end.
   expect(await runCliProcess(settings, 'migrate')).toMatchObject({ exitCode: 0, stderr: '' });
   expect(await runCliProcess(settings, 'account', 'list')).toEqual({ exitCode: 0, stdout: 'None.\n', stderr: '' });
 });
 
-test.concurrent('commands refuse a database with migrations that are newer than the server or were changed after they were applied', async ({
+test.concurrent('CLI commands refuse a database with newer migrations than the server, or with migrations that were changed later', async ({
   onTestFinished,
 }) => {
   const other = await createTestDatabase();
@@ -117,7 +117,7 @@ test.concurrent('commands refuse a database with migrations that are newer than 
   expect(await diagnose({ DATABASE_URL: other.url })).toEqual({ exitCode: 1, problems: [`error: ${changed}`] });
 });
 
-test.concurrent('the error for an unreachable database names the reason and does not show the password', async () => {
+test.concurrent('the error of a CLI command for an unreachable database names the reason and does not show the password', async () => {
   const away = 'postgresql://ada:s3cret@127.0.0.1:1/ideas';
   const reason = 'Cannot reach the database ideas at 127.0.0.1:1: nothing accepts connections there';
   expect(await cliOn(away).refusal('account', 'list')).toBe(reason);
@@ -129,7 +129,7 @@ test.concurrent('the error for an unreachable database names the reason and does
   );
 });
 
-test.concurrent('a command fails after the connect timeout if the host of the database never answers', async ({
+test.concurrent('a CLI command fails after the connect timeout if the host of the database never answers', async ({
   onTestFinished,
 }) => {
   const silent = createServer().listen(0, '127.0.0.1');
@@ -142,7 +142,9 @@ test.concurrent('a command fails after the connect timeout if the host of the da
   expect(problems).toEqual([expect.stringMatching('the host does not answer$')]);
 });
 
-test.concurrent('doctor reports all invalid settings and still checks the database', async ({ onTestFinished }) => {
+test.concurrent('the command doctor reports all invalid settings and still checks the database', async ({
+  onTestFinished,
+}) => {
   const empty = await createTestDatabase();
   onTestFinished(() => empty.drop());
   const { exitCode, problems } = await diagnose({ DATABASE_URL: empty.url, PORT: 'high', LOG_LEVEL: 'loud' });
@@ -159,14 +161,16 @@ test.concurrent('doctor reports all invalid settings and still checks the databa
   });
 });
 
-test.concurrent('doctor reports an error if the encoding of the database is not UTF-8', async ({ onTestFinished }) => {
+test.concurrent('the command doctor reports an error if the encoding of the database is not UTF-8', async ({
+  onTestFinished,
+}) => {
   const options = `encoding 'SQL_ASCII' locale_provider libc locale 'C' template template0`;
   const url = await createEmptyDatabase(onTestFinished, 'cli_sql_ascii', options);
   const { problems } = await diagnose({ DATABASE_URL: url });
   expect(problems[0]).toBe('error: The database is encoded in SQL_ASCII, which cannot hold every character');
 });
 
-test.concurrent('doctor reports defects in the data and changes nothing', async () => {
+test.concurrent('the command doctor reports inconsistent data and changes nothing', async () => {
   const world = await createWorld(db);
   await db.sql(`insert into heartbeats (name, recorded_at) values ('cron', now())
     on conflict (name) do update set recorded_at = now()`);
@@ -201,7 +205,9 @@ test.concurrent('doctor reports defects in the data and changes nothing', async 
   expect(await snapshot(db)).toEqual(before);
 });
 
-test.concurrent('the SQL that doctor prints for a wrong tally corrects the tally', async ({ onTestFinished }) => {
+test.concurrent('the SQL that the command doctor prints for a wrong vote tally corrects the tally', async ({
+  onTestFinished,
+}) => {
   const drifted = await createTestDatabase();
   onTestFinished(() => drifted.drop());
   const world = await createWorld(drifted);
@@ -213,7 +219,7 @@ test.concurrent('the SQL that doctor prints for a wrong tally corrects the tally
   expect(await diagnose({ DATABASE_URL: drifted.url })).toEqual({ exitCode: 0, problems: [] });
 });
 
-test.concurrent('doctor reports an error if APP_KEY cannot decrypt the secrets, and a warning if APP_KEY is missing', async ({
+test.concurrent('the command doctor reports an error if APP_KEY cannot decrypt the secrets, and a warning if APP_KEY is missing', async ({
   onTestFinished,
 }) => {
   const sealed = await createTestDatabase();
@@ -235,7 +241,7 @@ test.concurrent('doctor reports an error if APP_KEY cannot decrypt the secrets, 
   });
 });
 
-test.concurrent('doctor reports weak secrets in production as errors', async () => {
+test.concurrent('the command doctor reports weak secrets in production as errors', async () => {
   const { exitCode, problems } = await diagnose({
     NODE_ENV: 'production',
     DATABASE_URL: 'postgresql://ada:postgres@127.0.0.1:1/ideas',

@@ -60,7 +60,7 @@ test.concurrent('the chat commands create, list, disable, enable and delete a ch
   expect(await cli.refusal('chat', 'enable', id)).toBe(`The account has no chat channel ${id}`);
 });
 
-test.concurrent('chat create refuses a URL of another chat product and does not repeat the URL', async ({
+test.concurrent('the command chat create refuses a URL of another chat product, and its error does not contain the URL', async ({
   world,
   cli,
 }) => {
@@ -80,7 +80,7 @@ test.concurrent('chat create refuses a URL of another chat product and does not 
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining('idea.created')]);
 });
 
-test.concurrent('chat list marks a chat channel whose URL is encrypted with another APP_KEY', async ({
+test.concurrent('the command chat list marks a chat channel if its URL is encrypted with another APP_KEY', async ({
   db,
   world,
   cli,
@@ -96,7 +96,11 @@ test.concurrent('chat list marks a chat channel whose URL is encrypted with anot
   expect(await cli.refusal('chat', 'test', String(channel?.id))).toBe('The secret was encrypted with another APP_KEY');
 });
 
-test.concurrent('chat test posts a message to the channel and reports a failure', async ({ db, world, cli }) => {
+test.concurrent('the command chat test posts a message to a chat channel, and reports an error of the chat server', async ({
+  db,
+  world,
+  cli,
+}) => {
   const chat = await startReceiver(200);
   const [row] = await db.sql<{ id: number }>(
     `insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'mattermost', $3) returning id`,
@@ -112,7 +116,7 @@ test.concurrent('chat test posts a message to the channel and reports a failure'
   await chat.close();
 });
 
-test.concurrent('follower add makes a member follow an idea, and follower remove makes them stop following it', async ({
+test.concurrent('the command follower add makes a member follow an idea, and follower remove makes them unfollow it', async ({
   db,
   world,
   cli,
@@ -148,7 +152,7 @@ test.concurrent('follower add makes a member follow an idea, and follower remove
   expect(await cli.refusal('follower', 'remove', '999999', ...user)).toBe('The account has no idea 999999');
 });
 
-test.concurrent('notification list shows the notifications of a user, and notification read marks them as read', async ({
+test.concurrent('the command notification list shows the notifications of a user, and notification read marks them as read', async ({
   db,
   world,
   cli,

@@ -16,7 +16,7 @@ beforeAll(async () => {
   db = await createTestDatabase();
   await createWorld(db, { slug: 'web-app', name: 'Web app ☾' });
   await db.sql(`update users set email = 'ada@example.com'`);
-  // This change makes doctor report an error.
+  // With this change, the command doctor reports an error.
   await db.sql(`update statuses set category = 'planned'`);
   settings = { DATABASE_URL: db.url, APP_KEY: testAppKey.toString('base64') };
 });
@@ -46,7 +46,7 @@ const commands = {
 
 describe.each(Object.entries(commands))('commands for %s', (_about, those) => {
   test.each(those)(
-    '"$line" prints the same in its own process and in a process that ran other commands before',
+    'the command "$line" has the same output in its own process as in a process that ran other commands before',
     async one => {
       const words = one.line.split(' ');
       const [alone, afterOthers] = await Promise.all([runCliProcess(settings, ...words), runCli(settings, ...words)]);
@@ -61,7 +61,7 @@ describe.each(Object.entries(commands))('commands for %s', (_about, those) => {
   );
 });
 
-test('a command writes all its output before its process ends', async () => {
+test('a CLI command writes all its output before its process ends', async () => {
   const cli = cliOn(db.url, settings, runCliProcess);
   const { exitCode, stdout, stderr } = await cli.run('token', 'create', '--name', 'Bot');
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: 'This is the only time that the token is shown.\n' });
@@ -70,7 +70,7 @@ test('a command writes all its output before its process ends', async () => {
 });
 
 test.runIf(existsSync('/dev/full'))(
-  'a command exits with 1 and one line of error if its output cannot be written',
+  'a CLI command exits with 1 and prints a one-line error if it cannot write its output',
   async () => {
     const full = await open('/dev/full', 'w');
     const child = spawn(process.execPath, [main, 'board', '--help'], { stdio: ['ignore', full.fd, 'pipe'] });
@@ -80,7 +80,7 @@ test.runIf(existsSync('/dev/full'))(
   },
 );
 
-test('a command succeeds even if the reader of its output closes the pipe early', async () => {
+test('a CLI command succeeds even if the reader of its output closes the pipe early', async () => {
   const child = spawn(process.execPath, [main, 'board', 'show'], {
     env: { PATH: process.env.PATH, ...settings },
     stdio: ['ignore', 'pipe', 'pipe'],

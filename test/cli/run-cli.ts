@@ -19,9 +19,9 @@ let resident: ChildProcess | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
 /**
- * Runs a command with only the given settings, in a process that all commands share. Separate processes would make
- * these tests five times as long, and process.test.ts compares the two. Commands run one after the other. Modules that
- * a setting loads stay loaded, so use runCliProcess if that matters.
+ * Runs a CLI command with only these settings. All commands share one process and run one after another, because
+ * separate processes would take five times as long. process.test.ts tests that the output is the same. The shared
+ * process keeps loaded modules, such as extensions. If that matters, use runCliProcess.
  */
 export function runCli(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
   const result = last.then(() => runResident({ settings: withPath(settings), parameters }));
@@ -29,7 +29,7 @@ export function runCli(settings: Record<string, string>, ...parameters: string[]
   return result;
 }
 
-/** Runs a command in its own process, as the operator of the server does. */
+/** Runs a CLI command in its own process, as an operator does. */
 export async function runCliProcess(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
   const child = spawn(process.execPath, [main, ...parameters], {
     env: withPath(settings),
@@ -80,7 +80,7 @@ async function runResident(command: Command): Promise<CliResult> {
 }
 
 /**
- * Returns the process that runs the commands. It ends with the test process and does not keep the test process alive.
+ * Returns the shared process that runs CLI commands. It ends with the test process and does not keep it alive.
  */
 function residentCli(): ChildProcess {
   if (resident?.connected) return resident;

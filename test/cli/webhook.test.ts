@@ -86,7 +86,7 @@ test.concurrent('the webhook commands create, change, rotate, disable, enable an
   expect(await cli.json('webhook', 'list')).toEqual([]);
 });
 
-test.concurrent('webhook test queues a delivery of a test event, and webhook redeliver sends it again', async ({
+test.concurrent('the command webhook test queues a delivery of a test event, and webhook redeliver sends that delivery again', async ({
   db,
   world,
   cli,
@@ -142,7 +142,7 @@ test.concurrent('the webhook commands fail for invalid URLs, unknown webhooks an
   expect(await create('example.com')).toContain('is not a URL');
   expect((await cli.run('webhook', 'create', '--url', url, '--event', 'idea.eaten')).exitCode).toBe(2);
   expect(await cli.refusal('webhook', 'show', '4711')).toBe('The account has no webhook 4711');
-  // The command must not create a new APP_KEY, because the server could not decrypt the secret.
+  // The command must not create its own APP_KEY, because the server could not decrypt the secret with another key.
   const keyless = cliOn(db.url, { DATA_DIR: '/nonexistent' });
   expect(await keyless.refusal('webhook', 'create', '--url', url)).toContain('Set APP_KEY');
 });

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('operations of the client', () => {
-  test('the client creates, reads, lists, votes and comments on ideas, and reads its board and token', async () => {
+  test('the client can create, read and list ideas, vote and comment on an idea, and read the board and the token', async () => {
     const created = await client.ideas.create({ title: 'Dark mode', body: 'For late evenings.' });
     expect(created).toMatchObject({ title: 'Dark mode', moderation_state: 'published' });
     expect(await client.ideas.vote(created.id, { value: 'up' })).toMatchObject({ score: 1, my_vote: 'up' });
@@ -31,7 +31,7 @@ describe('operations of the client', () => {
     expect((await client.token.get()).boards).toMatchObject([{ slug: world.boardSlug, grant: 'moderate' }]);
   });
 
-  test('the client sets statuses, assigns tags, and merges and unmerges ideas', async () => {
+  test('the client can set the status of an idea, add and remove its tags, merge two ideas, and undo the merge', async () => {
     const [id, targetId] = [await insertIdea(server, world), await insertIdea(server, world)];
     const tagId = await createTag(server, world.accountId, world.boardId);
     expect(await client.ideas.setStatus(id, { status: 'planned' })).toMatchObject({ status_key: 'planned' });
@@ -42,7 +42,7 @@ describe('operations of the client', () => {
     expect(await client.ideas.get(id)).toMatchObject({ status_key: 'planned', tags: [], merged_into_id: null });
   });
 
-  test('a call uses its own board option, otherwise the board of the client, and the token can be read without a board', async () => {
+  test('a client call uses its own option board before the board of the client, and reading the token needs no board', async () => {
     const other = await createBoard(server, world.accountId);
     const both = await issueToken(server, world, { [world.boardId]: 'write', [other.id]: 'write' });
     const onOne = new IdeaBoard({ baseUrl: `${server.baseUrl}/`, token: both.token, board: world.boardSlug });
@@ -57,7 +57,7 @@ describe('operations of the client', () => {
 });
 
 describe('response metadata and hooks', () => {
-  test('withResponse() returns the status, the request id, the headers and the rate limit of a response', async () => {
+  test('withResponse() of a client call returns the HTTP status, the request id, the headers and the rate limit of the response', async () => {
     const { data, status, requestId, headers, rateLimit, isReplay, attempts } = await client.ideas
       .create({ title: 'With it', body: 'All.' }, { headers: { 'X-Request-Id': 'release-42' } })
       .withResponse();
@@ -73,7 +73,7 @@ describe('response metadata and hooks', () => {
     expect((await client.ideas.list().withResponse()).rateLimit?.bucket).toBe('apitoken:read');
   });
 
-  test('the hooks of the client receive every request, response and retry, but neither the token nor the bodies', async () => {
+  test('the hooks of the client receive every request, response and retry, but never the token or a body', async () => {
     const calls: unknown[] = [];
     const gateway = await startGatewayForTest(server.baseUrl);
     const watched = new IdeaBoard({
@@ -114,7 +114,7 @@ describe('response metadata and hooks', () => {
 });
 
 describe('construction of the client', () => {
-  test('the client uses a custom fetch and sends custom headers', async () => {
+  test('the client uses the fetch function from its options and sends the headers from its options', async () => {
     const urls: string[] = [];
     const fetched = new IdeaBoard({
       baseUrl: server.baseUrl,
@@ -153,7 +153,7 @@ describe('construction of the client', () => {
     expect((await pasted.token.get()).boards).toHaveLength(1);
   });
 
-  test('the client keeps a path in the option baseUrl', async () => {
+  test('if the option baseUrl of the client contains a path, the URL of every request starts with this path', async () => {
     const urls: string[] = [];
     const fetchInstead = (url: string, init: RequestInit) => {
       urls.push(url);

@@ -8,7 +8,7 @@ import { compilingMs, repository } from './packed.ts';
 
 const run = promisify(execFile);
 
-/** The files to copy with all their imports: the code and the type test that use the field, and the generators. */
+/** The files to copy with all their imports: the code and the type test that use comment_count, and the generators. */
 const sources = [
   'server/domain/ideas/present-idea.ts',
   'test/client/surface.test.ts',
@@ -64,7 +64,7 @@ async function rename(directory: string, from: string, to: string) {
   }
 }
 
-test('after a field is renamed in the contract, npm run check and the checks of the generated files fail until all files are updated', {
+test('after a field is renamed in the contract, npm run check and the checks of generated files fail until all files use the new name', {
   timeout: compilingMs,
 }, async () => {
   await rename('contract', 'comment_count', 'number_of_comments');

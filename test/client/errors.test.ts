@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 import {
   AbortError,
   ApiError,
@@ -7,13 +7,14 @@ import {
   IdeaBoardError,
   InvalidRequestError,
   isIdeaBoardError,
+  type Tag,
   TimeoutError,
   UnexpectedAnswerError,
 } from '../../client/main.ts';
 import { validateRequest } from '../../client/validation.ts';
 import { errors } from '../../contract/errors.ts';
 import { testClock } from '../helpers/clock.ts';
-import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { startGatewayForTest } from './gateway.ts';
 
@@ -41,7 +42,7 @@ async function errorOf(call: PromiseLike<unknown>): Promise<IdeaBoardError> {
   throw new Error('The call did not fail');
 }
 
-/** Returns a client without retries. The gateway in front of the server applies the faults to the first requests. */
+/** Returns a client without retries, behind a gateway that applies the faults to the first requests. */
 async function clientBehindGateway(...faults: Parameters<Awaited<ReturnType<typeof startGatewayForTest>>['plan']>) {
   const gateway = await startGatewayForTest(server.baseUrl);
   gateway.plan(...faults);
@@ -49,7 +50,7 @@ async function clientBehindGateway(...faults: Parameters<Awaited<ReturnType<type
 }
 
 describe('errors of the API', () => {
-  test('an API error has its key, status, message, operation, request id and rate limit', async () => {
+  test('the error of the client contains the error key, HTTP status, message, operation, request id and rate limit of the response', async () => {
     const error = await errorOf(client.ideas.get(999_999_999, { headers: { 'x-request-id': 'which-one' } }));
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toBeInstanceOf(IdeaBoardError);
@@ -66,13 +67,30 @@ describe('errors of the API', () => {
     });
   });
 
-  test('a validation error lists the issues of the request', async () => {
+  test('an API error has the details that the server sends, and their type follows from the operation and the key', async () => {
+    const moderator = await issueToken(server, world, 'moderate');
+    const ideaId = await insertIdea(server, world);
+    const tagId = await createTag(server, world.accountId, world.boardId, 'Reports');
+    const moderating = new IdeaBoard({ baseUrl: server.baseUrl, token: moderator.token });
+    const error = await errorOf(moderating.ideas.addTag(ideaId, { tag_id: 999_999_999 }));
+    if (!isIdeaBoardError(error, 'addIdeaTag') || error.key !== 'invalid_tag') throw error;
+    expectTypeOf(error.details).toEqualTypeOf<{ tags: Tag[] } | undefined>();
+    expect(error.details).toEqual({ tags: [{ id: tagId, name: 'Reports', color: '#0f766e' }] });
+
+    const refused = await errorOf(client.ideas.setStatus(ideaId, { status: 'planned' }));
+    if (!isIdeaBoardError(refused, 'setIdeaStatus') || refused.key !== 'insufficient_scope') throw refused;
+    expect(refused.details).toEqual({ board: world.boardSlug, needed: 'moderate', held: 'write' });
+    const missing = await errorOf(client.ideas.get(999_999_999));
+    expect(missing).toMatchObject({ key: 'not_found', details: undefined });
+  });
+
+  test('the error that the client throws after a validation error of the server lists the issues of the request', async () => {
     const error = await errorOf(client.ideas.create({ title: ' ', body: 'Nothing above.' }));
     expect(error).toMatchObject({ key: 'validation_failed', status: 422 });
     expect(error.issues).toEqual([{ path: ['body', 'title'], code: 'custom', message: 'Must not be empty' }]);
   });
 
-  test('a rate limit error has the rate limit and the time until a retry is allowed', async () => {
+  test('the rate limit error of the client contains the rate limit and the time until a retry is allowed', async () => {
     const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_READ: '1' } });
     const one = await issueToken(limited, await createWorld(limited), 'read');
     const impatient = new IdeaBoard({ baseUrl: limited.baseUrl, token: one.token, maxRetries: 0 });
@@ -82,7 +100,7 @@ describe('errors of the API', () => {
     expect(error.retryAfterMs).toBe((error.rateLimit?.resetSeconds ?? 0) * 1000);
   });
 
-  test('isIdeaBoardError() narrows errors by operation, even errors from another copy of the package', async () => {
+  test('isIdeaBoardError() narrows the type of an error by operation, even if another copy of the client package created the error', async () => {
     const error: unknown = await errorOf(client.ideas.get(999_999_999));
     expect(isIdeaBoardError(error, 'getIdea')).toBe(true);
     expect(isIdeaBoardError(error, 'createIdea')).toBe(false);
@@ -142,7 +160,7 @@ describe('calls without a response of the API', () => {
     expect(await errorOf(deaf.board.get({ timeoutMs: 20 }))).toMatchObject({ key: 'timed_out' });
   });
 
-  test('an abort signal stops a call before its request is sent and while it waits for the response', async () => {
+  test('an abort signal stops a client call before the client sends the request and while it waits for the response', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const aborting = new IdeaBoard({ baseUrl: gateway.url, token });
     const controller = new AbortController();
@@ -161,7 +179,7 @@ describe('calls without a response of the API', () => {
 
 describe('invalid requests', () => {
   test.each([Number.NaN, -1, -5n, 1.5, '..', '', '1/vote', undefined])(
-    'the client does not send a request with the id %s',
+    'the client rejects the invalid idea id %s and sends no request',
     async id => {
       const gateway = await startGatewayForTest(server.baseUrl);
       const careful = new IdeaBoard({ baseUrl: gateway.url, token });
@@ -176,7 +194,7 @@ describe('invalid requests', () => {
     },
   );
 
-  test('the client does not send invalid headers, idempotency keys or bodies, and the error does not quote a header', async () => {
+  test('the client rejects invalid headers, idempotency keys and bodies without a request, and the error does not quote a header value', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const careful = new IdeaBoard({ baseUrl: gateway.url, token });
     const circle: { title: string; body: unknown } = { title: 'Round', body: 'And round.' };
@@ -199,7 +217,7 @@ describe('invalid requests', () => {
     expect(gateway.requests).toEqual([]);
   });
 
-  test('the option validate rejects invalid requests before they are sent, with the same issues as the server', async () => {
+  test('the option validate of the client rejects an invalid request before it is sent, with the same issues as the server', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const [validating, trusting] = [validateRequest, undefined].map(
       validate => new IdeaBoard({ baseUrl: gateway.url, token, validate }),

@@ -41,7 +41,7 @@ describe('a newer server', () => {
     expect((await client.ideas.get(id)).status).toBe('on_hold');
   });
 
-  test('an unknown error key of a newer server reaches the default branch of a switch', async () => {
+  test('an unknown error key from a newer server reaches the default branch of a switch over the key', async () => {
     const client = await clientBehindGateway(answer => {
       answer.status = 451;
       answer.body = { error: { key: 'board_embargoed', message: 'Not in this country.', until: '2030-01-01' } };
@@ -61,7 +61,7 @@ describe('a newer server', () => {
     expect(outcome).toBe('451 board_embargoed: Not in this country.');
   });
 
-  test('the client accepts another success status and unknown issue fields of a newer server', async () => {
+  test('the client accepts an unexpected success status and unknown fields of validation issues from a newer server', async () => {
     const client = await clientBehindGateway(answer => {
       answer.status = answer.status === 201 ? 202 : answer.status;
       if (answer.body.error)
@@ -74,7 +74,7 @@ describe('a newer server', () => {
     });
   });
 
-  test('if the rate limit headers have an unknown format, rateLimit is undefined', async () => {
+  test('if the rate limit headers of a response have an unknown format, the client sets rateLimit to undefined', async () => {
     const client = await clientBehindGateway(({ headers }) => {
       for (const name of Object.keys(headers)) if (/ratelimit/.test(name)) headers[name] = 'plenty';
     });

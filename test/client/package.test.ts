@@ -71,7 +71,7 @@ test('the main entry point of the client is less than 15 kB as a gzipped bundle 
   );
 });
 
-test('package.json of the client has no dependencies, and its peer dependencies are optional', () => {
+test('the client package has no dependencies, and its peer dependencies are optional', () => {
   const manifest = JSON.parse(readFileSync(join(unpacked, 'package.json'), 'utf8'));
   expect(manifest.dependencies).toBeUndefined();
   expect(manifest.private).toBeUndefined();

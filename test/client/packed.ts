@@ -27,7 +27,7 @@ export function packClient(): Promise<PackedClient> {
   return packed;
 }
 
-/** Builds and packs in a temporary directory, so that other processes and developers cannot interfere. */
+/** Builds and packs the client in a temporary directory, so that other processes cannot interfere. */
 async function buildAndPack(): Promise<PackedClient> {
   const stage = await mkdtemp(join(tmpdir(), 'idea-board-pack-'));
   process.on('exit', () => rmSync(stage, { recursive: true, force: true }));

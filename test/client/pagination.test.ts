@@ -23,7 +23,7 @@ async function clientThroughGateway(): Promise<{ client: IdeaBoard; gateway: Gat
   return { client: new IdeaBoard({ baseUrl: gateway.url, token }), gateway };
 }
 
-test('awaiting a list requests one page, and awaiting the same list again sends no request', async () => {
+test('awaiting a list of the client requests one page, and awaiting the same list again sends no request', async () => {
   const { client, gateway } = await clientThroughGateway();
   const list = client.ideas.list({ per_page: 3 });
   expect(gateway.requests).toEqual([]);
@@ -34,7 +34,7 @@ test('awaiting a list requests one page, and awaiting the same list again sends 
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=3']);
 });
 
-test('iteration with for await returns all ideas and requests each page only when it is needed', async () => {
+test('iterating over a list with for await returns all ideas and requests each page only when it is needed', async () => {
   const { client, gateway } = await clientThroughGateway();
   const seen: number[] = [];
   for await (const { id } of client.ideas.list({ per_page: 3, sort: 'newest' })) seen.push(id);
@@ -46,7 +46,7 @@ test('iteration with for await returns all ideas and requests each page only whe
   expect(gateway.requests).toHaveLength(4);
 });
 
-test('iteration over a list uses the largest page size by default', async () => {
+test('iterating over a list requests pages of the maximum size by default', async () => {
   const { client, gateway } = await clientThroughGateway();
   const seen = [];
   for await (const { id } of client.ideas.list()) seen.push(id);
@@ -54,7 +54,7 @@ test('iteration over a list uses the largest page size by default', async () => 
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=100']);
 });
 
-test('the method pages() of a list iterates over its pages and can begin with a page in the middle', async () => {
+test('the method pages() of a list iterates over its pages and can start at a later page than the first', async () => {
   const { client, gateway } = await clientThroughGateway();
   const sizes: number[] = [];
   for await (const { data, page } of client.ideas.list({ per_page: 2, page: 3 }).pages()) {
@@ -65,7 +65,7 @@ test('the method pages() of a list iterates over its pages and can begin with a 
   expect(gateway.requests[1]?.path).not.toMatch(/[?&]page=/);
 });
 
-test('each iteration over a list starts again and sees new ideas', async () => {
+test('each iteration over a list starts again at the first page and sees new ideas', async () => {
   const otherWorld = await createWorld(server);
   const other = await issueToken(server, otherWorld, 'read');
   const list = new IdeaBoard({ baseUrl: server.baseUrl, token: other.token }).ideas.list();

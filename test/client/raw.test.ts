@@ -19,7 +19,7 @@ async function clientWith(grant: 'read' | 'write' | 'moderate', board?: string) 
 }
 
 describe('the raw client', () => {
-  test('the raw client creates, reads, votes and comments over real HTTP', async () => {
+  test('the raw client can create and read an idea, vote, and comment over real HTTP', async () => {
     const client = await clientWith('write');
     const created = await client.createIdea({ body: { title: 'Dark mode', body: 'For late evenings.' } });
     if (created.status !== 201) throw new Error(`answered ${created.status}`);
@@ -36,7 +36,7 @@ describe('the raw client', () => {
     expect(list).toMatchObject({ status: 200, body: { data: [{ id }], has_more: false } });
   });
 
-  test('the raw client returns an error with its status and its key, and the type of the key depends on the operation', async () => {
+  test('the raw client returns an error with its HTTP status and error key, and the type of the key depends on the operation', async () => {
     const client = await clientWith('read');
     const answer = await client.createIdea({ body: { title: 'Dark mode', body: 'For late evenings.' } });
     expect(answer.status).toBe(403);

@@ -51,7 +51,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Runs a program until its last line of output, sends an event to its webhook receiver, and ends the program. */
+/** Runs a program until its last line of output. Then sends two events to its webhook receiver and ends it. */
 async function runTour(command: string, args: string[]): Promise<string[]> {
   const world = await createWorld(server);
   await createTag(server, world.accountId, world.boardId);
@@ -152,7 +152,7 @@ const printedInBoth = [
 
 describe('the code of the README', () => {
   test.concurrent.each(findRuntimes().filter(({ name }) => name.startsWith('Node')))(
-    'the JavaScript code of the README prints the promised output on $name',
+    'the JavaScript examples in the README of the client print the documented output on $name',
     async ({ command, args }) => {
       const printed = await runTour(command, [...args, 'tour.js']);
       for (const line of printedInBoth) expect(printed).toContainEqual(expect.stringMatching(line));
@@ -160,7 +160,7 @@ describe('the code of the README', () => {
     },
   );
 
-  test.concurrent('the TypeScript code of the README prints the promised output', async () => {
+  test.concurrent('the TypeScript examples in the README of the client print the documented output', async () => {
     const printed = await runTour(process.execPath, ['--disable-warning=ExperimentalWarning', 'tour.ts']);
     for (const line of [...printedInBoth, /^body\.title: Must not be empty$/]) {
       expect(printed).toContainEqual(expect.stringMatching(line));
@@ -196,12 +196,12 @@ describe('the code of the README', () => {
     return compiled;
   };
 
-  test.concurrent('the code of the README compiles in strict TypeScript 7', { timeout: compilingMs }, async () => {
+  test.concurrent('code in the client README compiles in strict TypeScript 7', { timeout: compilingMs }, async () => {
     expect(Object.keys(await compiledByVersion7()).sort()).toEqual(['careless.ts', 'forgetful.ts']);
   });
 
   // TypeScript 5 is slow, so this test compiles fewer programs and skips the type declarations of Node's libraries.
-  test.concurrent('the code of the README compiles in strict TypeScript 5', {
+  test.concurrent('code in the client README compiles in strict TypeScript 5', {
     timeout: compilingMs,
   }, async () => {
     const said = await compile([typescript5], {
@@ -211,12 +211,12 @@ describe('the code of the README', () => {
     expect(said).toEqual({});
   });
 
-  test.concurrent('the TypeScript code in the README of the server compiles', { timeout: compilingMs }, async () => {
+  test.concurrent('the TypeScript examples in the README of the server compile', { timeout: compilingMs }, async () => {
     expect(ofServer).toContain("from '@idea-board/client'");
     expect(await compiledByVersion7()).not.toHaveProperty(['ofServer.ts']);
   });
 
-  test.concurrent('the TypeScript compiler reports an error key that a switch forgets and an argument with an invalid value', {
+  test.concurrent('TypeScript reports a switch that omits an error key, and an argument with an invalid value', {
     timeout: compilingMs,
   }, async () => {
     expect(await compiledByVersion7()).toMatchObject({

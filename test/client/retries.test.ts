@@ -73,13 +73,13 @@ async function ideaCount(): Promise<number> {
 }
 
 describe('retried requests', () => {
-  test('a failing read is retried until it succeeds', async () => {
+  test('the client retries a failing read until it succeeds', async () => {
     gateway.plan(away, 'break', { status: 502, body: 'Bad gateway' });
     expect((await ideasOf().list().withResponse()).attempts).toBe(4);
     expect(waits).toEqual([250, 500, 1000]);
   });
 
-  test('a failing write is retried with one idempotency key and takes effect once', async () => {
+  test('the client retries a failing write with the same idempotency key, and the write takes effect once', async () => {
     gateway.plan('lose the answer', away);
     const { data, isReplay, attempts } = await ideasOf().create(idea).withResponse();
     expect({ title: data.title, isReplay, attempts }).toEqual({ title: 'Once', isReplay: true, attempts: 3 });
@@ -89,7 +89,7 @@ describe('retried requests', () => {
     expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  test('a write that timed out is retried and takes effect once', async () => {
+  test('the client retries a write that timed out, and the write takes effect once', async () => {
     gateway.plan('hang');
     // Between retries this client waits in real time, so that a slow server has time to finish the first request.
     const impatient = new Ideas(new Caller({ baseUrl: gateway.url, token, timeoutMs: 200, maxRetries: 10 }));
@@ -98,20 +98,20 @@ describe('retried requests', () => {
     expect(await ideaCount()).toBe(1);
   });
 
-  test('a write is retried while the server answers that the first request of the write is still running', async () => {
+  test('the client retries a write while the server answers that the first request of the write is still running', async () => {
     gateway.plan(inUse, inUse);
     expect((await ideasOf().create(idea).withResponse()).attempts).toBe(3);
     expect(waits).toEqual([250, 500]);
   });
 
-  test('a DELETE request is retried and needs no idempotency key', async () => {
+  test('the client retries a DELETE request without an idempotency key', async () => {
     const id = await insertIdea(server, world);
     gateway.plan('lose the answer');
     expect((await ideasOf().removeTag(id, 1).withResponse()).attempts).toBe(2);
     expect(gateway.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([undefined, undefined]);
   });
 
-  test('each call has its own idempotency key unless the caller provides one', async () => {
+  test('the client creates a new idempotency key for each call unless the caller provides a key', async () => {
     const ideas = ideasOf();
     const first = await ideas.create(idea);
     const second = await ideas.create(idea);
@@ -124,7 +124,7 @@ describe('retried requests', () => {
 });
 
 describe('retry delays', () => {
-  test('the client waits for the time in Retry-After, in seconds or as a date, plus random jitter', async () => {
+  test('before a retry, the client waits for the time in Retry-After, in seconds or as a date, plus random jitter', async () => {
     gateway.plan(limited('7'), limited('Fri, 01 May 2026 08:00:40 GMT', { date: 'Fri, 01 May 2026 08:00:00 GMT' }));
     await ideasOf().list();
     gateway.plan(limited('7'));
@@ -132,7 +132,7 @@ describe('retry delays', () => {
     expect(waits).toEqual([7000, 40_000, 7500]);
   });
 
-  test('if Retry-After is above the maximum delay, the client does not wait and throws an error with the requested delay', async () => {
+  test('if Retry-After is longer than the maximum delay, the client throws an error with the requested delay at once', async () => {
     gateway.plan(limited('61', { 'x-ratelimit-limit': '20', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '61' }));
     await expect(ideasOf().create(idea)).rejects.toMatchObject({
       key: 'rate_limited',
@@ -144,7 +144,7 @@ describe('retry delays', () => {
     expect(waits).toEqual([]);
   });
 
-  test('without Retry-After, the retry delay doubles up to 8 seconds, and half of each delay is random', async () => {
+  test('without Retry-After, the client doubles the retry delay up to 8 seconds, and half of each delay is random', async () => {
     const reads = ideasOf({ chance: 1, maxRetries: 7 });
     gateway.plan(away, away, away, away, away, away, away);
     await reads.list();
@@ -164,7 +164,7 @@ describe('retry delays', () => {
 });
 
 describe('requests without a retry', () => {
-  test('a POST request that cannot be repeated safely is not retried after a lost connection', () => {
+  test('after a lost connection, the client does not retry a POST request that is not safe to repeat', () => {
     const delayOf = (error: IdeaBoardError, isRepeatable: boolean) =>
       retryDelayMs(error, {
         request: { ...prepareRequest('createIdea', {}, { baseUrl: '', token }, {}), isRepeatable },
@@ -180,7 +180,7 @@ describe('requests without a retry', () => {
     expect(delayOf(refused, false)).toBe(1000);
   });
 
-  test('a permanent error and an internal error of the server are not retried', async () => {
+  test('the client does not retry after a permanent error or an internal error of the server', async () => {
     for (const [status, key] of [[404, 'not_found'] as const, [500, 'internal_error'] as const]) {
       gateway.plan({ status, body: { error: { key, message: 'No.' } } });
       await expect(ideasOf().get(1)).rejects.toMatchObject({ key, attempts: 1 });
@@ -188,14 +188,14 @@ describe('requests without a retry', () => {
     expect(waits).toEqual([]);
   });
 
-  test('the client stops after the maximum number of retries', async () => {
+  test('the client stops retrying after the maximum number of retries', async () => {
     gateway.plan(away, away, away, away);
     await expect(ideasOf().list()).rejects.toMatchObject({ key: 'service_unavailable', attempts: 4 });
     gateway.plan(away);
     await expect(ideasOf({ maxRetries: 5 }).get(1, { maxRetries: 0 })).rejects.toMatchObject({ attempts: 1 });
   });
 
-  test('a call that is aborted while the client waits for a retry is not retried', async () => {
+  test('the client does not retry a call that is aborted during the wait for the retry', async () => {
     gateway.plan(limited('30'));
     const controller = new AbortController();
     const caller = new Caller({

@@ -106,7 +106,7 @@ const outcome = {
 
 describe('the packed client', () => {
   test.concurrent.each(findRuntimes())(
-    'the packed client gives the same results on $name',
+    'the packed client package gives the expected results on $name',
     async ({ command, args }) => {
       const { world, end } = await arrange();
       const { stdout } = await run(command, [...args, 'main.js', JSON.stringify(world)], { cwd: project.directory });
@@ -115,7 +115,7 @@ describe('the packed client', () => {
     },
   );
 
-  test.concurrent('the packed client gives the same results in an edge worker that has only web globals', async () => {
+  test.concurrent('the packed client package works in an edge worker that has only web globals', async () => {
     const { world, end } = await arrange();
     const web = { AbortController, Headers, TextDecoder, TextEncoder, URL, URLSearchParams, atob, clearTimeout };
     const context = createContext({ ...web, crypto, fetch, performance, setTimeout });
@@ -127,7 +127,7 @@ describe('the packed client', () => {
 
   const executablePath = findChromium();
   if (executablePath) {
-    test.concurrent('the packed client works in a browser only on pages of an allowed origin', async () => {
+    test.concurrent('the packed client package works in a browser only on pages of an allowed origin', async () => {
       const { world, end } = await arrange();
       const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] });
       try {

@@ -1,6 +1,6 @@
 /** The input of the scenario: a board with three ideas, a gateway in front of it, and a delivered webhook. */
 export interface ScenarioWorld {
-  /** The URL of the gateway. It breaks off the response to the fourth request and answers the sixth with 503. */
+  /** The URL of the gateway, which breaks off the response to request 4 and answers request 6 with 503. */
   baseUrl: string;
   token: string;
   webhook: { body: string; headers: Record<string, string>; secret: string };

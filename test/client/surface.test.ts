@@ -23,7 +23,7 @@ import {
   type WriteOptions,
 } from '../../client/main.ts';
 import type { RawClient } from '../../client/raw.ts';
-import type { ErrorBody, ErrorKey } from '../../contract/errors.ts';
+import type { DetailsOf, ErrorBody, ErrorKey, errorDetails } from '../../contract/errors.ts';
 import { eventTypes as contractEvents, type EventBody, type TestEventBody } from '../../contract/events.ts';
 import { operations } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
@@ -50,7 +50,7 @@ type Body<O extends Id> = Contract[O] extends { body: infer Schema extends z.Zod
 type Query<O extends Id> = Contract[O] extends { query: infer Schema } ? Omit<Output<Schema>, 'board'> : never;
 type Wrong<Table extends Record<Id, boolean>> = { [O in Id]: Table[O] extends true ? never : O }[Id];
 
-test('the client has every operation except /health and /ready, with the method, path and parameters of the contract', () => {
+test('the client knows every operation of the contract except /health and /ready, with its method, path and parameters', () => {
   const known = Object.entries(operations).map(([id, route]) => {
     const { auth } = route.metadata as RouteMetadata;
     const takesKey = 'headers' in route && 'idempotency-key' in (route.headers ?? {});
@@ -71,12 +71,14 @@ test("the client's types of results, errors, bodies and queries equal the types 
   expectTypeOf<Same<declared.ListCommentsQuery, Query<'listComments'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.EventBody, EventBody | TestEventBody>>().toEqualTypeOf<true>();
   expectTypeOf<declared.ErrorKey>().toEqualTypeOf<ErrorKey>();
+  type Details = { -readonly [K in keyof typeof errorDetails]: DetailsOf<K> };
+  expectTypeOf<Same<declared.DetailsByKey, Details>>().toEqualTypeOf<true>();
   expectTypeOf<
     Same<declared.ValidationIssue, NonNullable<ErrorBody['error']['issues']>[number]>
   >().toEqualTypeOf<true>();
 });
 
-test('the methods of the client have the expected types', () => {
+test('the methods of the client have the expected TypeScript types', () => {
   expectTypeOf<IdeaBoardOptions>().toExtend<{ baseUrl: string; token: string; board?: string | undefined }>();
   expectTypeOf<Pick<IdeaBoardOptions, 'baseUrl' | 'token'>>().toExtend<IdeaBoardOptions>();
   expectTypeOf<typeof fetch>().toExtend<Fetch>();
@@ -101,7 +103,7 @@ test('the methods of the client have the expected types', () => {
   expectTypeOf<keyof RawClient>().toEqualTypeOf<keyof Contract>();
 });
 
-test('awaiting a list returns the type of a page, and iterating over a list returns the type of an entry', () => {
+test('awaiting a list of the client gives the type of a page, and iterating over the list gives the type of an entry', () => {
   const walk = async (client: IdeaBoard) => {
     const list = client.ideas.list();
     expectTypeOf(await list).toEqualTypeOf<declared.IdeaList>();
@@ -111,7 +113,7 @@ test('awaiting a list returns the type of a page, and iterating over a list retu
   expectTypeOf(walk).returns.resolves.toEqualTypeOf<void>();
 });
 
-test('the type of an error key depends on the operation, and a switch over all its keys is exhaustive', () => {
+test("the type of an error key depends on the client's operation, and a switch over all keys of the operation is exhaustive", () => {
   const explain = (error: unknown): string => {
     if (!isIdeaBoardError(error, 'getToken')) throw error;
     expectTypeOf(error).toEqualTypeOf<OperationError<'getToken'>>();
@@ -122,7 +124,7 @@ test('the type of an error key depends on the operation, and a switch over all i
       case 'rate_limited':
       case 'internal_error':
       case 'service_unavailable':
-        expectTypeOf(error).toEqualTypeOf<ApiError<'getToken'>>();
+        expectTypeOf(error).toExtend<ApiError<'getToken'>>();
         expectTypeOf(error.status).toBeNumber();
         return 'refused';
       case 'unexpected_answer':

@@ -186,7 +186,7 @@ describe('verifyWebhook', () => {
     },
   );
 
-  test('verifyWebhook() rejects a parsed body and a body that is not an event', async () => {
+  test('verifyWebhook() rejects an already parsed body and a body that is not an event', async () => {
     expect(await keyOf(verifyWebhook(JSON.parse(body), sign(body), secret))).toBe('malformed_payload');
     for (const text of ['', '{', 'null', '[]', '{"type":3}']) {
       expect(await keyOf(verifyWebhook(text, sign(text), secret))).toBe('malformed_payload');

@@ -14,9 +14,9 @@ beforeAll(async () => {
   return () => server.close();
 });
 
-// Concurrent, since each test waits for its own processes.
+// The tests run concurrently, because each test waits for its own processes.
 test.concurrent.each([openapiFetch, heyApi, orval])(
-  'a client that $name generates from the document compiles in strict TypeScript and works with the server',
+  'the client that $name generates from the OpenAPI document compiles in strict TypeScript and works with the server',
   async consumer => {
     const world = await createWorld(server);
     const [{ token: write }, { token: read }] = await Promise.all([

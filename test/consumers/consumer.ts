@@ -9,21 +9,21 @@ import { promisify } from 'node:util';
 const execute = promisify(execFile);
 const require = createRequire(import.meta.url);
 
-/** The OpenAPI document, the only input of a consumer. */
+/** The path of the OpenAPI document, the only input of every client generator. */
 export const document = fileURLToPath(new URL('../../contract/openapi.json', import.meta.url));
 
-/** TypeScript 5 for the generators, since they do not support the compiler API of TypeScript 7. */
+/** The path of TypeScript 5. The client generators do not support the compiler API of TypeScript 7. */
 export const compilerApi = require.resolve('typescript');
 
-/** TypeScript 7 compiles the programs, since it takes a fifth of the time. */
+/** The path of the compiler of TypeScript 7, which needs a fifth of the time of TypeScript 5. */
 const compiler = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url));
 
 /** A client that a third-party tool generates, and a program that uses it. */
 export interface Consumer {
   name: string;
-  /** Writes the client into the directory. */
+  /** Generates the client and writes it into the directory. */
   generate(directory: string, baseUrl: string): Promise<unknown>;
-  /** The strictest compiler flags beyond `--strict` that the generated code passes. */
+  /** The compiler flags beyond `--strict`. The generated code compiles with all of these flags. */
   flags: string[];
   /**
    * A module that exports `use(baseUrl, tokens)`. It creates an idea, votes on it, lists the ideas, gets one error, and

@@ -4,17 +4,17 @@ import { pathToFileURL } from 'node:url';
 import { type Consumer, compilerApi, document, run } from './consumer.ts';
 
 const require = createRequire(import.meta.url);
-// The module that the command of the package starts in a separate process.
+// The code generator. The command of the package would start this module in a separate process.
 const generator = join(dirname(require.resolve('@hey-api/openapi-ts/package.json')), 'dist/run.mjs');
 
-// npm installs the generator beside TypeScript 7, whose API it does not support. The hook gives it TypeScript 5.
+// npm installs the generator beside TypeScript 7, which it does not support. This hook loads TypeScript 5 instead.
 const withCompiler = `
   import { registerHooks } from 'node:module';
   const compiler = ${JSON.stringify(pathToFileURL(compilerApi))};
   registerHooks({ resolve: (name, context, next) => next(name === 'typescript' ? compiler : name, context) });
 `;
 
-/** Types, functions and a client over fetch by @hey-api/openapi-ts. */
+/** The client that @hey-api/openapi-ts generates: types, and functions that call fetch. */
 export const heyApi: Consumer = {
   name: '@hey-api/openapi-ts',
   // The generated client does not compile with --exactOptionalPropertyTypes.

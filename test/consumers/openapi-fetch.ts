@@ -7,7 +7,7 @@ const require = createRequire(import.meta.url);
 const generator = join(dirname(require.resolve('openapi-typescript/package.json')), 'bin/cli.js');
 const library = dirname(require.resolve('openapi-fetch/package.json'));
 
-/** Types by openapi-typescript, requests by openapi-fetch. */
+/** A client with types from openapi-typescript. The library openapi-fetch sends the requests. */
 export const openapiFetch: Consumer = {
   name: 'openapi-typescript with openapi-fetch',
   flags: ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'],

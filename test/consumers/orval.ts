@@ -6,7 +6,7 @@ import { type Consumer, document, run } from './consumer.ts';
 const require = createRequire(import.meta.url);
 const generator = require.resolve('orval/bin/orval');
 
-/** Types and functions over fetch by orval. The address is the server of the document with its variable. */
+/** The client that orval generates: types, and functions that call fetch. Its base URL is from the document. */
 export const orval: Consumer = {
   name: 'orval',
   flags: ['--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess'],

@@ -4,7 +4,7 @@ import { type ErrorKey, errors, raisedBy, raises } from '../../contract/errors.t
 import { contract } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 
-/** The error keys that section Errors of the specification defines, with their statuses. */
+/** The error keys that section Errors of the specification defines, with their HTTP statuses. */
 const specified = {
   token_issuer_not_moderator: 403,
   insufficient_scope: 403,
@@ -53,11 +53,11 @@ const decided = {
 } as const;
 
 describe('the error catalogue', () => {
-  test.each(Object.entries(specified))('the error %s has the status %d of the specification', (key, status) => {
+  test.each(Object.entries(specified))('the error %s has the HTTP status %d of the specification', (key, status) => {
     expect(errors[key as ErrorKey].status).toBe(status);
   });
 
-  test('the error catalogue has exactly the expected keys and statuses', () => {
+  test('the error catalogue has exactly the expected error keys, each with the expected HTTP status', () => {
     const catalogue = Object.fromEntries(Object.entries(errors).map(([key, { status }]) => [key, status]));
     expect(catalogue).toEqual({ ...specified, ...decided });
   });
@@ -71,7 +71,7 @@ describe('the error catalogue', () => {
 });
 
 describe('raises()', () => {
-  test('the function raises() lists each error key under its status', () => {
+  test('the function raises() lists each error key under its HTTP status', () => {
     const all = Object.keys(errors) as ErrorKey[];
     const responses = raises(...all);
     for (const key of all) expect(keysOf(responses, errors[key].status)).toContain(key);
@@ -79,17 +79,17 @@ describe('raises()', () => {
     expect(listed.sort()).toEqual([...all].sort());
   });
 
-  test('the function raises() joins all error keys of a status in one schema', () => {
+  test('the function raises() joins all error keys of an HTTP status in one schema', () => {
     const responses = raises(...raisedBy.authenticated, 'invalid_status', 'merge_into_self');
     expect(keysOf(responses, 422)).toEqual(['invalid_status', 'merge_into_self', 'validation_failed']);
     expect(keysOf(responses, 429)).toEqual(['rate_limited']);
   });
 
-  test('the function raises() lists an error key once, even if it is given twice', () => {
+  test('if an error key is passed to raises() twice, the schema of the response has the key once', () => {
     expect(keysOf(raises('not_found', 'not_found'), 404)).toEqual(['not_found']);
   });
 
-  test('the schema of an error accepts issues only for validation_failed', () => {
+  test('only the schema of the error validation_failed keeps the field issues', () => {
     const issues = [{ path: ['body', 'title'], code: 'custom', message: 'Must not be empty' }];
     const invalid = { error: { key: 'validation_failed' as const, message: 'No.', issues } };
     expect(raises('validation_failed')[422].parse(invalid)).toEqual(invalid);
@@ -97,7 +97,7 @@ describe('raises()', () => {
     expect(raises('not_found')[404].parse(notFound)).toEqual({ error: { key: 'not_found', message: 'No.' } });
   });
 
-  test('the error schema of a status rejects the error key of another status', () => {
+  test('the error schema of an HTTP status rejects the error key of another HTTP status', () => {
     const body = { error: { key: 'unauthorized', message: 'No.' } };
     expect(raises('not_found', 'unauthorized')[404].safeParse(body).success).toBe(false);
   });
@@ -110,7 +110,7 @@ describe.each(Object.entries(contract))('%s', (_operationId, route) => {
     .filter(status => Number(status) >= 400)
     .flatMap(status => keysOf(responses, Number(status)));
 
-  test('the operation declares all errors that every operation with its kind of authentication can have', () => {
+  test('an operation of the contract declares every error that its kind of authentication, its method and its path imply', () => {
     const expected: string[] = [];
     if (metadata.auth === 'none') expected.push(...(metadata.isLimitedPerIp ? ['rate_limited'] : []));
     if (metadata.auth !== 'none') {

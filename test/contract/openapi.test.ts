@@ -49,14 +49,14 @@ describe('the committed OpenAPI document', () => {
     await run(process.execPath, ['scripts/openapi.ts', '--check'], { cwd: repository });
   });
 
-  test('two independent linters find no unexplained problem in the OpenAPI 3.1 document', async () => {
+  test('two independent linters find no problem in the OpenAPI 3.1 document', async () => {
     expect(document.openapi).toMatch(/^3\.1\./);
     const [redocly, spectral] = await Promise.all([lintWithRedocly(documentFile), lintWithSpectral(documentFile)]);
     expect(redocly).toEqual([]);
     expect(spectral).toEqual([]);
   });
 
-  test('the OpenAPI document is smaller than 600 kB, so that the page at /docs can show it', () => {
+  test('the OpenAPI document is smaller than 600 kB, so that the web page at /docs can show it', () => {
     expect(committed.length).toBeLessThan(600_000);
   });
 
@@ -79,7 +79,7 @@ describe('the committed OpenAPI document', () => {
     expect([...used].sort()).toEqual(defined.sort());
   });
 
-  test('the OpenAPI document declares null as in JSON Schema 2020-12 and does not list the maximum safe integer as a limit', () => {
+  test('the OpenAPI document declares null as JSON Schema 2020-12 does, and never gives the maximum safe integer as a limit', () => {
     expect(committed).not.toContain('"nullable"');
     expect(committed).not.toMatch(/9007199254740991/);
     expect(document.components.schemas.Idea.properties.merged_into_id.anyOf).toContainEqual({ type: 'null' });
@@ -96,7 +96,7 @@ describe('the committed OpenAPI document', () => {
     }
   });
 
-  test('the OpenAPI document lists every error key with its status and meaning', () => {
+  test('the OpenAPI document lists every error key with its HTTP status and meaning', () => {
     expect(document['x-error-keys']).toEqual(errors);
   });
 
@@ -115,14 +115,14 @@ describe('the committed OpenAPI document', () => {
 });
 
 describe.each(operations)('$operationId', ({ route, metadata, operation }) => {
-  test('the operation in the OpenAPI document has a summary, a description and a declared tag', () => {
+  test('each operation in the OpenAPI document has a summary, a description and a declared tag', () => {
     expect(operation.summary).toMatch(/\S/);
     expect(operation.description).toMatch(/\S/);
     expect(operation.tags).toEqual([metadata.tag]);
     expect(document.tags.map((tag: { name: string }) => tag.name)).toContain(metadata.tag);
   });
 
-  test('the operation in the OpenAPI document declares its security, its grant and its rate limit bucket', () => {
+  test('each operation in the OpenAPI document declares its security, the required token grant and the rate limit bucket', () => {
     if (metadata.auth === 'none') {
       expect(operation.security).toEqual([]);
     } else {
@@ -139,7 +139,7 @@ describe.each(operations)('$operationId', ({ route, metadata, operation }) => {
     }
   });
 
-  test('the operation in the OpenAPI document lists exactly the error keys of the contract for each status', () => {
+  test('each operation in the OpenAPI document lists exactly the error keys of the contract for each HTTP status', () => {
     const documented = Object.entries(operation.responses as object)
       .filter(([status]) => Number(status) >= 400)
       .map(([status, response]) => [status, keysInDocument(response)]);

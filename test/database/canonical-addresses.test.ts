@@ -15,7 +15,7 @@ interface Opened {
   rows<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
 }
 
-/** Creates a database with the schema of the previous version. */
+/** Creates a database with the database schema of the previous server version. */
 async function openVersionBefore(): Promise<Opened> {
   const directory = await mkdtemp(join(tmpdir(), 'idea-board-migrations-'));
   onTestFinished(() => rm(directory, { recursive: true }));
@@ -42,23 +42,23 @@ const addUsers = ({ rows }: Pick<Opened, 'rows'>, ...emails: string[]) =>
   rows(`insert into users (email, name) select email, 'Somebody' from unnest($1::text[]) email`, [emails]);
 const forms = 'select email, canonical_email from users where not is_placeholder order by id';
 
-test('an upgrade stores the canonical form of every e-mail address, but if two users have the same form, only the older user gets it', async () => {
+test("an upgrade stores the canonical form of each user's e-mail address, but if two users share a canonical form, only the older user gets it", async () => {
   const db = await openVersionBefore();
   await addUsers(
     db,
     'Ada@Example.com',
     'bob@BÜCHER.example',
-    'ｃleo@example.com', // This user is older than the user with the next address, which is the canonical form of both addresses.
+    'ｃleo@example.com', // The next user has the same canonical address, but this user is older.
     'cleo@example.com',
     'İris@Example.com',
     'bob@xn--bcher-kva.example',
     'ada@example.com.',
-    `${'ﷺ'.repeat(200)}@example.com`, // The canonical form is too long for an index.
-    'Zo\u200be@example.com', // The previous version accepted invisible characters.
+    `${'ﷺ'.repeat(200)}@example.com`, // This canonical address is too long for an index.
+    'Zo\u200be@example.com', // The previous server version accepted invisible characters.
   );
   await db.rows(`insert into users (name, is_placeholder) values ('Deleted user', true)`);
   await migrate(db.url);
-  // Ten servers start at the same time and store canonical addresses.
+  // Simulates ten servers that start at the same time and store canonical addresses.
   await Promise.all(Array.from({ length: 10 }, () => fillCanonicalAddresses(db.database)));
   const filled = [
     { email: 'Ada@Example.com', canonical_email: 'ada@example.com' },
@@ -76,7 +76,7 @@ test('an upgrade stores the canonical form of every e-mail address, but if two u
   expect(await db.rows(forms)).toEqual(filled);
 });
 
-test('an upgrade stores canonical e-mail addresses in batches and can continue after an interruption', async () => {
+test('an upgrade stores canonical e-mail addresses in batches and continues where it stopped after an interruption', async () => {
   const db = await openVersionBefore();
   await db.rows(
     `insert into users (email, name) select 'Ada-' || n || '@BÜCHER.example', 'Ada' from generate_series(1, 2500) n`,
@@ -94,7 +94,7 @@ test('an upgrade stores canonical e-mail addresses in batches and can continue a
   expect(await count()).toBe(2500);
 });
 
-test('after an upgrade an open invitation works, but if two invitations have the same canonical address, only the older one works', async () => {
+test('an upgrade stores the canonical e-mail address of each open invitation, but if two share one, only the older invitation gets it', async () => {
   const db = await openVersionBefore();
   const [account] = await db.rows<{ id: string }>(
     `insert into accounts (slug, name) values ('acme', 'Acme') returning id`,
@@ -114,7 +114,7 @@ test('after an upgrade an open invitation works, but if two invitations have the
   ).toEqual(['ada@xn--bcher-kva.example', null, 'bob@example.com']);
 });
 
-test('a server of the previous version can add and change users on the new schema, and canonical e-mail addresses stay correct', async () => {
+test('a server of the previous version can add and change users on the new database schema, and canonical e-mail addresses stay correct', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   const rows = db.sql;
@@ -130,7 +130,7 @@ test('a server of the previous version can add and change users on the new schem
   });
   await fillCanonicalAddresses(db.database);
   expect((await rows(forms))[1]).toEqual({ email: 'bob@bücher.example', canonical_email: 'bob@xn--bcher-kva.example' });
-  // The previous address must not find the user after this change.
+  // After this change, the previous e-mail address must not find the user.
   await update('bob@bücher.example', 'bob@müller.example');
   await update('ada@example.com', 'Ada.Lovelace@example.com');
   expect(await rows(forms)).toEqual([
@@ -141,7 +141,7 @@ test('a server of the previous version can add and change users on the new schem
   expect((await rows(forms))[1]).toMatchObject({ canonical_email: 'bob@xn--mller-kva.example' });
 });
 
-test('a server of the previous version can invite an e-mail address a second time on the new schema', async () => {
+test('a server of the previous version can invite the same e-mail address twice on the new database schema', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   const [account] = await db.sql<{ id: number }>(
@@ -160,7 +160,7 @@ test('a server of the previous version can invite an e-mail address a second tim
   expect(await db.sql('select from invitations')).toHaveLength(1);
 });
 
-test('a user who is added with an e-mail address while the upgrade stores canonical addresses keeps that address', async () => {
+test('a user who is added while the upgrade stores canonical e-mail addresses keeps their canonical address, even if an older user has the same one', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   await addUsers({ rows: db.sql }, 'ada@bücher.example');

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { coalesceCalls, coalesceCallsByAccount } from '../../server/database/coalesce-calls.ts';
 
-test('coalesced calls for several accounts run once for each account, and each call gets its own result', async () => {
+test('calls that arrive together are combined into one call for each account, and each caller gets its own result', async () => {
   const runs: [number, number[]][] = [];
   const double = coalesceCallsByAccount(async (accountId, items: { accountId: number; n: number }[]) => {
     runs.push([accountId, items.map(({ n }) => n)]);
@@ -17,7 +17,7 @@ test('coalesced calls for several accounts run once for each account, and each c
   ]);
 });
 
-test('an error for one account fails only the coalesced calls for that account', async () => {
+test('if the combined call for one account fails, the calls for other accounts succeed', async () => {
   const call = coalesceCallsByAccount(async (accountId, items: { accountId: number }[]) => {
     if (accountId === 8) throw new Error('8 failed');
     return items.map(() => accountId);
@@ -31,7 +31,7 @@ test('an error for one account fails only the coalesced calls for that account',
   ]);
 });
 
-test('calls that arrive during a batch wait for its end, and then run in batches of the maximum size', async () => {
+test('calls that arrive while a batch runs wait until it ends, and then run in batches of at most the maximum size', async () => {
   const runs: number[][] = [];
   const call = coalesceCalls(
     async (items: number[]) => {
@@ -47,7 +47,7 @@ test('calls that arrive during a batch wait for its end, and then run in batches
   expect(runs).toEqual([[1], [2, 3], [4]]);
 });
 
-test('if two batches may run at once, the first call immediately runs as the first batch, and the next calls form the second batch', async () => {
+test('if two batches of calls may run at once, the first call runs immediately, and the next calls form the second batch', async () => {
   const runs: number[][] = [];
   const call = coalesceCalls(
     async (items: number[]) => {
@@ -62,7 +62,7 @@ test('if two batches may run at once, the first call immediately runs as the fir
   expect(runs).toEqual([[1], [2, 3]]);
 });
 
-test('a batch that never ends delays later calls only for the time patienceMs', async () => {
+test('if a batch of coalesced calls hangs, later calls wait at most patienceMs and then run in a new batch', async () => {
   const stuck = Promise.withResolvers<number[]>();
   const call = coalesceCalls((items: number[]) => (items.includes(1) ? stuck.promise : Promise.resolve(items)), {
     patienceMs: 20,

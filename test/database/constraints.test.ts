@@ -14,7 +14,7 @@ import {
 
 let db: TestDatabase;
 let world: World;
-/** A second board of the account. `stranger` is another account with its own board. */
+/** `otherBoardId` is a second board of the account of `world`. `stranger` is another account with its own board. */
 let otherBoardId: number;
 let stranger: World;
 let memberId: number;
@@ -43,7 +43,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Creates a webhook, and an event with a delivery to another webhook. */
+/** Creates a webhook, a second webhook, and an event with a delivery to the second webhook. */
 async function insertDelivery(accountId: number) {
   const insertEndpoint = `insert into webhook_endpoints (account_id, url, secret)
     values ($1, 'https://example.com', '') returning id`;
@@ -60,7 +60,7 @@ async function insertDelivery(accountId: number) {
   return { endpointId: endpoint?.id ?? 0, eventId: event?.id ?? '', deliveryId: delivery?.id ?? 0 };
 }
 
-/** Runs a statement and rolls it back. Returns the name of the constraint that refused the statement, or undefined. */
+/** Runs an SQL statement and rolls it back. Returns the constraint that refused the statement, or undefined. */
 async function refusalOf(text: string, values: unknown[] = []): Promise<string | undefined> {
   const client = await db.database.pool.connect();
   try {
@@ -78,7 +78,7 @@ async function refusalOf(text: string, values: unknown[] = []): Promise<string |
 
 const long = (length: number) => '😀'.repeat(length);
 
-/** A statement with one value: the constraint rejects the values in `refused` and accepts the values in `accepted`. */
+/** An SQL statement with the parameter $1. The constraint rejects the values in `refused` but none in `accepted`. */
 interface Promised {
   constraint: string;
   promise: string;
@@ -87,7 +87,7 @@ interface Promised {
   accepted: unknown[];
 }
 
-// The names that start with a colon are replaced with the ids of the rows above.
+// In the statements, filled() replaces names such as :board with the ids of the rows that beforeAll() created.
 const promises: Promised[] = [
   {
     constraint: 'ideas_up_count_check',
@@ -617,7 +617,7 @@ test.each(promises)('$promise ($constraint)', async ({ constraint, statement, re
   }
 });
 
-test('every check and unique constraint of the schema is tested here or is a known exception', async () => {
+test('this file tests every check constraint and unique constraint of the database schema, except for the listed ones', async () => {
   const names = await db.sql<{ name: string }>(`
     select conname as name from pg_constraint
     where connamespace = 'public'::regnamespace and contype in ('c', 'u')
@@ -627,8 +627,9 @@ test('every check and unique constraint of the schema is tested here or is a kno
     order by 1`);
   const tested = promises.map(({ constraint }) => constraint);
   const others = names.map(({ name }) => name).filter(name => !tested.includes(name));
-  // api_tokens_id_key finds a token by its id, and statuses_board_id_id_key serves a foreign key with board and status.
-  // Two of the keys without account_id are for the previous version. Tests below check the others.
+  // The server finds a token by api_tokens_id_key. A foreign key on board and status needs statuses_board_id_id_key.
+  // Only the previous version needs the keys idempotency_keys_token_id_path_key_key and
+  // notifications_event_id_user_id_key. The tests below check the other keys.
   expect(others).toEqual([
     'api_tokens_id_key',
     'idempotency_keys_token_id_path_key_key',
@@ -682,7 +683,7 @@ describe('a status', () => {
     expect(count).toEqual({ count: 3 });
   });
 
-  test('a status cannot be removed while ideas have it', async () => {
+  test('the database refuses to delete a status while an idea has it', async () => {
     const removal = `delete from statuses where board_id = :board and key = $1`;
     expect(await refusalOf(await filled(removal), ['open'])).toBe('ideas_status_of_board_fkey');
     expect(await refusalOf(await filled(removal), ['done'])).toBeUndefined();
@@ -690,12 +691,12 @@ describe('a status', () => {
 });
 
 describe('removal of users and accounts', () => {
-  test('a user who wrote ideas or issued API tokens cannot be removed', async () => {
+  test('the database refuses to delete a user who wrote an idea or issued an API token', async () => {
     expect(await refusalOf('delete from users where id = $1', [world.ownerId])).toMatch(/_(author|issuer)_id_fkey$/);
     expect(await refusalOf('delete from users where id = $1', [await createUser(db)])).toBeUndefined();
   });
 
-  test('if a user is removed, their votes stay but no longer name the user', async () => {
+  test('if a user is deleted, their votes stay in the database but no longer name the user', async () => {
     const userId = await createMember(db, world.accountId, 'member');
     const voterId = await db.database.transaction(async ({ em }) => {
       const voter = em.create(Voter, { accountId: world.accountId, userId });
@@ -708,7 +709,7 @@ describe('removal of users and accounts', () => {
     expect(await db.sql('select value from votes where voter_id = $1', [voterId])).toEqual([{ value: 1 }]);
   });
 
-  test('if an account is removed, its rows are removed and the rows of other accounts stay', async () => {
+  test('if an account is deleted, the database deletes all rows of the account and no row of another account', async () => {
     const gone = await createWorld(db);
     const idea = await insertIdea(db, gone);
     const second = await insertIdea(db, gone);
@@ -769,7 +770,7 @@ describe('removal of users and accounts', () => {
       gone.boardId,
     ]);
 
-    // OAuth records have no foreign key to an account. The server removes them.
+    // The table oauth_records has no foreign key to accounts. The server itself deletes its rows.
     const carrying = await db.sql<{ name: string }>(
       `select table_name as name from information_schema.columns
       where column_name = 'account_id' and table_schema = 'public' and table_name <> 'oauth_records' order by 1`,

@@ -11,12 +11,12 @@ import { type DatabaseProxy, startProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
 
-// These limits are short, because the tests wait until they expire.
+// These timeouts are short, because the tests wait until the timeouts expire.
 const statementTimeoutMs = 400;
-/** If PostgreSQL does not answer, the client gives up one second after the statement timeout. */
+/** If PostgreSQL does not answer a query, the server gives up one second after the statement timeout. */
 const readTimeoutMs = statementTimeoutMs + 1000;
 const connectTimeoutMs = 1000;
-/** Extra time for a machine that is busy with other tests. */
+/** Extra time for responses on a machine that is busy with other tests. */
 const slackMs = 10_000;
 const patience = { timeout: 30_000, interval: 10 };
 
@@ -24,7 +24,7 @@ let db: TestDatabase;
 let world: World;
 let token: string;
 let ideaId: number;
-/** Two connections that are in no pool: one holds locks, and the other watches and ends connections. */
+/** Two connections outside the pools: `outside` holds locks, and `watcher` watches and ends other connections. */
 let outside: pg.Client;
 let watcher: pg.Client;
 
@@ -44,7 +44,7 @@ afterAll(async () => {
 
 const poolSize = 4;
 
-/** Opens another pool with the short limits. */
+/** Opens another connection pool with the short timeouts above. */
 async function open(url = db.url, options: Partial<DatabaseOptions> = {}): Promise<Database> {
   const logger = pino({ level: 'silent' });
   const database = await openDatabase({ url, poolSize, connectTimeoutMs, statementTimeoutMs, logger, ...options });
@@ -63,7 +63,7 @@ const read = (server: TestServer) => request(server, `GET /api/v1/ideas/${ideaId
 const create = (server: TestServer, title: string) =>
   request(server, 'POST /api/v1/ideas', { token, json: { title, body: 'Whether it is kept.' } });
 
-/** Ends every connection of every pool. */
+/** Makes PostgreSQL end every connection of every connection pool. */
 async function terminateAll(): Promise<number> {
   const { rowCount } = await watcher.query(
     `select pg_terminate_backend(pid) from pg_stat_activity
@@ -78,7 +78,7 @@ const expectUnavailable = (answer: Answer) => {
   expect(Object.keys(answer.body.error).sort()).toEqual(['key', 'message']);
 };
 
-/** Returns the result of the work and its duration. */
+/** Returns the result of the work and the duration of the work in milliseconds. */
 async function timed<T>(work: Promise<T>): Promise<[T, number]> {
   const start = performance.now();
   return [await work, performance.now() - start];
@@ -89,7 +89,7 @@ describe('connections that PostgreSQL ends', () => {
     const server = await serve();
     const { pool } = server.database;
     await Promise.all([...Array(8)].map(() => read(server)));
-    // A request's connection may return to the pool a moment after the response.
+    // A database connection may return to the pool a moment after the response to its request.
     await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
     const idle = pool.idleCount;
     expect(idle).toBeGreaterThan(1);
@@ -133,7 +133,7 @@ describe('connections that PostgreSQL ends', () => {
   });
 });
 
-/** Resolves when exactly this number of statements waits for a lock. */
+/** Waits until exactly this number of SQL statements waits for a lock. */
 async function waiting(count: number) {
   await vi.waitFor(async () => {
     const { rows } = await watcher.query(
@@ -144,11 +144,11 @@ async function waiting(count: number) {
 }
 
 describe('a statement that runs too long', () => {
-  test('a statement that runs too long is canceled, its request gets 503 with Retry-After, and the pool stays usable', async () => {
+  test('if an SQL statement runs too long, PostgreSQL cancels it, its request gets 503 with Retry-After, and the connection pool stays usable', async () => {
     const server = await serve();
     await outside.query('begin');
     await outside.query('select from ideas where id = $1 for update', [ideaId]);
-    // There are more requests than connections in the pool, so each connection must be returned.
+    // The pool has fewer connections than there are requests, so each request must return its connection.
     const answers = await Promise.all([...Array(6)].map((_, n) => (n % 2 ? vote(server, 'up') : vote(server, 'down'))));
     for (const answer of answers) expectUnavailable(answer);
     await outside.query('rollback');
@@ -161,7 +161,7 @@ describe('a statement that runs too long', () => {
     expect(server.database.pool.waitingCount).toBe(0);
   });
 
-  test('a statement that runs too long in a transaction gets 503, and the transaction is rolled back', async () => {
+  test('if an SQL statement in a transaction runs too long, its request gets 503, and the transaction is rolled back', async () => {
     const server = await serve();
     await outside.query('begin');
     await outside.query('lock table followers in exclusive mode');
@@ -216,7 +216,7 @@ describe('an unavailable database', () => {
     await waiting(1);
     proxy.silence();
     expectUnavailable(await creating);
-    // PostgreSQL may still send a result on the connection of that request, so no other request may use the connection.
+    // PostgreSQL may still send a result on the connection of that request, so the pool must not reuse the connection.
     expect(pool.totalCount).toBe(opened - 1);
     await outside.query('rollback');
     proxy.resume();
@@ -271,13 +271,13 @@ describe('a transaction', () => {
       database.transaction(async transaction => {
         runs++;
         await transaction.query(renameTag, { tagId: tags[first] ?? 0, name: `${name} ${first}` });
-        // Each transaction first waits until the other transaction has locked its first row. This causes a deadlock.
+        // Each transaction locks its first row, and waits until the other has done the same. This causes a deadlock.
         if (++reached === 2) both.resolve();
         await both.promise;
         await transaction.query(renameTag, { tagId: tags[second] ?? 0, name: `${name} ${second}` });
       });
     await Promise.all([rename(0, 1, 'A'), rename(1, 0, 'B')]);
-    // The canceled transaction may run more than twice, if it locks its first row before the other transaction does.
+    // The canceled transaction may run more than twice if it locks its first row again before the other one ends.
     expect(runs).toBeGreaterThanOrEqual(3);
     const rows = await db.sql<{ name: string }>('select name from tags where id = any($1) order by id', [tags]);
     // The canceled transaction commits last, so both tags have the name from that transaction.
@@ -287,7 +287,7 @@ describe('a transaction', () => {
     ]).toContainEqual(rows.map(({ name }) => name));
   });
 
-  test('a transaction that ends in a deadlock ten times fails with the error of PostgreSQL', async () => {
+  test('a transaction that PostgreSQL has canceled ten times because of deadlocks fails with the error of PostgreSQL', async () => {
     const database = await open();
     let runs = 0;
     const failing = database.transaction(async transaction => {
@@ -298,7 +298,7 @@ describe('a transaction', () => {
     expect(runs).toBe(10);
   });
 
-  test('a failed transaction rolls back its entities and statements, and returns its connection to the pool', async () => {
+  test('a failed transaction rolls back the changes by entities and by SQL statements, and returns its connection to the pool', async () => {
     const database = await open(db.url, { poolSize: 2 });
     const tagId = await createTag(db, world.accountId, world.boardId, 'Before');
     for (let n = 0; n < 5; n++) {
@@ -343,7 +343,7 @@ describe('a transaction', () => {
     expect(shown).toEqual({ prepared: [{ name: 'Once' }], built: [{ name: 'Renamed' }] });
   });
 
-  test('a transaction can change and remove entities that it has created itself', async () => {
+  test('a transaction can change and remove MikroORM entities that it has created itself', async () => {
     const database = await open();
     const names = await database.transaction(async ({ em, db }) => {
       const tags = ['One', 'Another'].map(name =>

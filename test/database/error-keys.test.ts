@@ -16,7 +16,7 @@ test('cast_vote is the only database function that contains error keys of the AP
   expect(withKeys).toEqual(['cast_vote']);
 });
 
-test('no statement of the server contains an error key of the API', async () => {
+test('no SQL statement of the server contains an error key of the API', async () => {
   const queries = await loadServerQueries();
   expect(queries.length).toBeGreaterThan(0);
   expect(queries.filter(({ text }) => hasErrorKey(text)).map(({ name }) => name)).toEqual([]);

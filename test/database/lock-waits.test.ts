@@ -16,9 +16,9 @@ let db: TestDatabase;
 let world: World;
 let token: string;
 let ideaIds: number[];
-/** The token of a client that reads another board. A lock on an idea does not affect these reads. */
+/** A token that can read only another board. The locks on the ideas do not affect its reads. */
 let reader: string;
-/** One connection holds locks, and the other watches the waiting statements. */
+/** The connection `holder` locks ideas, and the connection `watcher` counts the SQL statements that wait for a lock. */
 let holder: pg.Client;
 let watcher: pg.Client;
 
@@ -74,7 +74,7 @@ const post = (server: TestServer, path: string, json?: unknown) =>
   request(server, `POST /api/v1/ideas/${path}`, { token, json });
 const vote = (server: TestServer, id: number | undefined) => post(server, `${id}/vote`, { value: 'up' });
 
-/** Expects that requests for another board succeed while exactly this number of connections waits for a lock. */
+/** Expects that reads of another board succeed while exactly `waiting` database connections wait for a lock. */
 async function expectOthersServed(server: TestServer, waiting: number) {
   await expect.poll(countWaiting).toBe(waiting);
   for (let round = 0; round < 3; round++) {
@@ -91,7 +91,7 @@ function expectUnavailable(answer: Answer) {
   expect([answer.status, answer.key, answer.headers.get('retry-after')]).toEqual([503, 'service_unavailable', '1']);
 }
 
-test('votes on a locked idea use at most a quarter of the connection pool, other boards can be read, and every vote is counted', async () => {
+test('votes that wait for a locked idea use at most a quarter of the connection pool, other boards are readable, and every vote is counted', async () => {
   const server = await patient();
   const tokens = await Promise.all(Array.from({ length: 20 }, () => issueToken(db, world, 'write')));
   const [ideaId = 0] = ideaIds;
@@ -105,7 +105,7 @@ test('votes on a locked idea use at most a quarter of the connection pool, other
   expect(await db.sql('select up_count from ideas where id = $1', [ideaId])).toEqual([{ up_count: 20 }]);
 });
 
-test('requests for several locked ideas use at most half of the connection pool', async () => {
+test('writes that wait for several locked ideas use at most half of the connection pool', async () => {
   const server = await patient();
   await lock(ideaIds);
   const writes = ideaIds.flatMap(id => [
@@ -118,7 +118,7 @@ test('requests for several locked ideas use at most half of the connection pool'
   expect((await Promise.all(writes)).every(({ status }) => status < 300)).toBe(true);
 });
 
-test('unmerges from one locked target idea use at most a quarter of the connection pool', async () => {
+test('unmerges that wait for one locked target idea use at most a quarter of the connection pool', async () => {
   const server = await patient();
   const [target = 0, ...sources] = ideaIds;
   for (const id of sources) expect((await post(server, `${id}/merge`, { target_id: target })).status).toBe(200);

@@ -10,7 +10,7 @@ import { coreStream, MigrationError, type MigrationStream } from '../../server/d
 import { hasPendingMigrations, listPendingMigrations, migrate } from '../../server/database/migrator.ts';
 import { connect, createBareDatabase, createTestDatabase } from '../helpers/database.ts';
 
-/** Returns a migration that adds a row each time it runs. */
+/** Returns the SQL of a migration that adds a row to the table traces each time it runs. */
 const trace = (name: string) => `create table if not exists traces (name text); insert into traces values ('${name}');`;
 
 const migratorUrl = new URL('../../server/database/migrator.ts', import.meta.url).href;
@@ -46,7 +46,7 @@ beforeAll(async () => {
   };
 });
 
-/** Empties the database of this file. Creating a database for each test would take longer than the tests. */
+/** Empties the database that all tests of this file share. A new database for each test would take longer. */
 async function freshDatabase(): Promise<FreshDatabase> {
   await client.query('drop schema public cascade; create schema public');
   return { url: bare.url, rows: async text => (await client.query(text)).rows };
@@ -117,7 +117,7 @@ describe('applying migrations', () => {
       { stream: 'core', name: '0001_first.sql' },
       { stream: 'an-extension', name: '0001_first.sql' },
     ]);
-    // Migrations of an extension that is no longer loaded are ignored.
+    // The migrator ignores applied migrations of an extension that is no longer loaded.
     expect(await migrate(db.url, [core])).toEqual([]);
     expect(await db.rows(traces)).toEqual([{ name: 'core' }, { name: 'extension' }]);
   });
@@ -154,7 +154,7 @@ describe('applying migrations', () => {
 
   test("each migration starts with the default settings and may run longer than the role's statement timeout", async () => {
     const db = await freshDatabase();
-    // This limit also applies to the statements before the first migration. They may be slow on a busy machine.
+    // This timeout also applies to the migrator's own statements before the first migration, which may be slow.
     await client.query(
       `do $$ begin execute format('alter database %I set statement_timeout = 1000', current_database()); end $$`,
     );
@@ -170,7 +170,7 @@ describe('applying migrations', () => {
 });
 
 describe('several processes that migrate', () => {
-  test('processes that wait for their turn to migrate do not block create index concurrently', async () => {
+  test('processes that wait for a running migration do not block its "create index concurrently"', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
       '0001_table.sql': 'create table things (id int);',
@@ -180,7 +180,7 @@ describe('several processes that migrate', () => {
     expect(results.flat()).toEqual(named('0001_table.sql', '0002_index.sql'));
   });
 
-  test('a process that waits for another migration reports the wait and then sees the result of that migration', async () => {
+  test('a process that waits for the migration of another process reports the wait and then sees the result of that migration', async () => {
     const db = await freshDatabase();
     const older = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [older]);
@@ -196,7 +196,7 @@ describe('several processes that migrate', () => {
     expect(await waiting).toMatch(/database is newer.*core\/0002_newer\.sql/);
   });
 
-  test('a process that waits too long for another migration fails and names the session that holds the lock', async () => {
+  test('a process that waits too long for the migration of another process fails and names the session that holds the migration lock', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await client.query('select pg_advisory_lock(4216839001)');
@@ -236,7 +236,7 @@ describe('a locked table', () => {
     await client.query('begin');
     await client.query('lock table traces in access share mode');
     const migrating = migrate(db.url, [stream], { ...quick, tries: 1_000 });
-    // Readers queue behind a waiting "alter table". This reader succeeds before the migration or between two tries.
+    // A reader waits behind a waiting "alter table". This reader must succeed before or between the migration's tries.
     const reader = await connect(db.url);
     await reader.query(traces);
     await reader.end();
@@ -332,7 +332,7 @@ describe('a failing migration', () => {
     expect(await db.rows(traces)).toEqual([{ name: 'left' }, { name: 'left' }, { name: 'after' }]);
   });
 
-  test('a process with a failed migration releases the lock, so that other processes can try', async () => {
+  test('a process releases the migration lock after a failed migration, so that another process can migrate', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_broken.sql': 'select 1 / 0;' });
     const results = await Promise.allSettled([...Array(3)].map(() => migrate(db.url, [stream])));
@@ -347,7 +347,7 @@ describe('inconsistent migrations', () => {
     ['the dry run', listPendingMigrations],
   ] as const;
 
-  test.each(both)('%s refuses a migration that was changed after it was applied', async (_, run) => {
+  test.each(both)('%s fails if a migration file was changed after the migration was applied', async (_, run) => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': trace('first') });
     await migrate(db.url, [stream]);
@@ -356,7 +356,7 @@ describe('inconsistent migrations', () => {
     expect(await db.rows(traces)).toEqual([{ name: 'first' }]);
   });
 
-  test.each(both)('%s refuses a database that has newer migrations than this server', async (_, run) => {
+  test.each(both)('%s fails if the database has newer migrations than this server', async (_, run) => {
     const db = await freshDatabase();
     await migrate(db.url, [await makeStream({ '0001_first.sql': trace('first'), '0002_newer.sql': trace('newer') })]);
     const older = await makeStream({ '0001_first.sql': trace('first') });
@@ -364,7 +364,7 @@ describe('inconsistent migrations', () => {
   });
 
   test.each(both)(
-    '%s refuses a changed migration that is listed in SHA256SUMS, also on an empty database',
+    '%s fails if a migration file differs from its checksum in SHA256SUMS, even on an empty database',
     async (_, run) => {
       const db = await freshDatabase();
       const stream = await makeStream({ '0001_baseline.sql': trace('first'), '0002_new.sql': trace('new') });

@@ -15,7 +15,7 @@ beforeEach(async () => {
   onTestFinished(() => rm(directory, { recursive: true }));
 });
 
-/** Runs a script of the project on the directory of migrations. Returns the exit status and the output. */
+/** Runs a script of the project on the test's directory of migrations. Returns the exit status and the output. */
 function run(script: 'new-migration' | 'migration-checksums', ...given: string[]) {
   return new Promise<{ status: number; said: string }>(resolve => {
     const parameters = [join(scripts, `${script}.ts`), '--directory', directory, ...given];
@@ -38,7 +38,7 @@ test('npm run new-migration creates a migration that has the next number and no 
   expect(statements).toEqual(['', '']);
 });
 
-test('several migrations that are created at the same time get different numbers', async () => {
+test('if npm run new-migration runs several times at once, each created migration has a different number', async () => {
   const results = await Promise.all(['a', 'b', 'c'].map(name => run('new-migration', name)));
   const made = results.filter(({ status }) => status === 0).length;
   expect(made).toBeGreaterThan(0);
@@ -57,7 +57,7 @@ test('npm run new-migration creates nothing if the name is invalid or the existi
   expect(await files()).toEqual(['0002_gap.sql']);
 });
 
-test('a changed migration that is listed in SHA256SUMS is reported by its name, and changed line endings are ignored', async () => {
+test('npm run migration-checksums names each migration that differs from its checksum in SHA256SUMS, and ignores changed line endings', async () => {
   await writeFile(join(directory, '0001_baseline.sql'), 'select 1;\n');
   expect(await run('migration-checksums', '--check')).toMatchObject({
     status: 1,

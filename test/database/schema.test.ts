@@ -21,9 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/**
- * The PostgreSQL schema for tables that are created from the entities. The migrated tables are in the schema public.
- */
+/** The tests create the tables of the entities in this PostgreSQL schema. The migrations use the schema public. */
 const described = 'described';
 
 describe('migrated schema and entities', () => {
@@ -33,31 +31,31 @@ describe('migrated schema and entities', () => {
     const all = [...db.database.orm.getMetadata().getAll().values()] as EntityMetadata[];
     metadata = all.filter(meta => meta.tableName !== undefined);
     await db.sql(`create schema ${described}`);
-    // PostgreSQL must parse the types of the entities, because one type can have two spellings.
+    // PostgreSQL parses the column types of the entities, because one type can have two spellings.
     for (const meta of metadata) await db.sql(tableOf(meta));
   });
 
-  test('the migrations and the entities describe the same tables', async () => {
+  test('the migrations and the MikroORM entities describe the same tables', async () => {
     const migrated = await tables('public');
     expect(migrated).toContain('schema_migrations');
-    // The table of the migrator has no entity.
+    // The migrator's own table schema_migrations has no entity.
     expect(migrated.filter(name => name !== 'schema_migrations')).toEqual(await tables(described));
     expect(metadata).toHaveLength(entities.length);
   });
 
-  test('the migrations and the entities describe the same columns, with type, null, default, identity and generated expression', async () => {
+  test('the migrations and the MikroORM entities describe the same columns, with the same types, nullability, defaults, identities and generated expressions', async () => {
     const migrated = await columns('public');
     expect(migrated.filter(column => column.table_name !== 'schema_migrations')).toEqual(await columns(described));
   });
 
-  test('the migrations and the entities describe the same primary keys, with the same order of columns', async () => {
+  test('the migrations and the MikroORM entities describe the same primary keys, with the same order of columns', async () => {
     const migrated = await primaryKeys('public');
     expect(migrated.filter(key => key.table_name !== 'schema_migrations')).toEqual(await primaryKeys(described));
   });
 });
 
 describe('the migrated schema', () => {
-  test('every foreign key has an index on its columns, so that removals and joins are fast', async () => {
+  test('every foreign key has an index on its columns, so that deletions and joins are fast', async () => {
     const missing = await db.sql<{ name: string }>(`
       select c.conname as name
       from pg_constraint c
@@ -67,7 +65,7 @@ describe('the migrated schema', () => {
           and (select array_agg(k) from unnest(i.indkey::smallint[]) with ordinality as u (k, n)
                where n <= cardinality(c.conkey)) <@ c.conkey
           and i.indnkeyatts >= cardinality(c.conkey)
-          -- A partial index is sufficient if it omits only null.
+          -- A partial index also serves the foreign key if it omits only rows with null.
           and (i.indpred is null or pg_get_expr(i.indpred, i.indrelid) in (
             select format('(%I IS NOT NULL)', a.attname) from pg_attribute a
             where a.attrelid = c.conrelid and a.attnum = any (c.conkey)
@@ -77,8 +75,8 @@ describe('the migrated schema', () => {
   });
 
   /**
-   * In these tables, account_id has no foreign key to the account. The rows are removed with the row that they belong
-   * to.
+   * Tables whose account_id has no foreign key to accounts, each with its owner table. Rows of such a table are deleted
+   * with the row of the owner table.
    */
   const ownerOfTable = {
     api_token_boards: 'api_tokens',
@@ -92,7 +90,7 @@ describe('the migrated schema', () => {
     webhook_deliveries: 'webhook_endpoints',
   };
 
-  test('removing an account removes all its rows, through foreign keys to the account or to other removed rows', async () => {
+  test('if an account is deleted, the foreign keys delete all rows of the account, directly or through other deleted rows', async () => {
     const rows = await db.sql<{ table_name: string; foreign_table: string; action: string }>(`
       select c.conrelid::regclass::text as table_name, c.confrelid::regclass::text as foreign_table, c.confdeltype as action
       from pg_constraint c where c.contype = 'f' and c.connamespace = 'public'::regnamespace`);
@@ -117,7 +115,7 @@ describe('the migrated schema', () => {
 
 function tableOf(meta: EntityMetadata): string {
   const names = meta.primaryKeys.map(name => columnName((meta.properties as Record<string, EntityProperty>)[name]));
-  // The primary key starts with account_id, even if the entity names it later (see accountKey).
+  // The primary key starts with account_id, even if the entity declares account_id later (see accountKey).
   const key = names.toSorted((a, b) => Number(b === 'account_id') - Number(a === 'account_id'));
   const lines = [...meta.props.map(columnOf), `primary key (${key.join(', ')})`];
   return `create table ${described}.${meta.tableName} (${lines.join(', ')})`;
@@ -132,7 +130,7 @@ function columnName(property: EntityProperty | undefined): string {
 function columnOf(property: EntityProperty): string {
   const { columnTypes, nullable, autoincrement, generated, defaultRaw } = property;
   const type = autoincrement ? 'bigint generated always as identity' : columnTypes[0];
-  // MikroORM uses the default of a generated column only to know that a new row needs no value.
+  // Ignores the default of a generated column. It only tells MikroORM that a new row needs no value for the column.
   const value = generated
     ? `generated always as ${generated}`
     : defaultRaw === undefined

@@ -4,18 +4,16 @@ import { expect, test } from 'vitest';
 
 const server = fileURLToPath(new URL('../../server/', import.meta.url));
 
-/** The maximum number of `sql()` calls. Prefer `query()`, which infers the types. */
+/** The maximum number of `sql()` calls. New code should call `query()`, which infers the types of the rows. */
 const maxUses = 30;
 
 const usesOfSql = /(?<![\w.])sql\(\s*['`]\w[^'`]*['`],\s*\{[\s\S]*?\n? *\);\n/g;
 
-/**
- * Matches texts that start like a statement that returns rows. Settings, roles and transaction commands return none.
- */
+/** Matches string literals that start like an SQL statement that can return rows, such as select or insert. */
 const statementText =
   /(?<!sql|sql<\w+>|fragment|fragment<\w+>)['`]\s*(select|insert into|update(?= \w)|delete from|with \w+ as)\s[^'`]*/gi;
 
-/** Files that may contain SQL outside sql(), with the reason. */
+/** Files of the server that may contain SQL outside sql(), each with the reason. */
 const elsewhere: Record<string, string> = {
   'database/migration-session.ts': 'Notes an applied migration in the table of the migrator, and reads no row.',
   'http/rate-limit.ts': 'A part of two texts of sql(), which charge counters in the same way.',
@@ -27,7 +25,7 @@ const files = globSync('**/*.ts', { cwd: server, exclude: ['**/*.d.ts'] }).map(n
   source: readFileSync(`${server}${name}`, 'utf8'),
 }));
 
-test(`the server uses sql() at most ${maxUses} times`, () => {
+test(`the source code of the server calls sql() at most ${maxUses} times`, () => {
   const uses = files.flatMap(({ name, source }) => (source.match(usesOfSql) ?? []).map(() => name));
   expect(uses.length).toBeGreaterThan(0);
   expect(uses.length).toBeLessThanOrEqual(maxUses);

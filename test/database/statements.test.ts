@@ -21,7 +21,7 @@ afterAll(async () => {
 });
 
 describe('every statement of the server', () => {
-  test('PostgreSQL accepts every statement of the server on the migrated schema', async () => {
+  test('PostgreSQL accepts every SQL statement of the server on the migrated database schema', async () => {
     const refused: Record<string, string> = {};
     for (const { name, text } of queries) {
       await describeStatement(client, text).catch((error: Error) => {
@@ -32,14 +32,14 @@ describe('every statement of the server', () => {
     expect(refused).toEqual({});
   });
 
-  test('every statement of the server has a unique name', () => {
+  test('every SQL statement of the server has a unique name', () => {
     const names = queries.map(({ name }) => name);
     expect(names.filter((name, place) => names.indexOf(name) !== place)).toEqual([]);
-    // PostgreSQL truncates names of more than 63 bytes, so two long names could become equal.
+    // PostgreSQL truncates statement names to 63 bytes, so two longer names could become equal.
     expect(names.filter(name => name.length > 63)).toEqual([]);
   });
 
-  test('the declared arguments and rows of every statement match the types that PostgreSQL reports', async () => {
+  test('the declared arguments and rows of every SQL statement match the types that PostgreSQL reports', async () => {
     for (const { name, text } of queries) {
       const declared = declarationOf(name);
       if (!declared) continue;
@@ -50,7 +50,7 @@ describe('every statement of the server', () => {
         name,
         ...Object.values(declared.arguments).map(({ postgresType }) => postgresType),
       ]);
-      // A function that returns void has a column without a value.
+      // For a function that returns void, PostgreSQL reports a column that never has a value.
       const described = columns.filter(({ type }) => type !== 'void').map(({ name: column, type }) => [column, type]);
       expect([name, ...described]).toEqual([name, ...typesOf(declared.row)]);
     }

@@ -7,7 +7,7 @@ import { type AccountColumns, findFilterProblems, findFunctionProblems } from '.
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { loadServerQueries } from '../helpers/server-queries.ts';
 
-/** Unique indexes that do not include the account, with the reason. */
+/** Unique indexes of tenant tables that do not include the account id, each with the reason. */
 const uniqueAcrossAccounts: Record<string, string> = {
   api_tokens_id_key: 'The id is in the text of a token, which is all that a request has.',
   accounts_slug_key: 'The slug is how the command line and URLs find an account.',
@@ -15,7 +15,7 @@ const uniqueAcrossAccounts: Record<string, string> = {
   invitations_token_hash_key: 'The token of a link is all that an invited person has.',
 };
 
-/** Indexes and functions that only servers of the previous version need. The next release drops them. */
+/** Database indexes and functions that only servers of the previous version need. The next release drops them. */
 const ofVersionBefore = {
   indexes: ['idempotency_keys_token_id_path_key_key', 'notifications_event_id_user_id_key'],
   functions: [
@@ -28,7 +28,7 @@ const ofVersionBefore = {
   ],
 };
 
-/** Statements that do not filter by an account, with the reason. */
+/** Names of SQL statements that do not filter by an account, each with the reason. */
 const startsWithoutAccount: Record<string, string> = {
   add_overdue_lane_jobs: 'Finds the overdue deliveries of all accounts.',
   delete_expired_invitations: 'Deletes the expired invitations of all accounts.',
@@ -91,31 +91,31 @@ interface ForeignKey {
 }
 
 describe('the schema', () => {
-  test('every table is in the list of tenant, global and local tables', async () => {
+  test('the list of table kinds contains every database table as a tenant, global or local table', async () => {
     const tables = await db.sql<{ name: string }>(
       `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')`,
     );
     expect(tables.map(({ name }) => name).sort()).toEqual(Object.keys(tableKinds).sort());
   });
 
-  test('every tenant table has a not-null column account_id, and of all other tables only oauth_records has such a column', async () => {
+  test('every tenant table has a not-null column account_id, and the only other table with a column account_id is oauth_records', async () => {
     const columns = await db.sql<{ table: string; is_nullable: boolean }>(`
       select c.relname as table, not a.attnotnull as is_nullable
       from pg_attribute a join pg_class c on c.oid = a.attrelid
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'account_id'`);
     const tables = columns.map(({ table }) => table);
-    // An OAuth record belongs to no account until it has a token.
+    // In oauth_records, account_id is null until the record has a token.
     expect(columns.filter(({ is_nullable }) => is_nullable)).toEqual([{ table: 'oauth_records', is_nullable: true }]);
     expect(tables.filter(table => !isTenant(table))).toEqual(['oauth_records']);
     const missing = tenantTables.filter(table => table !== 'accounts' && !tables.includes(table));
     expect(missing).toEqual([]);
   });
 
-  test('every primary key and unique index of a tenant table includes the account, except for the listed exceptions', async () => {
+  test('every primary key and unique index of a tenant table includes the account id, except for the listed exceptions', async () => {
     const indexes = await db.sql<{ name: string; table: string; columns: (string | null)[] }>(`
       select i.indexrelid::regclass::text as name, i.indrelid::regclass::text as table,
         array(
-          -- An expression has no attribute.
+          -- An index column that is an expression has no row in pg_attribute, so its name is null.
           select a.attname::text from unnest(i.indkey::smallint[]) with ordinality as k (attnum, place)
           left join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.attnum
           where k.place <= i.indnkeyatts
@@ -129,7 +129,7 @@ describe('the schema', () => {
     expect(crossing.sort()).toEqual(known.sort());
   });
 
-  test('every foreign key between tenant tables includes the account on both sides', async () => {
+  test('every foreign key between tenant tables includes the account id on both sides', async () => {
     const keys = (await foreignKeys()).filter(({ from, to }) => isTenant(from) && isTenant(to));
     const crossing = keys.filter(
       ({ from, to, columns }) => !columns.some(([a, b]) => a === accountColumn(from) && b === accountColumn(to)),
@@ -156,7 +156,7 @@ describe('filters on the account', () => {
     columns = new Map(ofAccounts.map(({ table, column }) => [table, column]));
   });
 
-  test('every statement filters all its tenant tables by the same account', async () => {
+  test('every SQL statement filters all its tenant tables by the same account, except for the listed exceptions', async () => {
     const explained: string[] = [];
     const offenders: string[] = [];
     for (const { name, text } of await loadServerQueries()) {
@@ -165,7 +165,7 @@ describe('filters on the account', () => {
       else offenders.push(...problems.map(problem => `${name}: ${problem}`));
     }
     expect(offenders).toEqual([]);
-    // If a statement is removed, its reason must be removed from the list, too.
+    // The list must contain no reason for a statement that the server no longer has.
     expect(explained.sort()).toEqual(Object.keys(startsWithoutAccount).sort());
   });
 

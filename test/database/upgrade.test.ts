@@ -10,7 +10,7 @@ import { migrationsBefore } from '../helpers/migrations.ts';
 type Values = Record<string, unknown>;
 type Row = Record<string, number>;
 
-/** Returns the statements of the server and worker of the previous version, which had the migrations up to 0013. */
+/** Returns a lookup for the SQL statements of the previous server version, which had the migrations up to 0013. */
 async function statementsBefore(): Promise<(name: string) => Query<Values, Row>> {
   const file = new URL('../fixtures/statements-of-0013.json', import.meta.url);
   const statements: Query<Values, Row>[] = JSON.parse(await readFile(file, 'utf8'));
@@ -22,8 +22,8 @@ async function statementsBefore(): Promise<(name: string) => Query<Values, Row>>
 }
 
 /**
- * SQL that creates two accounts with equal boards. In each account, idea 2 is merged into idea 1. Account 1 has a
- * webhook and a stored response.
+ * SQL that creates two accounts with equal boards. In each account, the second idea is merged into the first. Account 1
+ * has a webhook and a stored response to an idempotent request.
  */
 const oldData = `
   insert into users (email, name) values ('ada@example.com', 'Ada'), ('jun@example.com', 'Jun');
@@ -64,14 +64,14 @@ const oldData = `
   insert into ext_links select id from ideas where title = 'Idea 50';
   select record_event('idea.created', min(id), null, 1, null, '{}', now()) from ideas;`;
 
-/** Counts the rows that an upgrade must keep. */
+/** SQL that counts the rows that an upgrade must keep. */
 const countsQuery = `
   select (select count(*)::int from ideas) as ideas, (select count(*)::int from votes) as votes,
     (select count(*)::int from comments) as comments, (select count(*)::int from followers) as followers,
     (select count(*)::int from events) as events, (select count(*)::int from webhook_deliveries) as deliveries,
     (select count(*)::int from idempotency_keys) as answers, (select count(*)::int from api_token_boards) as grants`;
 
-/** Looks up a token like a request of the previous version, which does this before its transaction. */
+/** Looks up a token as the previous server version does at the start of each request, before the transaction. */
 async function identify(database: Database, of: (name: string) => Query<Values, Row>) {
   const only = <T>(value: T) => [value];
   const [token] = await database.query(of('identify_tokens'), {
@@ -92,7 +92,7 @@ async function identify(database: Database, of: (name: string) => Query<Values, 
   expect([token?.account_id, token?.status]).toEqual([1, 201]);
 }
 
-/** Writes to an idea in account 1 like a server of the previous version, and delivers the events. */
+/** Creates and changes an idea in account 1 as the previous server version does, and delivers the events. */
 async function useVersionBefore(database: Database, of: (name: string) => Query<Values, Row>, round: string) {
   const [accountId, boardId, authorId, tokenId, voterId] = [1, 1, 1, 1, 1];
   const now = new Date();
@@ -148,7 +148,7 @@ async function useVersionBefore(database: Database, of: (name: string) => Query<
   await deliverAsVersionBefore(database, of, ideaId);
 }
 
-/** Delivers the pending webhook events of an idea, and notifies people and extensions of its events. */
+/** Delivers the pending webhook events of an idea, and notifies users and extensions of these events. */
 async function deliverAsVersionBefore(database: Database, of: (name: string) => Query<Values, Row>, ideaId: number) {
   const lane = { accountIds: [1], endpointIds: [1], lanes: [ideaId % 8] };
   for (const due of await database.query(of('select_due_deliveries'), lane)) {
@@ -165,7 +165,7 @@ async function deliverAsVersionBefore(database: Database, of: (name: string) => 
   }
 }
 
-test('an upgrade from migration 0009 keeps every row while servers of the previous version handle requests', async () => {
+test('an upgrade from migration 0009 keeps every row, even while servers of the previous version handle requests', async () => {
   const { url, drop } = await createBareDatabase();
   onTestFinished(drop);
   await migrate(url, [await migrationsBefore('0010')]);
@@ -219,7 +219,7 @@ test('an upgrade from migration 0009 keeps every row while servers of the previo
     union all select 'deliveries' from webhook_deliveries d where d.state = 'pending' and d.lane <> 1`);
   expect(mixed).toEqual([]);
 
-  // This foreign key of an extension references only the id of an idea, without the account.
+  // The table ext_links stands for a table of an extension. Its foreign key names only an idea's id, not the account.
   await expect(client.query('insert into ext_links values (0)')).rejects.toThrow('ext_links_idea_id_fkey');
   await client.query(`delete from ideas where title = 'Idea 50'`);
   expect((await client.query('select from ext_links')).rows).toEqual([]);

@@ -18,12 +18,12 @@ async function start(url = db.url) {
   return { worker, lines: worker.logLines };
 }
 
-/** The limit is long enough for slow and busy machines. */
+/** How long a test waits for a result, even on a slow and busy machine, and how often it checks. */
 const patience = { timeout: 30_000, interval: 20 };
 
 const backends = `from pg_stat_activity where datname = current_database() and application_name = 'idea-board worker'`;
 
-/** Resolves when a new heartbeat has been recorded. */
+/** Waits until the worker has recorded a heartbeat. */
 async function heartbeat() {
   await vi.waitFor(
     async () => expect(await db.sql(`select from heartbeats where name = 'cron'`)).toHaveLength(1),
@@ -31,7 +31,7 @@ async function heartbeat() {
   );
 }
 
-/** Records a heartbeat with a job, as cron does every minute. */
+/** Adds a heartbeat job, as cron does every minute, and waits until the worker has recorded the heartbeat. */
 async function beat() {
   await db.sql('delete from heartbeats');
   await db.sql(`select graphile_worker.add_job('heartbeat')`);
@@ -48,7 +48,7 @@ test('a worker records a heartbeat when it starts, and closes all its connection
   expect(lines).toEqual([]);
 });
 
-test('a heartbeat never replaces a later time with an earlier one', async () => {
+test('a heartbeat of the worker never replaces a later stored time with an earlier time', async () => {
   const { worker } = await start();
   onTestFinished(() => worker.stop());
   await beat();
@@ -80,7 +80,7 @@ test('a worker runs the next job after PostgreSQL has ended its connections', as
   const ended = await db.sql(`select pg_terminate_backend(pid) ${backends}`);
   expect(ended.length).toBeGreaterThan(0);
   await beat();
-  // Either the pool or a running statement notices the lost connection first.
+  // Either the connection pool or a running SQL statement notices the lost connection first.
   expect(lines.join('')).toMatch(/lost a connection|terminating connection/);
 });
 
@@ -99,7 +99,7 @@ test('a worker continues if PostgreSQL ends its connection after a job ran and b
       const { rows } = await watcher.query(`select ${backends} and wait_event_type = 'Lock' and query ~ $1`, [
         statement,
       ]);
-      // At the start of a minute, a cron job may also wait for the lock, so there can be several rows.
+      // At the start of a minute, a cron job may wait for the lock, too. Then the query finds several connections.
       expect(rows.length).toBeGreaterThan(0);
     }, patience);
 
@@ -119,7 +119,7 @@ test('a worker continues if PostgreSQL ends its connection after a job ran and b
   await beat();
 });
 
-test('a worker continues when PostgreSQL can be reached again', async () => {
+test('a worker that has lost PostgreSQL runs jobs again when PostgreSQL can be reached again', async () => {
   const proxy = await startProxy(db.url);
   const { worker, lines } = await start(proxy.url);
   onTestFinished(async () => {
@@ -135,7 +135,7 @@ test('a worker continues when PostgreSQL can be reached again', async () => {
   await beat();
 });
 
-test('a worker can be stopped while PostgreSQL cannot be reached', async () => {
+test('a worker stops without an error even while it cannot reach PostgreSQL', async () => {
   const proxy = await startProxy(db.url);
   const { worker } = await start(proxy.url);
   await beat();
@@ -144,7 +144,7 @@ test('a worker can be stopped while PostgreSQL cannot be reached', async () => {
   await proxy.close();
 });
 
-test('the cron job clear_expired removes only expired counters of rate limits', async () => {
+test('the cron job clear_expired deletes rate limit counters only if they have expired', async () => {
   const { worker } = await start();
   onTestFinished(() => worker.stop());
   await db.sql(`insert into rate_limits (key, window_started_at, expires_at, count) values

@@ -21,7 +21,7 @@ afterAll(() => db.drop());
 
 const lanes = 8;
 
-/** Creates an account with eight ideas. Each endpoint delivers the events of each idea in a different lane. */
+/** Creates an account with eight ideas. An endpoint gets the events of each idea in a lane (sequence) of its own. */
 async function createAccount() {
   const world = await createWorld(db);
   const ideas: number[] = [];
@@ -29,7 +29,7 @@ async function createAccount() {
   return { world, ideas };
 }
 
-/** Records an event of each idea, as an operation does. */
+/** Records a status change event of each idea, as a request to the server does. */
 async function record(ideas: number[]) {
   for (const ideaId of ideas) {
     await db.sql(
@@ -41,8 +41,8 @@ async function record(ideas: number[]) {
 }
 
 /**
- * Starts a worker whose request timeout is longer than the test, so that an endpoint that hangs never counts as
- * failing. By default no endpoint counts as slow.
+ * Starts a worker whose request timeout is longer than the test, so that a hanging endpoint never counts as failing.
+ * With the default of `quickMs`, no endpoint counts as slow.
  */
 function startPatientWorker(environment: Record<string, string> = {}, quickMs = 600_000) {
   const guard = buildAddressGuard(workerConfig().WEBHOOK_ALLOWED_CIDRS);
@@ -51,7 +51,7 @@ function startPatientWorker(environment: Record<string, string> = {}, quickMs = 
   return startWorkerForTest(db, { requests, environment, timing: { stopPatienceMs: 300 } });
 }
 
-/** Makes a receiver delay its responses. Returns a function that sends all delayed responses. */
+/** Makes a receiver hold back its responses. Returns a function that sends them and ends the holding back. */
 function hold(receiver: Receiver): () => void {
   const held: ServerResponse[] = [];
   receiver.respondWith(response => held.push(response));
@@ -61,13 +61,13 @@ function hold(receiver: Receiver): () => void {
   };
 }
 
-/** Waits until an endpoint has accepted all of its deliveries. */
+/** Waits until a webhook endpoint has accepted all of its deliveries. */
 const delivered = (endpointId: number) =>
   eventually(async () => {
     expect(new Set((await deliveriesOf(db, endpointId)).map(one => one.state))).toEqual(new Set(['delivered']));
   });
 
-test('a new endpoint gets one delivery at a time until it has answered quickly, and then up to eight at a time', async () => {
+test('a new webhook endpoint gets one delivery at a time until it has answered quickly, and then up to eight at a time', async () => {
   const receiver = await startReceiverForTest();
   const { world, ideas } = await createAccount();
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -77,8 +77,7 @@ test('a new endpoint gets one delivery at a time until it has answered quickly, 
   const release = hold(receiver);
   await record(ideas);
   await receiver.waitForRequests(1);
-  // Jobs start in order. When the last delivery to the neighbour arrives, a job has run for each lane of the first
-  // endpoint.
+  // Jobs start in order. When the last delivery to the second endpoint arrives, all eight jobs of the first have run.
   await neighbour.waitForRequests(lanes);
   expect(receiver.maxConcurrent()).toBe(1);
   expect((await deliveriesOf(db, id)).map(one => one.state)).toEqual(Array(lanes).fill('pending'));
@@ -94,7 +93,7 @@ test('a new endpoint gets one delivery at a time until it has answered quickly, 
   await delivered(id);
 });
 
-test('when a healthy endpoint releases its slot and only a hanging endpoint holds one, all waiting lanes of the healthy endpoint are woken', () => {
+test('when a delivery to a healthy webhook endpoint ends, all waiting deliveries to this endpoint may start, even while another endpoint hangs', () => {
   const slots = buildDeliverySlots(16, 1_000);
   const hanging = { accountId: 1, endpointId: 1, lane: 0 };
   const healthy = Array.from({ length: lanes }, (_, lane) => ({ accountId: 1, endpointId: 2, lane }));
@@ -108,7 +107,7 @@ test('when a healthy endpoint releases its slot and only a hanging endpoint hold
   expect(slots.release(first)).toEqual(others);
 });
 
-test('deliveries that wait for a slot in a process that is killed are sent by another process', async () => {
+test('if a process is killed while webhook deliveries wait in it for a free slot, another process sends these deliveries', async () => {
   const receiver = await startReceiverForTest(hang);
   const { world, ideas } = await createAccount();
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -116,8 +115,8 @@ test('deliveries that wait for a slot in a process that is killed are sent by an
   await child.begin();
   await record(ideas);
   await receiver.waitForRequests(1);
-  // Only the job of the current delivery is left. The jobs of the other lanes have ended, and the process remembers
-  // that these lanes wait.
+  // Only the job of the current delivery is left in the queue. The other jobs have ended, and only the memory of the
+  // process says that their deliveries wait.
   await eventually(async () => {
     const jobs = await db.sql(`select id from graphile_worker._private_jobs where payload->>'endpoint_id' = $1`, [
       String(id),
@@ -131,7 +130,7 @@ test('deliveries that wait for a slot in a process that is killed are sent by an
   expect(receiver.received).toHaveLength(1 + lanes);
 });
 
-test('an endpoint whose 200 responses are slow gets one delivery at a time', async () => {
+test('a webhook endpoint that responds with 200 but slowly gets one delivery at a time', async () => {
   const receiver = await startReceiverForTest(response => {
     setTimeout(() => response.writeHead(200).end(), 600);
   });
@@ -144,7 +143,7 @@ test('an endpoint whose 200 responses are slow gets one delivery at a time', asy
   expect(receiver.maxConcurrent()).toBe(1);
 });
 
-test('quick endpoints of one account use at most half of the webhook slots, so another account gets its deliveries', async () => {
+test('quick webhook endpoints of one account get at most half of all concurrent deliveries, so another account gets its deliveries', async () => {
   const receiver = await startReceiverForTest();
   const { world, ideas } = await createAccount();
   const endpoints = [];
@@ -162,7 +161,7 @@ test('quick endpoints of one account use at most half of the webhook slots, so a
   const { id } = await addWebhook(db, stranger.world, { url: elsewhere.url });
   await record(stranger.ideas);
   await delivered(id);
-  // All deliveries of the other account have arrived while the first account still uses its slots.
+  // All deliveries of the other account have arrived while the first account still uses all of its own slots.
   expect(receiver.received).toHaveLength(before + 12);
   expect(receiver.maxConcurrent()).toBe(12);
   release();
@@ -170,7 +169,7 @@ test('quick endpoints of one account use at most half of the webhook slots, so a
   expect(receiver.received).toHaveLength(before + 3 * lanes);
 });
 
-test('twenty endpoints that hang use only four slots of their account and leave eight slots to a quick endpoint of the account', async () => {
+test('twenty hanging webhook endpoints use only four of the twelve concurrent deliveries of their account, and a quick endpoint gets the other eight', async () => {
   const quick = await startReceiverForTest();
   const hanging = await startReceiverForTest(hang);
   const { world, ideas } = await createAccount();
@@ -193,7 +192,7 @@ test('twenty endpoints that hang use only four slots of their account and leave 
   expect(quick.received).toHaveLength(1 + 2 * lanes);
 });
 
-test('a mail is sent while endpoints and chats that hang use every slot for webhooks and chat posts', async () => {
+test('a worker sends a mail even while hanging webhook endpoints and chats use up all concurrent webhook deliveries and chat posts', async () => {
   const smtp = await startSmtpReceiver();
   onTestFinished(() => smtp.close());
   const hanging = await startReceiverForTest();
@@ -207,7 +206,7 @@ test('a mail is sent while endpoints and chats that hang use every slot for webh
   }
   const last = await createAccount();
   const webhook = await addWebhook(db, last.world, { url: waiting.url });
-  // With this concurrency each of the two accounts gets a single slot.
+  // With WORKER_CONCURRENCY 1, each of the two accounts gets only one concurrent webhook delivery.
   await startPatientWorker({ WORKER_CONCURRENCY: '1', SMTP_URL: smtp.url });
   for (const { ideas } of accounts) await record(ideas.slice(0, 1));
   await hanging.waitForRequests(2 + 2 * channels);
@@ -216,14 +215,14 @@ test('a mail is sent while endpoints and chats that hang use every slot for webh
     last.world.ownerId,
   ]);
   await eventually(() => expect(smtp.received).toHaveLength(1));
-  // No receiver has answered yet, and the webhook of the third account has no slot.
+  // No receiver has answered yet, so no webhook delivery of the third account has started.
   expect(hanging.received).toHaveLength(2 + 2 * channels);
   expect(waiting.received).toEqual([]);
   release();
   await delivered(webhook.id);
 });
 
-test('chat channels that hang use at most half of the chat slots, so another account gets its posts', async () => {
+test('hanging chat channels of one account get at most half of all concurrent chat posts, so another account gets its posts', async () => {
   const hanging = await startReceiverForTest(hang);
   const well = await startReceiverForTest();
   const { world, ideas } = await createAccount();
@@ -251,7 +250,7 @@ test('a slow chat channel gets one post at a time and does not delay the other c
   const well = await startReceiverForTest();
   const { world, ideas } = await createAccount();
   await addChannel(world, `${slow.url}/hooks/1`);
-  // An account has four queues for its channels, so at least two of these five channels share a queue.
+  // The server has four job queues for the chat channels of an account. So at least two of the five channels share one.
   for (let n = 0; n < 4; n++) await addChannel(world, `${well.url}/hooks/${n}`);
   await startPatientWorker({}, 500);
   await record(ideas.slice(0, 1));
@@ -267,7 +266,7 @@ test('a slow chat channel gets one post at a time and does not delay the other c
   expect(slow.maxConcurrent()).toBe(1);
 });
 
-/** Creates a chat channel with the URL of a receiver. */
+/** Creates a chat channel with the URL of a test receiver. */
 async function addChannel({ accountId, boardId }: World, url: string): Promise<number> {
   const [row] = await db.sql<{ id: number }>(
     `insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'mattermost', $3) returning id`,

@@ -8,20 +8,17 @@ import { type Received, startReceiverForTest } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
 import { addWebhook, eventually, verify } from '../helpers/webhooks.ts';
 
-/** The number of kills and the seed of the random numbers. For a longer test, set KILLS=500 KILL_SEED=7. */
+/** The number of kills, and the seed of the random numbers. For a longer test, set KILLS=500 KILL_SEED=7. */
 const kills = Number(process.env.KILLS ?? 50);
 const seed = Number(process.env.KILL_SEED ?? 1);
-/** The number of servers that answer requests at the same time. The spare servers only load their modules. */
+/** The number of servers that answer requests at once. The servers in `spares` only load their modules and wait. */
 const serving = 2;
 const spares = 2;
 const writers = 4;
 const longestPauseMs = 80;
-/**
- * The pause of a writer between two requests. The pause is longer while the next server loads, because loading needs
- * the processors.
- */
+/** The pause of a writer between two requests. It is longer while a server loads, because loading needs the CPU. */
 const writeDelayMs = { beforeKill: 8, whileLoading: 250 };
-/** The longest delay of the receiver's responses. Because of the delay, some kills interrupt a delivery. */
+/** The longest delay of a webhook receiver's response. Because of the delays, some kills interrupt a delivery. */
 const longestAnswerMs = 30;
 
 let db: TestDatabase;
@@ -30,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test(`a server that is killed ${kills} times under load (seed ${seed}) loses and invents no event, and repeated events are unchanged`, {
+test(`after ${kills} kills of servers under load (random seed ${seed}), no event is lost or invented, and each repeated delivery has the same body`, {
   timeout: 60_000 + kills * 10_000,
 }, async () => {
   const random = randomFrom(seed);
@@ -100,7 +97,7 @@ test(`a server that is killed ${kills} times under load (seed ${seed}) loses and
   await writing;
   await (children[0] as ChildServer).begin();
 
-  // Computes the expected events from the tables of ideas, comments and statuses.
+  // Computes from the stored ideas and comments which events the webhook must have received.
   const done = await db.sql<{ what: string }>(`
       select 'idea ' || id as what from ideas union all
       select 'comment ' || id from comments union all
@@ -119,7 +116,7 @@ test(`a server that is killed ${kills} times under load (seed ${seed}) loses and
   expect(invented).toEqual([]);
   // A repeated delivery of an event has the same body as the event's first delivery.
   for (const one of receiver.received) expect(one.body).toBe(first.get(one.headers['webhook-id'] ?? '')?.body);
-  // The first deliveries of the events of an idea arrived in the order of the events.
+  // For each idea, the first deliveries of its events arrived in the order of the events.
   const order = await db.sql<{ idea_id: number; ids: string[] }>(
     `select e.idea_id, array_agg('evt_' || e.id order by d.id) as ids
       from webhook_deliveries d join events e on e.id = d.event_id where d.endpoint_id = $1 group by 1`,
@@ -144,7 +141,7 @@ function firstArrivals(received: Received[]): Map<string, Received> {
   return first;
 }
 
-/** Returns the facts that the received events state: ideas, comments, statuses and numbers of votes. */
+/** Returns the ideas, comments, statuses and numbers of votes that the received events report. */
 function toldBy(first: Map<string, Received>, secret: string): Set<string> {
   const told = new Set<string>();
   for (const one of first.values()) {
@@ -157,7 +154,7 @@ function toldBy(first: Map<string, Received>, secret: string): Set<string> {
   return told;
 }
 
-/** Returns a random number generator (Mulberry32) that repeats its numbers for the same seed. */
+/** Returns a random number generator (Mulberry32), which yields the same numbers for the same seed. */
 function randomFrom(start: number): () => number {
   let state = start;
   return () => {

@@ -15,8 +15,8 @@ import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.t
 import { addWebhook, administer, type TestWebhook, testSecretBox, verify } from '../helpers/webhooks.ts';
 
 /*
- * An older version stores events with a body but without data, and adds jobs without an account id. Workers of this
- * version must run these jobs.
+ * Older server versions store events with a body but without data, and add jobs without an account id. Workers of the
+ * current version must deliver these events and run these jobs.
  */
 
 const heard: ExtensionEvent[] = [];
@@ -46,8 +46,8 @@ afterAll(async () => {
 });
 
 /**
- * Records the event of a merge, and then removes the event's data and jobs. A webhook, a chat, a follower and an
- * extension subscribe to it.
+ * Merges two ideas, and then removes the data and the jobs of the recorded event. A webhook, a chat channel, a follower
+ * and an extension are subscribed to the event.
  */
 beforeEach(async () => {
   await renewSubscriptions(server.database, [listener]);
@@ -75,7 +75,7 @@ beforeEach(async () => {
   heard.length = 0;
 });
 
-/** Sets the columns data and body in the event's row. */
+/** Sets the columns data and body of the event in the database. */
 const store = (data: object | null, body: object) =>
   server.sql('update events set data = $2, body = $3 where id = $1', [
     event.id,
@@ -83,7 +83,7 @@ const store = (data: object | null, body: object) =>
     JSON.stringify(body),
   ]);
 
-/** The lane of the event's delivery, which record_event computes from the id of the idea. */
+/** The lane (a sequence of deliveries) of the event. The SQL function record_event computes it from the idea's id. */
 const laneOfEvent = () => event.body.data.idea.id % 8;
 
 /** Adds the urls of the ideas to the data of an event. The database does not store them. */
@@ -95,7 +95,7 @@ function withUrls({ idea, target, ...data }: (typeof event)['body']['data']) {
   return { ...data, idea: withUrl(idea), target: withUrl(target) };
 }
 
-/** Runs a job and all jobs that it adds. */
+/** Adds a job to the queue, and runs this job and all jobs that it adds. */
 async function runJob(task: string, payload: unknown) {
   await server.sql('select graphile_worker.add_job($1, $2::json)', [task, JSON.stringify(payload)]);
   expect(await runJobs(server)).toEqual([]);
@@ -135,7 +135,7 @@ test('a mail job that an older server version queued sends the mails of its noti
     `insert into notifications (account_id, user_id, event_id, kind) values ($1, $2, $3, 'idea.merged') returning id`,
     [world.accountId, userId, event.id],
   );
-  // The first notification id does not exist, as if the notification was deleted.
+  // The id 999_999 stands for a notification that was deleted after the job was queued.
   await runJob('mail_notifications', [999_999, notification?.id]);
   expect(smtp.received.map(({ to }) => to)).toEqual(['grace@example.com']);
 });
@@ -148,7 +148,7 @@ test('jobs that an older server version queued end without an error if their eve
   expect([receiver.received, smtp.received, heard]).toEqual([[], [], []]);
 });
 
-test('an event with data in its columns and without a stored body is delivered with this data', async () => {
+test('an event that is stored with data but without a body reaches webhooks, extensions, users and chats with this data', async () => {
   await store(event.data, {});
   const { accountId } = world;
   await runJob('deliver_webhooks', { account_id: accountId, endpoint_id: webhook.id, lane: laneOfEvent() });

@@ -42,7 +42,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('a webhook delivery', () => {
-  test('the delivery of each event type is signed, matches the contract, and shows ideas as the API does', async () => {
+  test('the webhook delivery of each event type is signed, matches its schema, and contains ideas as the API returns them', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
     const { id, secret } = await addWebhook(server, world, { url: `${receiver.url}/hooks?for=us` });
@@ -86,7 +86,7 @@ describe('a webhook delivery', () => {
     for (const one of received) {
       const body = verify(one, secret);
       const schema = schemas[body.type] as z.ZodType;
-      // The schema drops undeclared fields, so an undeclared field makes the two values differ.
+      // parse() drops fields that the schema does not declare, so an undeclared field would make the two values differ.
       expect(schema.parse(body)).toEqual(body);
       expect(one.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'Idea-Board' });
       expect(one.path).toBe('/hooks?for=us');
@@ -100,7 +100,7 @@ describe('a webhook delivery', () => {
     }
     expect(bodies.get('webhook.test').data).toEqual({ endpoint_id: id });
 
-    // The admin page of a delivery shows the body that the server signed and sent.
+    // The admin page of a delivery must show exactly the body that the server signed and sent.
     const sent = new Map(received.map(one => [one.headers['webhook-id'], one.body]));
     for (const { id: deliveryId } of await deliveriesOf(server, id)) {
       const place = { accountId: world.accountId, endpointId: id, deliveryId };
@@ -110,7 +110,8 @@ describe('a webhook delivery', () => {
       expect(delivery.body).toBe(sent.get(delivery.webhook_id));
       if (deliveryId === testId) expect(delivery.type).toBe('webhook.test');
     }
-    // A worker of an older version sends the same body from the column `body`, but without the urls of the ideas.
+    // Workers of older server versions send the column `body`. It must equal the body that this version sends, but has
+    // no urls.
     const withoutUrls = (body: unknown) =>
       JSON.parse(JSON.stringify(body, (name, value) => (name === 'url' ? undefined : value)));
     for (const { body } of await server.sql<{ body: { type: string } }>('select body from events')) {
@@ -118,7 +119,7 @@ describe('a webhook delivery', () => {
     }
   });
 
-  test('concurrent deliveries of several accounts reach only the endpoint of their own account', async () => {
+  test('concurrent webhook deliveries of several accounts reach only the endpoint of their own account', async () => {
     const receiver = await startReceiverForTest();
     const worlds = await Promise.all(Array.from({ length: 3 }, () => createWorld(server)));
     const webhooks = await Promise.all(
@@ -144,7 +145,7 @@ describe('a webhook delivery', () => {
 });
 
 describe('webhook signatures during the rotation of a secret', () => {
-  test('deliveries have signatures with the old and new secret until the old secret expires, then only with the new secret', async () => {
+  test('webhook deliveries are signed with the old and the new secret until the old secret expires, and then only with the new one', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
     const { id, secret: oldSecret } = await addWebhook(server, world, { url: receiver.url });
@@ -168,7 +169,7 @@ describe('webhook signatures during the rotation of a secret', () => {
     expect(verify(second as Received, newSecret).type).toBe('webhook.test');
     expect(() => verify(second as Received, oldSecret)).toThrow('No matching signature');
 
-    // After a change of APP_KEY the old secret cannot be decrypted, so only the new secret signs.
+    // Simulates a changed APP_KEY: the server cannot decrypt the old secret, and signs only with the new secret.
     const lost = buildSecretBox(Buffer.alloc(32, 9)).seal(oldSecret, 'webhook secret');
     const end = new Date(Date.now() + 3_600_000);
     const change = 'update webhook_endpoints set previous_secret = $2, previous_secret_expires_at = $3 where id = $1';
@@ -204,7 +205,7 @@ describe('webhook signatures during the rotation of a secret', () => {
 });
 
 describe('a failed webhook delivery', () => {
-  /** Creates an endpoint with one delivery of a test event. */
+  /** Creates a webhook endpoint and one pending delivery of a test event to it. */
   async function deliverTo(behavior: Behavior) {
     const receiver = await startReceiverForTest(behavior);
     const world = await createWorld(server);
@@ -215,13 +216,13 @@ describe('a failed webhook delivery', () => {
 
   const delaysS = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 64_800, 86_400];
 
-  test('a failing delivery is attempted ten times in about three days with the same webhook-id, and then gets the state dead', async () => {
+  test('a failing webhook delivery is attempted ten times in about three days with the same webhook-id, and then gets the state dead', async () => {
     const { receiver, id } = await deliverTo(500);
     await startWorkerForTest(server);
     for (const [index, delayS] of delaysS.entries()) {
       await receiver.waitForRequests(index + 1);
       await eventually(async () => {
-        // On a slow machine the pause of about five seconds before the next attempt may already be over.
+        // On a slow machine, the next attempt may already have run, because the first pause is only about five seconds.
         const [delivery] = await deliveriesOf(server, id);
         expect(delivery?.attempt_count).toBeGreaterThan(index);
       });
@@ -274,7 +275,7 @@ describe('a failed webhook delivery', () => {
     ],
   ];
   test.each(failures)(
-    'a delivery that ends with %s is recorded as a failed attempt and retried',
+    'a webhook delivery that ends with %s is recorded as a failed attempt and retried',
     async (_name, behavior, expected) => {
       const { id } = await deliverTo(behavior);
       await startWorkerForTest(server);
@@ -291,7 +292,7 @@ describe('a failed webhook delivery', () => {
     },
   );
 
-  test('a redirect counts as a failed attempt, and the server does not follow the redirect', async () => {
+  test('a redirect by a webhook endpoint counts as a failed attempt, and the server does not follow it', async () => {
     const inside = await startReceiverForTest();
     const { id, receiver } = await deliverTo(redirectTo(`${inside.url}/private`));
     await startWorkerForTest(server);
@@ -307,7 +308,7 @@ describe('a failed webhook delivery', () => {
     ).toEqual([{ status: 302 }]);
   });
 
-  test('the response 410 disables an endpoint, ends its pending deliveries, and notifies owners and admins', async () => {
+  test('the response 410 disables a webhook endpoint, ends its pending deliveries, and notifies owners and admins', async () => {
     const { id, world, receiver } = await deliverTo(410);
     const adminId = await createMember(server, world.accountId, 'admin');
     const blockedId = await createMember(server, world.accountId, 'admin');
@@ -335,7 +336,7 @@ describe('a failed webhook delivery', () => {
     );
     expect(notices.map(one => one.user_id)).toEqual([world.ownerId, adminId]);
     expect(new Set(notices.map(one => one.kind))).toEqual(new Set(['webhook.disabled']));
-    // A disabled endpoint gets no new deliveries, and a request for a test event is rejected.
+    // A disabled endpoint gets no new deliveries, and the server rejects a request for a test event.
     const { token } = await issueToken(server, world, 'write');
     await request(server, 'POST /api/v1/ideas', { token, json: { title: 'After', body: 'It' } });
     expect(await deliveriesOf(server, id)).toHaveLength(1);
@@ -344,7 +345,7 @@ describe('a failed webhook delivery', () => {
     );
   });
 
-  test('the server disables an endpoint after five days of failures, but not an hour earlier', async () => {
+  test('the server disables a webhook endpoint after five days of failures, but not an hour earlier', async () => {
     const { id, world, receiver } = await deliverTo(500);
     const failFor = (interval: string) =>
       server.sql(`update webhook_endpoints set failing_since = now() - $2::interval where id = $1`, [id, interval]);
@@ -364,7 +365,7 @@ describe('a failed webhook delivery', () => {
     await fastForward(server);
     await eventually(async () => expect(await disabledReason()).toBe('Nothing could be delivered for 5 days'));
     expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'dead' }]);
-    // On a slow machine a second attempt may run before the test sets failing_since to five days ago.
+    // On a slow machine, a second attempt may run before failFor('5 days'), so there may be more than two attempts.
     const tried = await tries();
     expect(tried).toBeGreaterThan(1);
     // The server writes the audit entry after the commit.
@@ -382,7 +383,7 @@ describe('a failed webhook delivery', () => {
     );
   });
 
-  test('a successful delivery ends the failing state of an endpoint', async () => {
+  test('after a successful delivery, a failing webhook endpoint no longer counts as failing', async () => {
     const { id, receiver } = await deliverTo(500);
     const failingSince = async () =>
       (await server.sql('select failing_since from webhook_endpoints where id = $1', [id]))[0]?.failing_since;
@@ -396,7 +397,7 @@ describe('a failed webhook delivery', () => {
     expect(await failingSince()).toBeNull();
   });
 
-  test('a retry runs from a job with an account id and from a job of an older server version without an account id', async () => {
+  test("a worker retries a webhook delivery from a job with an account id and also from an older server version's job without one", async () => {
     const { id, world, receiver } = await deliverTo(500);
     const worker = await startWorkerForTest(server);
     const isTried = (tries: number) =>
@@ -417,7 +418,7 @@ describe('a failed webhook delivery', () => {
     await eventually(async () => expect(await deliveriesOf(server, id)).toMatchObject([{ state: 'delivered' }]));
   });
 
-  test('a redelivery has the same webhook-id as the first delivery, and the list of attempts keeps the earlier attempts', async () => {
+  test('a webhook redelivery has the same webhook-id as the first delivery, and the list of attempts keeps the earlier attempts', async () => {
     const { id, world, receiver, secret } = await deliverTo(410);
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
     await startWorkerForTest(server);
@@ -453,7 +454,7 @@ describe('a failed webhook delivery', () => {
   test.each([
     ['received', 204],
     ['refused', 500],
-  ])('a redelivery during an attempt that is then %s sends the delivery exactly once more', async (_what, status) => {
+  ])('a redelivery requested during an attempt is sent exactly once after the attempt is %s', async (_what, status) => {
     const answers: (() => void)[] = [];
     const { id, world, receiver } = await deliverTo(response => {
       answers.push(() => response.writeHead(answers.length > 1 ? 204 : status).end());
@@ -476,7 +477,7 @@ describe('a failed webhook delivery', () => {
     expect(receiver.received).toHaveLength(2);
   });
 
-  test('the server stores the first 4 KiB of a long response to a delivery', async () => {
+  test('the server stores only the first 4 KiB of a long response to a webhook delivery', async () => {
     const { id } = await deliverTo(response => response.end('x'.repeat(1_000_000)));
     await startWorkerForTest(server);
     await eventually(async () => expect((await deliveriesOf(server, id))[0]?.state).toBe('delivered'));
@@ -489,7 +490,7 @@ describe('a failed webhook delivery', () => {
 });
 
 describe('the recipients and the order of webhook deliveries', () => {
-  test('a failed operation leaves no event, no delivery and no job in the database', async () => {
+  test('a failed status change leaves no event, no webhook delivery and no job in the database', async () => {
     const world = await createWorld(server);
     await addWebhook(server, world, { url: 'https://hooks.example.com' });
     const ideaId = await insertIdea(server, world);
@@ -514,7 +515,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     expect(await counts()).toEqual(before);
   });
 
-  test('an endpoint gets only the events of its account, its board and its event types', async () => {
+  test('a webhook endpoint gets only the events of its account, of its board and of its event types', async () => {
     const world = await createWorld(server);
     const other = await createBoard(server, world.accountId);
     const stranger = await createWorld(server);
@@ -533,18 +534,18 @@ describe('the recipients and the order of webhook deliveries', () => {
     expect(counts).toEqual([2, 2, 0, 1, 0]);
   });
 
-  test('the events of an idea arrive in the order of their commits, even if transactions overlap', async () => {
+  test('the events of an idea reach a webhook in the order of their commits, even if transactions overlap', async () => {
     const receiver = await startReceiverForTest();
     const world = await createWorld(server);
     const { id } = await addWebhook(server, world, { url: receiver.url });
     const ideas = await Promise.all(Array.from({ length: 12 }, () => insertIdea(server, world)));
     const { token } = await issueToken(server, world, 'moderate');
     const statuses = ['planned', 'in_progress', 'done', 'declined', 'open'];
-    // With slow responses, the second worker has time to send a later event too early.
+    // The responses are slow, so that a worker with a bug would have time to send a later event too early.
     receiver.respondWith(response => setTimeout(() => response.writeHead(204).end(), Math.random() * 15));
     await startWorkerForTest(server);
     await startWorkerForTest(server);
-    // This transaction begins before all requests and gets the lock of its idea after them.
+    // This transaction begins before all requests, but records its event after them.
     const late = await connect(server.url);
     await late.query('begin');
     await late.query('select now()');
@@ -581,16 +582,16 @@ describe('the recipients and the order of webhook deliveries', () => {
     }
   });
 
-  test('a hanging endpoint gets one attempt at a time per process, a failing one gets one in total, and neither delays other endpoints', async () => {
+  test('a hanging webhook endpoint gets one attempt at a time from each process, a failing one only one in total, and neither delays other endpoints', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);
     const { token } = await issueToken(server, world, 'write');
     const slow = await addWebhook(server, world, { url: hanging.url });
     await addWebhook(server, world, { url: healthy.url });
-    // A worker that stops waits this long for attempts that hang.
+    // When a worker stops, it waits at most 300 ms for hanging attempts.
     const timing = { stopPatienceMs: 300 };
-    // The request timeout is longer than the test, so an attempt that hangs never ends by itself.
+    // The timeout of outgoing requests is longer than the test, so a hanging attempt never ends by itself.
     const guard = buildAddressGuard(workerConfig().WEBHOOK_ALLOWED_CIDRS);
     const requests = buildOutgoingRequests({ guard, timeoutMs: 600_000 });
     onTestFinished(() => requests.close());
@@ -599,13 +600,13 @@ describe('the recipients and the order of webhook deliveries', () => {
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'One', body: 'Two' } });
     await Promise.all(Array.from({ length: 40 }, submit));
     await healthy.waitForRequests(40);
-    // All deliveries to the healthy endpoint have arrived, and each attempt at the hanging endpoint still hangs.
+    // All deliveries to the healthy endpoint have arrived, while no attempt at the hanging endpoint has ended.
     expect((await deliveriesOf(server, slow.id)).map(one => one.attempt_count)).toEqual(Array(40).fill(0));
     await hanging.waitForRequests(2);
     expect(hanging.maxConcurrent()).toBe(2);
     await worker.stop();
 
-    // Now the endpoint counts as failing, so all processes together run only one attempt.
+    // From now on the endpoint counts as failing, so all processes together run only one attempt at a time.
     await server.sql('update webhook_endpoints set failing_since = now() where id = $1', [slow.id]);
     await hanging.close();
     const again = await startReceiverForTest(hang);
@@ -617,7 +618,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     await again.waitForRequests(1);
     await delay(300);
     expect(again.maxConcurrent()).toBe(1);
-    // There is at most one job for each lane and for each failed attempt, regardless of the number of deliveries.
+    // The job queue has at most one job for each of the eight lanes and each failed delivery, not one per delivery.
     await eventually(async () => {
       const jobs = await server.sql<{ key: string | null }>(
         `select key from graphile_worker._private_jobs where payload->>'endpoint_id' = $1 and locked_at is null`,
@@ -628,7 +629,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     });
   });
 
-  test('after an endpoint recovers, its waiting deliveries are sent immediately', async () => {
+  test('after a webhook endpoint recovers, the worker immediately sends its waiting deliveries', async () => {
     const receiver = await startReceiverForTest(500);
     const world = await createWorld(server);
     const { token } = await issueToken(server, world, 'write');
@@ -639,7 +640,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     await receiver.waitForRequests(1);
     await Promise.all(Array.from({ length: 40 }, submit));
     await delay(300);
-    // Moves all retries three hours into the future.
+    // Moves all retries three hours into the future, so that only the recovery can cause the deliveries below.
     await server.sql(
       `update graphile_worker._private_jobs set run_at = now() + interval '3 hours' where run_at > now()`,
     );

@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Records an event of an idea, as an operation does. */
+/** Records a status change event of an idea, as a request to the server does. */
 const record = (ideaId: number) =>
   db.sql(
     `select record_event(i.account_id, 'idea.status_changed', i.id, null, null, null, '{}', now())
@@ -22,7 +22,7 @@ const record = (ideaId: number) =>
     [ideaId],
   );
 
-test('two workers share the deliveries of an endpoint and send each delivery once', async () => {
+test('two workers share the deliveries of a webhook endpoint and send each delivery once', async () => {
   // A worker sends only one delivery at a time to an endpoint that has not answered yet. So the second concurrent
   // delivery comes from the other worker.
   const held: (() => void)[] = [];
@@ -54,15 +54,15 @@ test('another worker takes over the jobs of a killed worker within seconds', asy
   receiver.respondWith(204);
   await startWorkerForTest(db, { timing: { recoveryIntervalMs: 100 } });
   await delay(300);
-  // No other worker takes the job of a worker that is alive.
+  // The other worker must not take the job while the first worker is alive.
   expect(receiver.received).toHaveLength(1);
   await child.kill();
-  // Without the takeover, graphile-worker would release the job after four hours.
+  // Without the takeover, graphile-worker would release the killed worker's job only after four hours.
   await receiver.waitForRequests(2);
   expect(new Set(receiver.received.map(one => one.headers['webhook-id'])).size).toBe(1);
 });
 
-test('a worker that stops finishes its current delivery and leaves the other deliveries to other workers', async () => {
+test('a worker that stops finishes its current webhook delivery and leaves the other deliveries to other workers', async () => {
   let answer = () => {};
   const receiver = await startReceiverForTest(response => {
     answer = () => response.writeHead(204).end();
@@ -83,7 +83,7 @@ test('a worker that stops finishes its current delivery and leaves the other del
   await receiver.waitForRequests(3);
 });
 
-test('a worker that stops does not wait for an endpoint that hangs, and the aborted attempt does not count as failed', async () => {
+test('a worker that stops does not wait for a hanging webhook endpoint, and the aborted attempt does not count as failed', async () => {
   const receiver = await startReceiverForTest(hang);
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -91,7 +91,7 @@ test('a worker that stops does not wait for an endpoint that hangs, and the abor
   await administer(db, admin => sendTestEvent(admin, world.accountId, id));
   await receiver.waitForRequests(1);
   await worker.stop();
-  // With a longer wait, the attempt would have ended with a timeout and counted as failed.
+  // If the worker had waited for the attempt, the attempt would have timed out and counted as failed.
   expect(await deliveriesOf(db, id)).toMatchObject([{ state: 'pending', attempt_count: 0 }]);
 });
 
@@ -106,7 +106,7 @@ test('a worker continues after the loss of all its connections to PostgreSQL', a
   await receiver.waitForRequests(1);
 });
 
-test('an overdue delivery whose job was lost gets a new job', async () => {
+test('an overdue webhook delivery whose job was lost gets a new job', async () => {
   const receiver = await startReceiverForTest();
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -120,7 +120,7 @@ test('an overdue delivery whose job was lost gets a new job', async () => {
   await receiver.waitForRequests(1);
 });
 
-test('events are deleted after thirty days, but an event with a pending delivery is kept', async () => {
+test('events are deleted after thirty days, but an event with a pending webhook delivery is kept', async () => {
   const world = await createWorld(db);
   const { id } = await addWebhook(db, world, { url: 'https://hooks.example.com' });
   const ideaId = await insertIdea(db, world);

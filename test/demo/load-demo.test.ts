@@ -3,7 +3,7 @@ import { readDemoData } from '../../server/demo/demo-data.ts';
 import { loadDemo } from '../../server/demo/load-demo.ts';
 import { startServerForTest } from '../helpers/server.ts';
 
-test('the demo data is loaded into an empty database, and a second load adds nothing', async () => {
+test('loadDemo() stores the demo data in an empty database, and a second call adds nothing', async () => {
   const { dependencies, sql } = await startServerForTest();
   const { people, boards } = readDemoData();
   expect(await loadDemo(dependencies)).toMatchObject({ boardSlugs: boards.map(({ slug }) => slug) });

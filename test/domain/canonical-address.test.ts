@@ -17,7 +17,7 @@ describe('the canonical form of an address', () => {
     ['ada@bücher。example', 'ada@xn--bcher-kva.example', 'the dot of another script'],
     ['ada@example.com.', 'ada@example.com', 'the dot of the root'],
     ['ada@bücher.example.', 'ada@xn--bcher-kva.example', 'the dot of the root behind a domain in Unicode'],
-  ])('the address %j has the canonical form %j, which does not depend on %s', (text, form) => {
+  ])('the e-mail address %j has the canonical form %j, which does not depend on %s', (text, form) => {
     expect(canonicalAddress(text)).toBe(form);
   });
 
@@ -31,11 +31,11 @@ describe('the canonical form of an address', () => {
     ['ada@ü.com/x', 'ada@ü.com', 'a domain does not end at a slash'],
     ['ada@1.2.3', 'ada@1.2.0.3', 'a domain is not read as an IP address'],
     ['ada\ud800@example.com', 'ada@example.com', 'a lone surrogate is not left out'],
-  ])('the addresses %j and %j have different canonical forms: %s', (one, other) => {
+  ])('the e-mail addresses %j and %j have different canonical forms: %s', (one, other) => {
     expect(canonicalAddress(one)).not.toBe(canonicalAddress(other));
   });
 
-  test('a second canonicalization changes nothing, and a canonical form is well-formed Unicode without capital ASCII letters and NUL', () => {
+  test('the canonical form of a canonical e-mail address is the same address, in well-formed Unicode without NUL or capital ASCII letters', () => {
     const unit = fc.oneof(
       fc.constantFrom('@', '.', 'İ', 'K', 'ß', '\u0331', '\u0307', 'xn--', '。', '\0'),
       fc.string(),
@@ -52,7 +52,7 @@ describe('the canonical form of an address', () => {
     );
   });
 
-  test('the canonical form of a valid address is a valid address', () => {
+  test('the canonical form of a valid e-mail address is a valid e-mail address', () => {
     const letters = fc.constantFrom('a', 'Z', 'İ', 'ß', 'é', '用', 'Σ', '9', '-', '.', '＠', 'ﬁ', '%', '/');
     const part = fc.string({ unit: letters, minLength: 1, maxLength: 12 });
     fc.assert(
@@ -65,12 +65,12 @@ describe('the canonical form of an address', () => {
     );
   });
 
-  test('the canonical form of a text that is too long for an address is the unchanged text', () => {
+  test('the canonical form of a text that is too long for an e-mail address is the unchanged text', () => {
     expect(canonicalAddress('ﷺ'.repeat(255))).toBe('ﷺ'.repeat(255));
   });
 });
 
-test('mail goes to the domain of the canonical address, even where lower-casing the domain gives another domain', () => {
+test('the server sends mail to the domain of the canonical e-mail address, even if toLowerCase() would give a different domain', () => {
   // toLowerCase() would change the last letter of the domain to a final sigma: οδος.
   expect(mailboxOf('Ada@ΟΔΟΣ.gr')).toBe(`Ada@${canonicalAddress('x@οδοσ.gr').slice(2)}`);
   expect(mailboxOf("O'Brien+Ideas@Example.com")).toBe("O'Brien+Ideas@example.com");
@@ -91,7 +91,7 @@ describe('an address that a user enters', () => {
     ['character of private use', 'ada\ue000@example.com', 'U+E000'],
     ['control character', 'ada\u0007@example.com', 'U+0007'],
   ])(
-    'an address with an invisible character (%s) is refused, and the message names the character',
+    'an e-mail address with an invisible character (%s) is refused, and the error message names the character',
     (_, address, codePoint) => {
       expect(() => checkEmail(address)).toThrow(`The address has an invisible character, ${codePoint}: remove it`);
     },
@@ -108,7 +108,7 @@ describe('an address that a user enters', () => {
       'has a domain that is too long in ASCII',
     ],
     ['ada\ud800@example.com', 'has half a character'],
-  ])('the entered address %j is refused because it %s', address => {
+  ])('the server refuses the e-mail address %j because it %s', address => {
     expect(() => checkEmail(address)).toThrow('is not an e-mail address');
   });
 
@@ -122,11 +122,11 @@ describe('an address that a user enters', () => {
     'ada@localhost',
     'ada@exa_mple.com',
     '😀@example.com',
-  ])('the entered address %s is stored as the user typed it', address => {
+  ])('the server stores the e-mail address %s as the user typed it', address => {
     expect(checkEmail(` ${address} `)).toBe(address);
   });
 
-  test('an entered address is stored in Unicode form NFKC, so that mail goes to the mailbox of the canonical address', () => {
+  test('the server stores an e-mail address in Unicode form NFKC, so that mail reaches the mailbox of the canonical address', () => {
     expect(checkEmail('Ａda＠Example.com')).toBe('Ada@Example.com');
   });
 });

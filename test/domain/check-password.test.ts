@@ -4,7 +4,7 @@ import { checkPassword, minPasswordLength } from '../../server/domain/sign-in/ch
 
 const check = (password: string) => checkPassword(password, 'ada@example.com');
 
-test('every password of the dictionary of common passwords is rejected if it has the required length', async () => {
+test('every password in the dictionary of common passwords is rejected, even if it has the required length', async () => {
   const long = dictionary['passwords-common'].filter(one => one.length >= minPasswordLength);
   expect(long).toEqual(expect.arrayContaining(['administrator', 'qwerty123456', 'leavemealone', 'counterstrike']));
   for (const one of long) await expect(check(one), one).rejects.toThrow('commonest');
@@ -16,11 +16,11 @@ test.each([
   ['with three more characters', ['administratorx', 'internationals!!']],
   ['repeated', ['dragondragon', 'adminadminadmin', 'abc123abc123', 'trustno1trustno1', 'letmein-letmein']],
   ['with a row of the keyboard', ['asdfghjklqwertyuiop', 'password123456789', 'qwertyuiop123', 'zxcvbnmasdfghjkl']],
-])('the common password %s is rejected', async (_, passwords) => {
+])('a common password %s is rejected', async (_, passwords) => {
   for (const one of passwords) await expect(check(one), one).rejects.toThrow('commonest');
 });
 
-test('sequences of characters, mixes of two characters, and the passphrase of a famous comic are rejected', async () => {
+test('a password is rejected if it is a sequence of characters, a mix of two characters, or the passphrase of a famous comic', async () => {
   const guessed = ['abcdefghijkl', '012345678901', '987654321987', 'aabbabbabbaa', 'correct horse battery staple'];
   for (const one of guessed) await expect(check(one), one).rejects.toThrow('commonest');
 });

@@ -9,7 +9,7 @@ import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
-/** Tests the effects of moderation outside the Agent API on the responses to API clients. */
+// These tests approve and reject ideas outside the Agent API, and check the responses of the API to tokens.
 let server: TestServer;
 let world: World;
 let tokens: { read: string; write: string; moderate: string };
@@ -96,7 +96,7 @@ test('when an approval and a rejection of one idea run at the same time, one suc
   const winners = new Set<string>();
   for (let round = 0; round < 12; round++) {
     const ideaId = await submit();
-    // The order alternates, so that the approval wins some rounds and the rejection wins others.
+    // The order alternates, so that in some rounds the approval comes first, and in others the rejection.
     const [first, second] = round % 2 ? [approve, reject] : [reject, approve];
     const outcomes = await Promise.allSettled([first(ideaId), second(ideaId)]);
     const won = outcomes.filter(outcome => outcome.status === 'fulfilled');

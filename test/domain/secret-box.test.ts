@@ -9,7 +9,7 @@ import { buildSecretBox, SecretBoxError } from '../../server/domain/secret-box.t
 const key = Buffer.alloc(32, 1);
 const box = buildSecretBox(key);
 
-test('two encryptions of one secret differ, and decryption needs the same key and the same purpose', () => {
+test('two encryptions of one secret differ, and decryption needs the same key and the same purpose, such as "webhook secret"', () => {
   const secret = 'whsec_☾';
   const sealed = box.seal(secret, 'webhook secret');
   expect(box.seal(secret, 'webhook secret')).not.toEqual(sealed);
@@ -38,7 +38,7 @@ async function directory() {
 const warnings: unknown[] = [];
 const logger = { warn: (...line: unknown[]) => void warnings.push(line) };
 
-test("several servers that start at the same time share one generated key file, which only the file's owner can read", async () => {
+test("servers that start at the same time share one generated file with the encryption key, and only the file's owner can read it", async () => {
   const DATA_DIR = join(await directory(), 'data');
   const config = loadConfig({ DATA_DIR });
   const keys = await Promise.all(Array.from({ length: 8 }, () => loadAppKey(config, logger)));
@@ -50,13 +50,13 @@ test("several servers that start at the same time share one generated key file, 
   expect(warnings).toEqual([]);
 });
 
-test('APP_KEY overrides the key file, and a value that does not have 32 bytes is refused', async () => {
+test('the setting APP_KEY overrides the key file, and the server refuses an APP_KEY that does not have 32 bytes', async () => {
   const config = loadConfig({ APP_KEY: key.toString('base64'), DATA_DIR: await directory() });
   expect(await loadAppKey(config, logger)).toEqual(key);
   expect(() => loadConfig({ APP_KEY: 'short' })).toThrow('APP_KEY must be 32 bytes in base64');
 });
 
-test('a server with an external database warns about its key file, and CLI commands do not generate a key file', async () => {
+test('a server with an external database warns if APP_KEY is not set, and CLI commands do not generate a key file', async () => {
   const config = loadConfig({ DATABASE_URL: 'postgres://db.example.com/ideas', DATA_DIR: await directory() });
   await expect(requireAppKey(config)).rejects.toThrow('Set APP_KEY');
   const kept = await loadAppKey(config, logger);
@@ -64,7 +64,7 @@ test('a server with an external database warns about its key file, and CLI comma
   expect(await requireAppKey(config)).toEqual(kept);
 });
 
-test('the server does not start with an invalid key file and never replaces the file', async () => {
+test('the server does not start with an invalid encryption key file and never replaces the file', async () => {
   const DATA_DIR = await directory();
   const file = join(DATA_DIR, 'app.key');
   await writeFile(file, 'garbage');

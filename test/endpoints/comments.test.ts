@@ -44,7 +44,7 @@ test('the author of a comment is the issuer of the token, and the stored comment
   expect((await list(ideaId)).body.data).toEqual([answer.body]);
 });
 
-test("a new comment increases the idea's comment count, and its author becomes a follower of the idea", async () => {
+test('a new comment increases the comment count of the idea, and the commenter becomes a follower of the idea', async () => {
   const ideaId = await insertIdea(server, world);
   await comment(ideaId, 'First.');
   const idea = await request(server, `GET /api/v1/ideas/${ideaId}`, { token });
@@ -53,7 +53,7 @@ test("a new comment increases the idea's comment count, and its author becomes a
   expect(followers).toEqual([{ user_id: memberId }]);
 });
 
-test('the event of a comment contains the comment as in the response, and the idea with the new comment count', async () => {
+test('the event of a new comment contains the comment as the response shows it, and the idea with the new comment count', async () => {
   const ideaId = await insertIdea(server, world);
   const answer = await comment(ideaId, 'First.');
   const events = await server.sql('select type, body from events where idea_id = $1', [ideaId]);
@@ -239,7 +239,7 @@ async function ideaWithComments(count: number) {
 
 const bodiesOf = (answer: { body: { data: { body: string }[] } }) => answer.body.data.map(({ body }) => body);
 
-test('the list of comments is oldest first and has the same pagination fields as every list', async () => {
+test('the list of comments is sorted oldest first and has the same pagination fields as every other list', async () => {
   const empty = await ideaWithComments(0);
   expect((await list(empty)).body).toEqual({ data: [], page: 1, per_page: 20, has_more: false, next_cursor: null });
 
@@ -336,7 +336,7 @@ test('listing comments counts against the read rate limit, and adding a comment 
   ]);
 });
 
-test('a request with the ETag of a list of comments gets 304 until a comment is added', async () => {
+test('a request for the comments of an idea with the current ETag gets 304 until a comment is added', async () => {
   const ideaId = await ideaWithComments(1);
   const first = await list(ideaId);
   const etag = first.headers.get('etag') ?? '';

@@ -67,7 +67,7 @@ describe('a created idea', () => {
     ).toEqual([{ account_id: world.accountId, author_id: issuerId, moderation_state: 'published' }]);
   });
 
-  test('a line break or tab in a title becomes a space before the title is trimmed and counted, by REST and by MCP', async () => {
+  test('the REST API and the MCP server replace line breaks and tabs in a title with spaces before they trim and count the title', async () => {
     const ways = [
       async (title: string) => (await create({ ...valid, title })).body.title,
       async (title: string) => {
@@ -83,7 +83,7 @@ describe('a created idea', () => {
       ['one\u0085two\u2028three\u2029four', 'one two three four'],
       ['one\n\ntwo', 'one  two'],
       ['\u0085\r\n one \u2029\n', 'one'],
-      // The title has 201 characters in the request and 200 in the database.
+      // This title has 201 characters in the request. The line break becomes one space, so 200 characters are stored.
       [`${full}\r\n${full}y`, `${full} ${full}y`],
     ] as const;
     for (const way of ways) {
@@ -221,7 +221,7 @@ describe('the title and body of a new idea', () => {
     ['with a NUL', { title: 'a\0b', body: '\0' }],
     ['with a lone surrogate', { title: 'a\ud800b', body: '\udc00' }],
   ])(
-    'a request with invalid fields (%s) is rejected with an issue for each field, and nothing is stored',
+    'a new idea with invalid fields (%s) is rejected, the error lists each invalid field, and nothing is stored',
     async (_, json) => {
       const answer = await create(json);
       expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
@@ -327,7 +327,7 @@ describe('the submission window and frozen boards', () => {
     }
   });
 
-  test('a submission window with only a start never closes, and a window with only an end is open from the beginning', async () => {
+  test('a submission window without an end never closes after its start, and a window without a start is open until its end', async () => {
     await set('submissions_open_at', now);
     clock.set('2999-01-01T00:00:00.000Z');
     expect((await create(valid)).status).toBe(201);

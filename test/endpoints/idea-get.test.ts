@@ -87,7 +87,7 @@ test.each([
   ['completed', 'done'],
   ['declined', 'declined'],
   ['archived', 'archived'],
-] as const)('an idea in a status of the category %s has the status value %s', async (category, status) => {
+] as const)('an idea in a status of the category %s has the value %s in the field status', async (category, status) => {
   const own = await createWorld(server, { statuses: [{ key: 'custom-key', category, label: 'Custom' }] });
   const reader = await issueToken(server, own, 'read');
   const { body } = await get(await insertIdea(server, own, { status: 'custom-key' }), reader.token);

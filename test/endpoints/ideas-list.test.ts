@@ -39,7 +39,7 @@ async function openBoard(
   return { world, token, list, titles };
 }
 
-/** Inserts an idea for each title. The first idea is the newest. */
+/** Inserts an idea for each title. The idea with the first title is the newest. */
 async function insertTitles({ world }: Board, titles: string[], input: Parameters<typeof insertIdea>[2] = {}) {
   const ids: number[] = [];
   const start = Date.parse('2026-03-14T09:00:00.000Z');
@@ -195,7 +195,7 @@ describe('the filters by status', () => {
     ['new', ['is new']],
     ['spam', ['is spam']],
     ['declined', ['is declined']],
-    // The filter status_key finds no ideas if its value is a category or an unknown key.
+    // These values are categories or unknown, not keys of statuses of the board, so the filter finds no ideas.
     ['open', []],
     ['inbox', []],
     ['no-such-status', []],
@@ -296,7 +296,7 @@ describe('the search in titles', () => {
     ['an apostrophe', "don't", "Don't notify me at 3.14 o'clock"],
     ['a number with a point', '3.14', "Don't notify me at 3.14 o'clock"],
     ['a version', '2.10', 'Version 2.10 released'],
-  ])('the search for %s finds the title that contains it', async (_, q, title) => {
+  ])('the search for %s finds the one idea whose title matches', async (_, q, title) => {
     expect(await finds(q)).toEqual([title]);
   });
 
@@ -338,7 +338,7 @@ describe('the search in titles', () => {
     expect(await finds('export & pdf')).toEqual(['Export as PDF']);
     expect(await finds('!export')).toEqual(await finds('export'));
     expect(await finds('export | nothing')).toEqual([]);
-    // The text search parser of PostgreSQL keeps the quotation marks in the words of a URL.
+    // PostgreSQL's text search parser keeps the apostrophe in the words of a URL.
     expect(await finds("example.org/it's")).toEqual(["See example.org/it's-here first"]);
     expect(await finds('temp a%b_c')).toEqual(['C:\\temp and a%b_c']);
   });
@@ -441,7 +441,7 @@ describe('the pages of the list', () => {
   });
 
   test.each(['1', '20', '100'])(
-    'a page of the size %s says whether another page follows, and has a cursor for the next page',
+    'a page of up to %s ideas says whether another page follows, and has a cursor for the next page',
     async perPage => {
       const size = Number(perPage);
       const first = (await board.list({ per_page: perPage })).body;
@@ -496,7 +496,7 @@ describe('the pages of the list', () => {
     expect(answer).toMatchObject({ status: 200, body: { data: [], has_more: false } });
   });
 
-  /** Reads all pages by following their cursors, and calls a function between two pages. */
+  /** Reads all pages of a list with the cursor of each page, and calls the function `between` after each page. */
   async function walk(query: Record<string, string>, between: () => Promise<unknown> = async () => {}, of = board) {
     const seen: { id: number }[] = [];
     let cursor: string | null = null;

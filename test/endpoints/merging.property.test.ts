@@ -8,10 +8,10 @@ import { type Answer, request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { type Command, type IdeaState, type Outcome, VoteModel } from '../helpers/vote-model.ts';
 
-/** The numbers of ideas and voters are small, so that random commands often concern the same idea and voter. */
+/** There are few ideas and voters, so that random commands often concern the same idea and voter. */
 const ideaCount = 3;
 const voterCount = 3;
-/** The index of the voter whose token also merges and unmerges. */
+/** The index of the voter whose token has the moderate grant. This token sends all merges and unmerges. */
 const moderator = 0;
 
 /** To run other random sequences: PROPERTY_SEED=$RANDOM vitest run test/endpoints/merging.property.test.ts */
@@ -48,8 +48,8 @@ const command: fc.Arbitrary<Command> = fc.oneof(
 );
 
 /**
- * A command that copies votes in batches, as a merge does before its transaction. Other requests may run between two
- * batches.
+ * A command that copies one batch of votes to the target idea, as a merge does before its transaction. Other requests
+ * may run between two batches.
  */
 const copy = fc.record({
   kind: fc.constant('copy' as const),
@@ -119,15 +119,15 @@ test('concurrent votes, merges and unmerges have the same results as if they had
         await expectInvariants(server);
       }
     }),
-    // Does not search for a shorter failing sequence, because a failure may depend on timing.
+    // fast-check must not search for a shorter failing sequence, because a failure may depend on timing.
     { seed, numRuns: 40, endOnFailure: true },
   );
   expect(server.logLines.filter(line => line.includes('"level":50'))).toEqual([]);
 });
 
 /**
- * Finds a sequential order of the commands that explains all responses and the end state of the server. Returns
- * undefined if no order does.
+ * Finds an order of the concurrent commands in which the model gives the same responses and the same end state as the
+ * server. Returns the model after these commands, or undefined if there is no such order.
  */
 function explain(
   model: VoteModel,
@@ -165,7 +165,7 @@ function send(one: Command, ids: number[]): Promise<Answer> {
   return request(server, path, { token: tokens[moderator], ...json });
 }
 
-/** Reads the state of each idea as each voter sees it. */
+/** Reads each idea with the token of each voter, and returns the states that the voters see. */
 function readAll(ids: number[]): Promise<IdeaState[][]> {
   return Promise.all(
     ids.map(id =>

@@ -10,7 +10,7 @@ import { logStatements } from '../helpers/statement-log.ts';
 let server: TestServer;
 let world: World;
 let token: string;
-/** Tokens of the voters. Each token is a separate voter. */
+/** The tokens of six voters. Each token is a separate voter. */
 let voters: string[];
 
 beforeAll(async () => {
@@ -114,7 +114,7 @@ test('a vote on a merged idea gets 404 and changes nothing', async () => {
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('a voter of a merged idea sees the vote as their own on the target, and can change or withdraw the vote there', async () => {
+test('a voter of a merged idea sees their vote on the target of the merge, and can change or withdraw it there', async () => {
   const source = await idea('up', 'up', 'up');
   const target = await idea();
   await merge(source, target);
@@ -129,7 +129,7 @@ test('a voter of a merged idea sees the vote as their own on the target, and can
 
   await unmerge(source);
   expect(await votes(source)).toEqual(['up', 'up', 'up', 'none', 'none', 'none']);
-  // The first voter repeated the carried vote. This made it a direct vote on the target, which stays after the unmerge.
+  // By repeating their vote on the target, the first voter made it a direct vote, and it stays after the unmerge.
   expect(await votes(target)).toEqual(['up', 'down', 'none', 'none', 'none', 'none']);
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });
@@ -145,15 +145,14 @@ test('a withdrawn vote on a target stays withdrawn when another idea with a vote
   expect(await votes(target)).toEqual(Array(6).fill('none'));
   await unmerge(first);
   expect(await votes(target)).toEqual(Array(6).fill('none'));
-  // After the last unmerge the withdrawn vote overrides no other vote, so the server deletes the row of the withdrawn
-  // vote.
+  // After the last unmerge, the withdrawn vote overrides no other vote, so the server deletes its row.
   await unmerge(second);
   expect(await server.sql('select value from votes where idea_id = $1', [target])).toEqual([]);
   await merge(second, target);
   expect((await read(target, voters[0])).my_vote).toBe('down');
 });
 
-test("when several ideas are merged into one target, a voter's vote on the first merged idea counts", async () => {
+test('when several ideas are merged into one target, the vote of a voter on the idea that was merged first counts', async () => {
   const first = await idea('up', 'up');
   const second = await idea('down', 'none', 'down');
   const target = await idea();
@@ -161,7 +160,7 @@ test("when several ideas are merged into one target, a voter's vote on the first
   await merge(first, target);
   expect(await votes(target)).toEqual(['down', 'up', 'down', 'none', 'none', 'none']);
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 2, score: -1 });
-  // Without the idea that was merged first, the voter's vote on the other merged idea counts.
+  // After the unmerge of the idea that was merged first, the voter's vote on the other merged idea counts.
   await unmerge(second);
   expect(await votes(target)).toEqual(['up', 'up', 'none', 'none', 'none', 'none']);
   await merge(second, target);
@@ -222,7 +221,7 @@ describe('a chain of merges', () => {
   });
 });
 
-test('a repeated merge and an unmerge of an idea that is not merged change nothing', async () => {
+test('repeating a merge changes nothing, and unmerging an idea that is not merged changes nothing', async () => {
   const source = await idea('up');
   const target = await idea('down');
   const unmerged = await snapshot(server);
@@ -358,7 +357,7 @@ test('two merges of the same two ideas in opposite directions lock the ideas in 
     try {
       await holder.query('begin');
       await holder.query('select from ideas where id = $1 for update', [second]);
-      // If each merge locked its source idea first, each merge would wait for the other merge.
+      // If each merge locked its own source idea first, the two merges would deadlock.
       const backwards = merge(second, first);
       await expect.poll(waiting, { timeout: 10_000 }).toBe(1);
       const forwards = merge(first, second);
@@ -371,7 +370,7 @@ test('two merges of the same two ideas in opposite directions lock the ideas in 
     }
   });
   expect(result.map(({ status }) => status)).toEqual([200, 422]);
-  // The holder and the two merges have one transaction each, so no merge was retried.
+  // `holder` and the two merges began one transaction each, so no merge ran into a deadlock and was retried.
   expect(statements.filter(({ text }) => text === 'begin')).toHaveLength(3);
 });
 
@@ -379,7 +378,7 @@ test('an unmerge holds no locks while it waits for a chain that a concurrent mer
   const [target, source, middle] = [await idea(), await idea('up'), await idea('down', 'up')];
   await merge(source, middle);
   const [first, second] = [await server.database.pool.connect(), await server.database.pool.connect()];
-  /** Resolves when one other transaction waits for a lock that the client holds. */
+  /** Waits until exactly one other transaction waits for a lock that the client holds. */
   const isWaitedFor = async (client: typeof first) => {
     const { rows } = await client.query('select pg_backend_pid() as pid');
     const blocked = 'select from pg_stat_activity where $1 = any(pg_blocking_pids(pid))';

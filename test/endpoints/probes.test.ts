@@ -43,7 +43,7 @@ function expectReady(answer: Answer) {
   expect(answer.headers.get('cache-control')).toBe('no-store');
 }
 
-/** Expects the status 503 without a reason, and an audit entry that lists the failed checks. */
+/** Expects a response with the HTTP status 503 and no reason, and an audit entry that lists the failed checks. */
 function expectNotReady(answer: Answer, failed: string[], on: TestServer = server) {
   expect(answer).toMatchObject({ status: 503, text: '{"ok":false}' });
   expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -51,7 +51,7 @@ function expectNotReady(answer: Answer, failed: string[], on: TestServer = serve
   expect(events.at(-1)).toMatchObject({ failed });
 }
 
-/** The time limit of a database query of a normal request. The queries of /ready have a shorter limit. */
+/** The time limit for a database query of a normal request. The queries of /ready have a shorter time limit. */
 const statementTimeoutMs = 10_000;
 
 /** Starts a server that connects to the database at the URL. */
@@ -64,8 +64,8 @@ async function serve(url: string): Promise<TestServer> {
 }
 
 /**
- * Expects the right response within the time limit at least once. A slow machine may be late sometimes, but a server
- * that waits too long is always late.
+ * Repeats a request until the right response comes within the time limit. On a slow machine, some responses are late.
+ * But if the server itself waits too long, all responses are late, and the test fails.
  */
 function expectInTime(limitMs: number, ask: () => Promise<Answer>, check: (answer: Answer) => void) {
   return eventually(async () => {
@@ -127,7 +127,7 @@ describe('GET /ready', () => {
     expectReady(await ready());
   });
 
-  test('/ready answers 503 if the last heartbeat is older than READINESS_CRON_MAX_AGE_MINUTES', async () => {
+  test('/ready answers 503 if the last heartbeat of the cron is older than READINESS_CRON_MAX_AGE_MINUTES', async () => {
     const impatient = await startServerForTest({
       on: server,
       clock,
@@ -185,7 +185,7 @@ describe('GET /ready', () => {
     expectReady(await ready(lost));
     proxy.silence();
     const check = (answer: Answer) => expectNotReady(answer, ['database', 'migrations', 'cron'], lost);
-    // /ready waits for the rate limit and then for the checks. Both waits together must end within the time limit.
+    // /ready waits for the rate limit counter and then for its checks. Both together must end within the time limit.
     await expectInTime(2_500, () => ready(lost), check);
     proxy.resume();
   });
@@ -229,7 +229,7 @@ describe('GET /ready', () => {
     holder.release();
   });
 
-  test('concurrent requests to /ready share one set of queries', async () => {
+  test('concurrent requests to /ready share the same database queries', async () => {
     const answers = await Promise.all([...Array(50)].map(() => ready()));
     for (const answer of answers) expectReady(answer);
     await server.sql('delete from heartbeats');

@@ -9,7 +9,7 @@ let server: TestServer;
 let world: World;
 let token: string;
 
-/** A board with custom status keys. Two statuses have the same category. */
+/** The custom statuses of a board. Two of them have the same category. */
 const statuses = [
   { key: 'new', category: 'inbox', label: 'Fresh in' },
   { key: 'next', category: 'planned', label: 'Next up' },
@@ -43,7 +43,7 @@ const setStatus = (ideaId: number, status: unknown, by = token) =>
 const read = (ideaId: number) => request(server, `GET /api/v1/ideas/${ideaId}`, { token });
 
 test.each(statuses)(
-  'an idea can be set to the custom status $key, and shows its category and label',
+  'an idea can be set to the custom status $key, and the response shows the category and the label of this status',
   async ({ key, category, label }) => {
     const ideaId = await insertIdea(server, world, { status: key === 'new' ? 'no' : 'new' });
     const answer = await setStatus(ideaId, key);
@@ -87,7 +87,7 @@ test.each(['open', 'planned', 'NEW', 'new ', '', 'Fresh in', 'next%', 'no\u0301'
   },
 );
 
-test('a status key that only another board of the account has is rejected', async () => {
+test('an idea cannot be set to a status key that only another board of the account has', async () => {
   await createBoard(server, world.accountId, {
     statuses: [{ key: 'elsewhere', category: 'inbox', label: 'Elsewhere' }],
   });
@@ -147,7 +147,7 @@ test('an idea in a hidden status appears only in lists that filter by the status
   expect((await read(ideaId)).status).toBe(200);
 });
 
-test('the response to each of several concurrent status changes shows the status of its own request', async () => {
+test('the response to each of several concurrent status changes of an idea shows the status that its own request has set', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   const keys = Array.from({ length: 14 }, (_, n) => statuses[n % statuses.length]?.key ?? 'new');
   const answers = await Promise.all(keys.map(key => setStatus(ideaId, key)));
@@ -184,7 +184,7 @@ test('a write token cannot change the status of an idea', async () => {
   expect((await read(ideaId)).body.status_key).toBe('new');
 });
 
-test('the keys of the default statuses are the values of the field status', async () => {
+test('an idea in a default status has the key of this status in both fields, status and status_key', async () => {
   const board = await createWorld(server);
   const moderator = await issueToken(server, board, 'moderate');
   const ideaId = await insertIdea(server, board);

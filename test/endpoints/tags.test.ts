@@ -92,7 +92,7 @@ test('a tag that is missing or belongs to another board or account cannot be add
   const ofSibling = await createTag(server, world.accountId, sibling.id);
   const stranger = await createWorld(server);
   const ofStranger = await createTag(server, stranger.accountId, stranger.boardId);
-  // A token that moderates both boards cannot add a tag of one board to an idea of the other.
+  // Even a token that moderates both boards must not add a tag of one board to an idea of the other.
   const both = await issueToken(server, world, { [world.boardId]: 'moderate', [sibling.id]: 'moderate' });
   const before = await snapshot(server);
   for (const tagId of [ofSibling, ofStranger, 999_999_999, Number.MAX_SAFE_INTEGER]) {
@@ -107,7 +107,7 @@ test('a tag that is missing or belongs to another board or account cannot be add
   expect(await snapshot(server)).toEqual(before);
 });
 
-test('several concurrent requests add a tag only once, and each response has the tag', async () => {
+test('if several requests add the same tag to an idea at the same time, the idea gets the tag once, and each response shows it', async () => {
   const ideaId = await insertIdea(server, world);
   const answers = await Promise.all(Array.from({ length: 20 }, () => add(ideaId, billing)));
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200));

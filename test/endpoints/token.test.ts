@@ -63,7 +63,7 @@ test.each([
   ['member', false],
   [null, false],
 ] as const)(
-  'a moderate grant whose issuer has the role %s is shown with is_moderate_effective %s',
+  'a token whose issuer has the role %s shows its moderate grant with is_moderate_effective %s',
   async (role, isEffective) => {
     const issuerId = await createMember(server, world.accountId, 'admin');
     const { token } = await issueToken(server, world, 'moderate', { issuerId });
@@ -73,7 +73,7 @@ test.each([
   },
 );
 
-test("the time of a token's last use is stored again only if the stored time is more than a minute old", async () => {
+test("the server updates the stored time of a token's last use only if this time is more than a minute old", async () => {
   const { token, id } = await issueToken(server, world, 'read');
   const lastUse = async () => {
     const [row] = await server.sql<{ at: string | null }>('select last_used_at as at from api_tokens where id = $1', [
@@ -88,8 +88,8 @@ test("the time of a token's last use is stored again only if the stored time is 
   await self(token);
   clock.advance(1);
   await self(token);
-  // The second use of the token came exactly one minute after the first and was not stored. The third use came a
-  // millisecond later.
+  // The server did not store the second use of the token, exactly one minute after the first. It stored the third use,
+  // a millisecond later.
   await expect.poll(lastUse).toBe('2026-03-14T09:27:15.001Z');
   clock.advance(-60_001);
 });

@@ -57,7 +57,7 @@ describe('the vote of a token', () => {
   const values: Value[] = ['none', 'up', 'down'];
   const changes = values.flatMap(from => values.map(to => ({ from, to })));
 
-  test.each(changes)('a token whose vote changes from $from to $to is counted once, with $to', async ({ from, to }) => {
+  test.each(changes)('a token that changes its vote from $from to $to counts once, as $to', async ({ from, to }) => {
     expect(await vote(from)).toMatchObject({ status: 200, body: tally(...tallyOf[from], from) });
     const answer = await vote(to);
     expect(answer.status).toBe(200);
@@ -219,7 +219,7 @@ describe('concurrent votes', () => {
     const answers = await Promise.all(tokens.map(({ token: by }, n) => vote(value(n), by)));
     expect(answers.map(({ status }) => status)).toEqual(Array(200).fill(200));
     expect(await tallies()).toEqual({ up_count: 150, down_count: 50, score: 100, ups: 150, downs: 50 });
-    // No two responses show the same number of votes, because the votes are counted one after another.
+    // The server counts the votes one after another, so each response must show a different number of votes.
     const steps = new Set(answers.map(({ body }) => body.up_count + body.down_count));
     expect(steps.size).toBe(200);
   });

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-test('the command line applies the migrations of extensions without the settings of the extensions', async () => {
+test('the CLI can apply the migrations of an extension even if the settings of the extension are missing', async () => {
   const cli = cliOn(db.url, { EXTENSIONS: fixture('form-inbox') });
   expect(await cli.json('migrate', '--dry-run')).toEqual({ pending });
   expect(await cli.run('migrate', '--dry-run')).toMatchObject({ exitCode: 0 });
@@ -26,7 +26,7 @@ test('the command line applies the migrations of extensions without the settings
   expect(await cli.json('account', 'list')).toEqual([]);
 });
 
-test('commands accept a newer migration that is listed in TOLERATED_MIGRATIONS', async () => {
+test('CLI commands accept an unknown newer migration if TOLERATED_MIGRATIONS contains it', async () => {
   await db.sql(`insert into schema_migrations (stream, name, checksum) values ('core', '9999_later.sql', 'x')`);
   expect(await cliOn(db.url).refusal('account', 'list')).toContain('core/9999_later.sql');
   const tolerant = cliOn(db.url, { TOLERATED_MIGRATIONS: 'core/9999_later.sql' });
@@ -35,7 +35,7 @@ test('commands accept a newer migration that is listed in TOLERATED_MIGRATIONS',
   await db.sql(`delete from schema_migrations where name = '9999_later.sql'`);
 });
 
-test('doctor reports missing modules and settings of extensions, and subscriptions of extensions that are not loaded', async () => {
+test('the command doctor reports missing modules and settings of extensions, and subscriptions of extensions that are not loaded', async () => {
   await db.sql(`insert into extension_subscriptions values ('idea.created', 'gone', now())`);
   const problems = async (settings: Record<string, string>) => {
     const { stdout, stderr } = await runCli({ DATABASE_URL: db.url, ...settings }, 'doctor', '--json');

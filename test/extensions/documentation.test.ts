@@ -15,7 +15,7 @@ async function blocksOf(page: string, language: string): Promise<string[]> {
   return [...blocks].map(([, block = '']) => block);
 }
 
-test('the tutorial in the documentation contains exactly the code of the example extension', async () => {
+test('the tutorial docs/extensions.md contains exactly the code of the example extension', async () => {
   const files = 'test/fixtures/extensions/form-inbox/';
   const extension = (await read(`${files}extension.ts`)).replace(
     /'[./]*server\/extensions\/extension\.ts'/,
@@ -28,7 +28,7 @@ test('the tutorial in the documentation contains exactly the code of the example
       .filter(line => line !== '');
   const shown = (await blocksOf('docs/extensions.md', 'ts')).flatMap(plain);
   const signature = plain(await read(`${files}signature.ts`));
-  // The tutorial shows the code in reading order. In the file, the helper function comes last.
+  // The test sorts the lines, because the tutorial and the source files have a different order.
   const written = [...plain(extension), ...signature].filter(line => line !== '});' && line !== '}');
   expect(shown.filter(line => line !== '});' && line !== '}').sort()).toEqual(written.sort());
   expect(await blocksOf('docs/extensions.md', 'sql')).toEqual([await read(`${files}migrations/0001_submissions.sql`)]);
@@ -48,7 +48,7 @@ test('the migrations in the upgrade guide can be applied in sequence and copy ex
     const name = /^-- \d{4}(_\w+\.sql)$/m.exec(sql)?.[1];
     await writeFile(join(directory, `${String(index + 1).padStart(4, '0')}${name}`), sql);
     await migrate(db.url, [stream]);
-    // A server of the previous version, which does not know the new column, could run this statement.
+    // A server of the previous version could run this statement, because it does not know the new column.
     if (index === 0) await db.sql(`update boards set description = 'As an old server wrote it'`);
   }
   expect(await db.sql('select summary from boards')).toEqual([{ summary: 'As an old server wrote it' }]);

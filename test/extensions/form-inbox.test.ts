@@ -42,7 +42,7 @@ interface Sending {
   signedAt?: string;
 }
 
-/** Sends a signed body, as the form tool does. */
+/** Sends a signed form submission, as an external form tool does. */
 function send(body: string, { secret = formInboxSecret, signedAt = now, signature }: Sending = {}) {
   const header = signature ?? sign(Buffer.from(body), secret, new Date(signedAt));
   return request(server, 'POST /ext/form-inbox/submissions', {
@@ -58,7 +58,7 @@ const submissions = () => db.sql('select id, idea_id, respondent, status from fo
 const ideas = () => db.sql<{ id: number; title: string }>('select id, title, author_id from ideas order by id');
 
 describe('a submission of the form tool', () => {
-  test('a submission of the form tool creates an idea by the configured member and stores the event idea.created', async () => {
+  test('a form submission to the example extension creates an idea of the configured member and stores the event idea.created', async () => {
     expect(await send(submission('s-1'))).toMatchObject({ status: 201, body: { id: 's-1' } });
     const [idea] = await ideas();
     expect(idea).toMatchObject({ title: 'Dark mode', author_id: world.ownerId });
@@ -103,7 +103,7 @@ describe('a submission of the form tool', () => {
     expect((await send(submission('s-1'), { signature })).status).toBe(201);
   });
 
-  test('a form submission is rejected while the board is frozen and accepted when it is sent again later', async () => {
+  test('a form submission is rejected while the board is frozen, and accepted if it is sent again after the freeze', async () => {
     await db.sql('update boards set is_frozen = true');
     expect(await send(submission('s-1'))).toMatchObject({ status: 423, key: 'board_frozen' });
     expect(await submissions()).toEqual([]);
@@ -111,7 +111,7 @@ describe('a submission of the form tool', () => {
     expect((await send(submission('s-1'))).status).toBe(201);
   });
 
-  test('an invalid form submission gets the errors of the Agent API', async () => {
+  test('an invalid form submission gets the same errors as an invalid request to the Agent API', async () => {
     expect(await send('{')).toMatchObject({ status: 400, key: 'malformed_json' });
     const untitled = await send(submission('s-1', ''));
     expect(untitled).toMatchObject({ status: 422, key: 'validation_failed' });
@@ -121,7 +121,7 @@ describe('a submission of the form tool', () => {
   });
 });
 
-test('when the status of an idea changes, its stored form submission gets the new status', async () => {
+test('when the status of an idea from a form submission changes, the stored submission gets the new status', async () => {
   await send(submission('s-1'));
   const [idea] = await ideas();
   const { token } = await issueToken(db, world, 'moderate');

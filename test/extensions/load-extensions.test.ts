@@ -36,7 +36,7 @@ async function refusal(modules: string[], environment?: Record<string, string>):
 }
 
 describe('EXTENSIONS', () => {
-  test("the paths in EXTENSIONS are relative to the working directory, and the extensions' migrations run in this order after those of the server", async () => {
+  test("extensions are loaded by paths relative to the working directory, and their migrations run after the server's, in the order of EXTENSIONS", async () => {
     const first = await exporting(`{ name: 'first', migrations: new URL('migrations/', import.meta.url) }`);
     const second = await exporting(`{ name: 'second' }`);
     const third = 'test/fixtures/extensions/form-inbox/extension.ts';
@@ -46,7 +46,7 @@ describe('EXTENSIONS', () => {
     expect(streamsOf(extensions)[1]?.directory).toBe(`${directory}/migrations/`);
   });
 
-  test("an unusable module in EXTENSIONS causes an error with the module's name and the reason", async () => {
+  test('if EXTENSIONS contains a module that cannot be loaded, the error names the module and the reason', async () => {
     const good = await exporting(`{ name: 'good' }`);
     const missing = join(directory, 'missing.mjs');
     expect(await refusal([good, missing])).toMatch(/^The extension .*missing\.mjs cannot be loaded: /);
@@ -99,7 +99,7 @@ describe('the settings of an extension', () => {
     EXT_FORM_INBOX_AUTHOR: 'ada@example.com',
   };
 
-  test('the settings of an extension come from environment variables with its name, and can have defaults', async () => {
+  test('an extension reads its settings from environment variables with its name, and settings can have defaults', async () => {
     const [extension] = await loadExtensions([fixture('form-inbox')], { ...environment, EXT_FORM_INBOX_OTHER: 'x' });
     expect(extension?.settings).toEqual({
       SECRET: formInboxSecret,

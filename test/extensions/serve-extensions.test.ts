@@ -69,7 +69,7 @@ describe('the routes of an extension', () => {
     expect((await request(server, 'POST /ext/checked/', { json: { n: 1 } })).body).toEqual({ n: 1 });
   });
 
-  test('an extension route can read a raw body of any content type and can set its own size limit', async () => {
+  test('an extension route can read the raw body of a request with any content type, and can limit the size', async () => {
     const post = (raw: Uint8Array) =>
       request(server, 'POST /ext/echo/bytes', {
         raw: raw as unknown as string,
@@ -94,7 +94,7 @@ describe('the routes of an extension', () => {
     expect(invalid.body.error.issues).toMatchObject([{ path: ['body', 'n'], code: 'type' }]);
   });
 
-  test('requests to an extension route count against the rate limit of the IP address', async () => {
+  test("requests to an extension route count against the rate limit of the client's IP address", async () => {
     const impatient = await startServerForTest({
       clock: testClock(),
       environment: { RATE_LIMIT_IP: '2' },
@@ -105,7 +105,7 @@ describe('the routes of an extension', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  test('log lines of an extension route name the extension, and the OpenAPI document omits the route', async () => {
+  test('the log lines of an extension route name the extension, and the OpenAPI document does not contain the route', async () => {
     server.logLines.length = 0;
     await request(server, 'GET /ext/echo/logs');
     const own = server.logLines.map(line => JSON.parse(line)).filter(({ msg }) => msg?.startsWith('from '));

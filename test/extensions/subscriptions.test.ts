@@ -14,7 +14,7 @@ import { extensionOf } from './with-extensions.ts';
 
 type Context = JobContext<Record<string, unknown>>;
 
-/** The events that the extension received, and the reaction of the extension to them. */
+/** The events that the test extension has received. `react` is its reaction to each event. */
 const received: ExtensionEvent[] = [];
 let react: (event: ExtensionEvent, context: Context) => Promise<unknown> = async () => {};
 
@@ -94,7 +94,7 @@ describe('a subscribed extension', () => {
     expect(await waitingJobs(server)).toEqual([]);
   });
 
-  test('an event that an extension failed to handle is sent again, and does not delay other extensions', async () => {
+  test('if an extension fails to handle an event, the event is sent to it again, and other extensions are not delayed', async () => {
     const other: string[] = [];
     const second = extensionOf({ name: 'second', on: { 'idea.created': async ({ type }) => other.push(type) } });
     await renewSubscriptions(server.database, [second]);
@@ -120,7 +120,7 @@ describe('a subscribed extension', () => {
     expect(other).toEqual(['idea.created']);
   });
 
-  test('an extension obeys the rules of the board, and its changes and jobs are rolled back with its transaction', async () => {
+  test('changes by an extension obey the rules of the board, and are rolled back together with their transaction', async () => {
     const [{ slug, email } = { slug: '', email: '' }] = await server.sql<{ slug: string; email: string }>(
       'select a.slug, u.email from accounts a, users u where a.id = $1 and u.id = $2',
       [world.accountId, world.ownerId],
@@ -187,7 +187,7 @@ describe('members without permission', () => {
   test.each([
     ['moderates without the role', 'member', false, 'insufficient_scope'],
     ['writes while blocked', 'moderator', true, 'user_blocked'],
-  ])('an extension cannot act for a member who %s', async (_, role, isBlocked, key) => {
+  ])('an extension cannot change an idea on behalf of a member who %s', async (_, role, isBlocked, key) => {
     const by = await acting(role, isBlocked);
     const ideaId = await insertIdea(server, world);
     let refusal: unknown;
@@ -220,7 +220,7 @@ describe('data of extensions that are no longer loaded', () => {
       await server.sql(`select graphile_worker.add_job('clear_left_extensions')`);
       await eventually(async () => expect(await tasksWaiting()).not.toContain('clear_left_extensions'));
     };
-    // Omit the jobs of the worker itself, such as the heartbeat.
+    // Ignore the jobs of the worker itself, such as the heartbeat.
     const left = async () => (await tasksWaiting()).filter(task => task.includes('gone')).sort();
     await clear();
     expect(await left()).toEqual(['ext:gone:later', 'ext:gone:task', 'extension_event:gone']);
@@ -229,7 +229,7 @@ describe('data of extensions that are no longer loaded', () => {
     expect(await left()).toEqual(['ext:gone:later']);
   });
 
-  test('a subscription expires a day after its extension last ran, and a running extension renews its subscription', async () => {
+  test('the event subscription of an extension expires a day after the extension last ran, and a running extension renews it', async () => {
     await server.sql(`update extension_subscriptions set renewed_at = now() - interval '23 hours'`);
     await server.sql(
       `insert into extension_subscriptions values ('idea.created', 'gone', now() - interval '25 hours')`,
@@ -247,7 +247,7 @@ describe('data of extensions that are no longer loaded', () => {
   });
 });
 
-test('a job of an extension that runs too long times out, and its abort signal is set', async () => {
+test('if a job of an extension runs too long, the job fails with a timeout and its abort signal is set', async () => {
   let signal: AbortSignal | undefined;
   const hanging = extensionOf({
     name: 'hanging',
@@ -265,7 +265,7 @@ test('a job of an extension that runs too long times out, and its abort signal i
   await eventually(() => expect(signal?.aborted).toBe(true));
 });
 
-test('a worker that stops interrupts a job that ignores the abort signal, and another worker runs the job again', async () => {
+test('when a worker stops during a job that ignores the abort signal, another worker runs the job again', async () => {
   let starts = 0;
   const wait = () => {
     starts++;

@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Creates boards in every state, a second account, and tokens of every kind. */
+/** Creates the data for the requests: boards in every state, a second account, and tokens of every kind. */
 async function createFuzzWorld(): Promise<FuzzWorld> {
   const open = await createWorld(server);
   const day = 86_400_000;
@@ -133,7 +133,7 @@ function problemOf({ method, path, isValid }: FuzzRequest, answer: Answer): stri
   return undefined;
 }
 
-test(`${count} valid and invalid requests cause no failure, no undeclared response and no inconsistent data`, {
+test(`${count} valid and invalid requests cause no server error, no undocumented response and no inconsistent data`, {
   timeout: 60_000 + count * 20,
 }, async () => {
   const problems: unknown[] = [];

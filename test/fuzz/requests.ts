@@ -64,7 +64,7 @@ export interface FuzzWorld {
   cursors: string[];
 }
 
-/** Returns the request with the given number. The request depends only on the seed, the number and the world. */
+/** Returns the request with the given number. The request depends only on the three arguments. */
 export function fuzzRequest(seed: number, number: number, world: FuzzWorld): FuzzRequest {
   const random = new Random(seed + Math.imul(number, 0x9e3779b1));
   return new RequestMaker(random, world).make();
@@ -131,7 +131,7 @@ class RequestMaker {
     return random.chance(0.55) ? request : this.spoil(request, body);
   }
 
-  /** Returns a value that matches the schema. Fields for ids and status keys get values of the world. */
+  /** Returns a value that matches the schema. Fields for ids and status keys get values that exist in the database. */
   private value(given: Schema, name: string): unknown {
     const schema = resolve(given);
     const { random } = this;

@@ -20,7 +20,7 @@ export type AccountColumns = ReadonlyMap<string, string>;
  *
  * - The filter must be in `where`, or in the `on` of a join if the `on` limits the rows of the table.
  * - A filter below `or` does not count. An equation with the account_id of another table does not count.
- * - An insert and its conflict target must name the column of the account.
+ * - An insert and its conflict target must name the column with the account id.
  *
  * @returns one sentence for each problem
  */
@@ -30,7 +30,7 @@ export async function findFilterProblems(statement: string, columns: AccountColu
   return finder.problems();
 }
 
-/** Checks an SQL or PL/pgSQL function like findFilterProblems. The account id is a parameter of the function. */
+/** Checks the statements of an SQL or PL/pgSQL function as findFilterProblems does. One parameter is the account id. */
 export async function findFunctionProblems(definition: string, columns: AccountColumns): Promise<string[]> {
   const [created] = (await parse(definition)).stmts ?? [];
   if (!created?.stmt || !('CreateFunctionStmt' in created.stmt)) throw new Error('This creates no function');

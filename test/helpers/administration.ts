@@ -4,7 +4,7 @@ import type { AuditLog } from '../../server/observability/audit-log.ts';
 
 const silent: AuditLog = { record() {} };
 
-/** The context of an operation by the operator of the server. By default it drops audit entries. */
+/** Returns the context of an operation by the operator of the server. By default it drops audit entries. */
 export function operatorIn(transaction: Transaction, now = new Date(), audit = silent): Administration {
   return administrationIn(transaction, { audit, actor: { by: 'operator' }, now });
 }
@@ -14,7 +14,7 @@ export function userIn(transaction: Transaction, userId: number, now = new Date(
   return administrationIn(transaction, { audit: silent, actor: { by: 'user', by_user_id: userId }, now });
 }
 
-/** Returns the context with a user as the actor. With null as the user id, the actor stays the same. */
+/** Returns a context for an operation that the user runs. If the user id is null, returns the context unchanged. */
 export function asUser(admin: Administration, userId: number | null): Administration {
   return userId === null ? admin : { ...admin, by: { by: 'user', by_user_id: userId } };
 }

@@ -5,7 +5,7 @@ import { type AuditEntryName, auditEntries } from '../../server/observability/au
 export interface AuditLine {
   event: AuditEntryName;
   time: string;
-  /** Fields that depend on the event, the actor and the client. */
+  /** More fields, which depend on the kind of entry and on who caused it. */
   [field: string]: unknown;
 }
 

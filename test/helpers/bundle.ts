@@ -31,14 +31,14 @@ export async function bundle(program: string): Promise<string> {
     format: 'esm',
     external,
     logLevel: 'error',
-    // Packages in CommonJS need `require`.
+    // Bundled CommonJS packages call `require`, which does not exist in ES modules.
     banner: { js: `import * as ofNode from 'node:module'; const require = ofNode.createRequire(import.meta.url);` },
     plugins: [{ name: 'locations', setup: ({ onLoad }) => onLoad({ filter: /\.ts$/ }, inlineLocation) }],
   });
   return outfile;
 }
 
-/** Replaces `import.meta` by its value at the original location, so that modules still find files such as templates. */
+/** Replaces `import.meta` in a module by its value before bundling, so that the module still finds its files. */
 async function inlineLocation({ path }: { path: string }) {
   const source = await readFile(path, 'utf8');
   const contents = source

@@ -44,7 +44,7 @@ export async function createBareDatabase(template = 'template1'): Promise<{ url:
   return { url: url.href, drop: () => maintain(`drop database if exists ${name} with (force)`) };
 }
 
-/** Opens a connection outside every pool, for example to hold a lock or to end the connections of others. */
+/** Opens a connection outside every pool, for example to hold a lock or to end other connections. */
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url, application_name: 'test' });
   // The connection may break when the test drops its database.

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type pg from 'pg';
 
-/** The types of a statement's parameters and columns, from PostgreSQL. format_type() gives the type names. */
+/** The types of a statement's parameters and result columns, with their names from PostgreSQL's format_type(). */
 export interface StatementDescription {
   parameterTypes: string[];
   columns: { name: string; type: string }[];

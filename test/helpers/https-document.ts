@@ -7,7 +7,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 export interface DocumentServer {
   /** The URL of the document: https://127.0.0.1:<port> */
   url: string;
-  /** Sets the response: a JSON document with the status 200, or only a status. */
+  /** Sets the response: a JSON document with the HTTP status 200, or only an HTTP status. */
   serve(answer: object | number): void;
   requestCount(): number;
   close(): Promise<void>;

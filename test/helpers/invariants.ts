@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import type { TestDatabase } from './database.ts';
 
-/** Returns the SQL condition for a vote that counts. A copied vote counts only while the merge is in force. */
+/** Returns the SQL condition that a vote counts. A vote copied by a merge counts only while the merge is in force. */
 const countsAsVote = (vote: string) =>
   `(${vote}.carried_from_id is null or exists (
     select from ideas origin
@@ -29,7 +29,7 @@ const invariants: Record<string, string> = {
     select id from (
       select id, author_id, lag(author_id) over (partition by idea_id order by id) as previous from comments
     ) c where author_id = previous
-      -- Two different erased users may have commented one after the other.
+      -- All erased users share one placeholder, so its comments may be from different users.
       and author_id not in (select id from users where is_placeholder)`,
   'the author of a comment follows the idea': `
     select c.idea_id, c.author_id from comments c

@@ -1,6 +1,6 @@
 /**
  * Runs a server and a worker on an existing database, in a process that a test can kill at any moment. The process
- * loads all modules first and starts the server on a message. So it can replace a killed process quickly.
+ * loads all modules first and starts the server on a message from the test. So it quickly replaces a killed process.
  */
 import { flushCompileCache } from 'node:module';
 import { buildApp } from '../../server/app.ts';
@@ -18,7 +18,7 @@ const app = process.env.WITHOUT_HTTP === '1' ? undefined : await buildApp(server
 await app?.ready();
 // Node saves the compile cache at the exit of a process, but not when a process is killed. So save it now.
 flushCompileCache();
-// Opens four database connections before the server starts.
+// Opens four database connections in advance, so that the server starts quickly.
 await Promise.all(Array.from({ length: 4 }, () => server.database.pool.query('select 1')));
 
 process.once('message', async () => {

@@ -8,11 +8,11 @@ const repository = fileURLToPath(new URL('../../', import.meta.url));
 /** A problem that a linter found in an OpenAPI document. */
 export interface Finding {
   rule: string;
-  /** The keys on the way to the place in the document, joined by dots. */
+  /** The keys on the path from the root of the document to the problem, joined by dots. */
   path: string;
 }
 
-/** Returns the problems that Redocly finds with the configuration of the project, of every severity. */
+/** Returns the problems of every severity that Redocly finds with the configuration of the project. */
 export async function lintWithRedocly(file: string): Promise<Finding[]> {
   const cli = require.resolve('@redocly/cli/bin/cli.js');
   const output = await run([cli, 'lint', file, '--config=redocly.yaml', '--format=json', '--max-problems=1000']);
@@ -26,7 +26,7 @@ function keysOf(pointer: string): string {
   return keys.map(key => key.replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
 }
 
-/** Returns the problems that Spectral finds with the ruleset of the project, of every severity. */
+/** Returns the problems of every severity that Spectral finds with the ruleset of the project. */
 export async function lintWithSpectral(file: string): Promise<Finding[]> {
   const cli = require.resolve('@stoplight/spectral-cli/dist/index.js');
   const output = await run([cli, 'lint', file, '--ruleset=.spectral.yaml', '--format=json', '--quiet']);
@@ -34,7 +34,7 @@ export async function lintWithSpectral(file: string): Promise<Finding[]> {
   return findings.map(({ code, path }) => ({ rule: code, path: path.join('.') }));
 }
 
-/** Returns the output of a linter. The output counts even if the process fails, because it fails for any problem. */
+/** Runs a linter and returns its output. A linter also exits with an error status if it only found problems. */
 function run(args: string[]): Promise<string> {
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
   return new Promise((resolve, reject) => {

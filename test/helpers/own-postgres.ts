@@ -23,7 +23,7 @@ export interface OwnPostgres {
   close(): Promise<void>;
 }
 
-/** How long the child processes of a killed PostgreSQL may take to exit. Until then it cannot start again. */
+/** How long the child processes of a killed PostgreSQL may take to exit. PostgreSQL cannot start again before that. */
 const orphansLimitMs = 15_000;
 
 export async function startOwnPostgres(settings: Record<string, string> = {}, dataDir?: string): Promise<OwnPostgres> {
@@ -64,7 +64,7 @@ export async function startOwnPostgres(settings: Record<string, string> = {}, da
       try {
         process.kill(pid, 'SIGCONT');
       } catch {
-        // The process has ended since the pause.
+        // The paused process no longer exists.
       }
     }
   }

@@ -17,7 +17,7 @@ declare module 'vitest' {
 
 /** Starts one PostgreSQL for all test files, with a migrated template database that each test file copies. */
 export default async function setup(project: TestProject) {
-  // Warns if Chromium is missing. The test workers start later and inherit the note that the warning was printed.
+  // Warns if Chromium is missing. The test workers start later and inherit a variable that suppresses the warning.
   findChromium();
   const dataDir = await makeScratchDirectory();
   // Turns off features of PostgreSQL that only a long-lived server needs.

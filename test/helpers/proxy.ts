@@ -4,7 +4,7 @@ import pg from 'pg';
 
 /** A proxy in front of PostgreSQL that simulates packet loss and broken connections. */
 export interface DatabaseProxy {
-  /** The URL of the database that leads through the proxy. */
+  /** The URL of the database with the proxy in place of PostgreSQL. */
   url: string;
   /** Stops forwarding data in both directions. Open connections stay open, and new connections are accepted. */
   silence(): void;
@@ -12,9 +12,7 @@ export interface DatabaseProxy {
   resume(): void;
   /** Stops forwarding data on all open connections permanently. New connections work normally. */
   freezeConnections(): void;
-  /**
-   * Waits for the next client message with the text. Drops PostgreSQL's response, breaks the connection and resolves.
-   */
+  /** Waits for the next message to PostgreSQL with the text. Drops the response, breaks the connection and resolves. */
   loseAnswerTo(text: string): Promise<void>;
   /** Breaks all connections and rejects new ones until `restore`. */
   sever(): void;
@@ -96,7 +94,7 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
   };
 }
 
-/** Returns the address of PostgreSQL. The PostgreSQL of the tests listens on a Unix socket. */
+/** Returns the Unix socket or the host and port of PostgreSQL. The PostgreSQL of the tests listens on a Unix socket. */
 function addressOf(databaseUrl: string) {
   const { host, port } = new pg.Client({ connectionString: databaseUrl });
   return host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };

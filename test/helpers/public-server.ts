@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
 import { startServer, type TestServer, type TestServerOptions } from './server.ts';
 
-/** Starts a server behind a relay, whose address is BASE_URL. The server's own address is unknown before its start. */
+/** Starts a server behind a relay. BASE_URL is the relay's URL, because the server's own URL is not yet known. */
 export async function startPublicServer({ environment, ...options }: TestServerOptions = {}): Promise<TestServer> {
   const relay = await startRelay();
   const server = await startServer({ ...options, environment: { BASE_URL: relay.url, ...environment } });

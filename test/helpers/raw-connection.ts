@@ -6,7 +6,7 @@ import type { TestServer } from './server.ts';
 /** A TCP connection to a server, for requests that HTTP clients cannot send. */
 export interface RawConnection {
   socket: Socket;
-  /** Sends text. Resolves when the text is passed to the operating system. */
+  /** Sends text. Resolves when the operating system has accepted the text. */
   send(text: string): Promise<void>;
   /** Resolves with all received text when the server closes the connection. */
   closed: Promise<string>;

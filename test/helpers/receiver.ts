@@ -9,7 +9,7 @@ export interface Received {
   receivedAt: number;
 }
 
-/** The response of a receiver: a status, or a function that responds to each request. */
+/** The response of a receiver: an HTTP status, or a function that responds to each request. */
 export type Behavior = number | ((response: ServerResponse, received: Received, request: IncomingMessage) => void);
 
 export interface Receiver {

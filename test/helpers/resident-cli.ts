@@ -13,7 +13,7 @@ export interface Command {
   parameters: string[];
 }
 
-/** The result of a command. `leftOpen` lists resources that would prevent a separate process from ending. */
+/** The result of a command. `leftOpen` lists resources that the command did not close. */
 export type Outcome = { exitCode: number; stdout: string; stderr: string } | { leftOpen: string[] };
 
 const main = fileURLToPath(new URL('../../server/cli/main.ts', import.meta.url));

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A server or worker in a separate process, which its npm script starts. */
+/** A server or worker in a separate process. An npm script starts the process. */
 export interface ServerProcess {
   pid: number;
   /** The URL of the server, http://127.0.0.1:<port>, or an empty text for a worker. */

@@ -57,7 +57,7 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
     appKey: testAppKey,
     audit: buildAuditLog({ destination: { write: line => auditLines.push(line) }, redactor }),
     reporter: silentReporter,
-    // With the hashing cost of production, each sign-in in a test would take seconds.
+    // With the password hashing cost of production, each sign-in in a test would take seconds.
     passwords: buildPasswords({ memoryKib: 8, passes: 1 }),
     extensions: [],
     ...options.dependencies,

@@ -1,4 +1,4 @@
-/** A command for the model, which stores only direct votes and merges and computes tallies and carried votes. */
+/** A command for VoteModel, which stores only direct votes and merges, and computes all tallies from them. */
 export type Command =
   | { kind: 'vote'; voter: number; idea: number; value: VoteWord }
   | { kind: 'merge'; idea: number; target: number }
@@ -22,7 +22,7 @@ export type Outcome =
 export class VoteModel {
   readonly ideas: number;
   readonly voters: number;
-  /** The direct votes on each idea, by voter. 'none' is a vote withdrawn while an idea was merged into this one. */
+  /** The direct votes on each idea, by voter. 'none' is a vote withdrawn while another idea was merged into it. */
   private readonly own: Map<number, VoteWord>[];
   /** The merges that have not been undone, oldest first. */
   private merges: { source: number; target: number }[] = [];

@@ -44,7 +44,7 @@ const withQuery = (sample: ArrangedRequest, query: string) => ({
   line: `${sample.line}${sample.line.includes('?') ? '&' : '?'}${query}`,
 });
 
-/** Returns a valid request for each operation. Each uses a different idea, so that no request affects another. */
+/** Returns a valid request for each operation. Each request names a different idea, so that none affects another. */
 async function samples(on: World = world) {
   const targets = await createTargets(server, on);
   const requests = operations.map(operation => [operation.id, requestOf(operation, targets)]);
@@ -242,14 +242,14 @@ describe('the board of a request', () => {
     }
   });
 
-  test("a slug always means a board of the token's account, even if another account uses the same slug", async () => {
+  test("a board slug in a request always means a board of the token's account, even if another account uses the same slug", async () => {
     const twin = await createWorld(server, { slug: world.boardSlug });
     const { token } = await issueToken(server, twin, 'read');
     expect(await board(token, `?board=${world.boardSlug}`)).toMatchObject({ body: { board: { id: twin.boardId } } });
     expect(await board(one, `?board=${world.boardSlug}`)).toMatchObject({ body: { board: { id: world.boardId } } });
   });
 
-  test('a token can neither read nor change ideas of other boards', async () => {
+  test('a token can neither read nor change ideas of boards that it does not grant', async () => {
     const elsewhere = await samples({ ...world, boardId: ungranted.id, boardSlug: ungranted.slug });
     const abroad = await samples(stranger);
     const ofIdeas = onBoard.filter(id => contract[id].path.includes(':id'));
@@ -269,7 +269,7 @@ describe('the board of a request', () => {
     const vote = (sample: ArrangedRequest, slug: string) => send(withQuery(sample, `board=${slug}`), { token: two });
     expect(await vote(here.voteIdea, world.boardSlug)).toMatchObject({ status: 403, key: 'insufficient_scope' });
     expect(await vote(there.voteIdea, second.slug)).toMatchObject({ status: 200 });
-    // A request that names the board with the write grant still cannot reach ideas of the other board.
+    // Even with the name of the board on which the token has a write grant, it cannot vote on the other board's idea.
     expect(await vote(here.voteIdea, second.slug)).toMatchObject({ status: 404 });
   });
 
@@ -282,7 +282,7 @@ describe('the board of a request', () => {
     expect(await request(server, 'GET /api/v1/token', { token })).toMatchObject({ status: 200, body: { boards: [] } });
   });
 
-  test('a request to the token endpoint needs no board', async () => {
+  test('a request to GET /api/v1/token needs no board', async () => {
     expect(await request(server, 'GET /api/v1/token', { token: two })).toMatchObject({ status: 200 });
   });
 });
@@ -307,7 +307,7 @@ describe('the table of grants', () => {
     },
   );
 
-  test.each(grants)('the token endpoint works for a token with the grant %s', async held => {
+  test.each(grants)('a token with the grant %s can call GET /api/v1/token', async held => {
     const { token } = await issueToken(server, world, held);
     expect((await request(server, 'GET /api/v1/token', { token })).status).toBe(200);
   });
@@ -322,7 +322,7 @@ describe('the table of grants', () => {
     },
   );
 
-  test('the table of grants contains every operation that needs a token', () => {
+  test('this file tests the required grant of every operation that needs a token', () => {
     expect(authenticated).toEqual(expect.arrayContaining(onBoard));
     expect(authenticated.filter(id => !onBoard.includes(id))).toEqual(['getToken']);
   });
@@ -347,7 +347,7 @@ describe('the plan of the account', () => {
       await server.sql(`update accounts set plan = 'starter' where id = $1`, [starter.accountId]);
       const answer = await send((await samples(starter))[id], { token });
       expect(answer).toMatchObject({ status: 403, key: 'agent_api_unavailable' });
-      // The request counts against its rate limit regardless of the plan.
+      // The request counts against the token's rate limit, although the plan does not allow the request.
       expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull();
     },
   );

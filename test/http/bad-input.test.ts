@@ -33,7 +33,7 @@ const invalid: Expected = [422, 'validation_failed'];
 const malformed: Expected = [400, 'malformed_json'];
 const notFound: Expected = [404, 'not_found'];
 
-/** Sends each bad request. Fails unless each request gets the expected error and changes nothing. */
+/** Sends bad requests, and expects that each request gets its error and changes nothing in the database. */
 async function refusesAll(method: string, requests: [what: string, path: string, RawRequestOptions, Expected][]) {
   const before = await snapshot(server);
   const outcomes: unknown[] = [];
@@ -173,14 +173,14 @@ describe.each(writes.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', oper
     await refusesAll(
       operation.method,
       badIds
-        // Valid ids without a tag are left out, because removing such a tag succeeds.
+        // Leaves out valid ids that no tag has: a request to remove such a tag succeeds.
         .filter(id => !/^\d+$/.test(id) || !Number.isSafeInteger(Number(id)))
         .map(tagId => [tagId, pathOf(operation, { tagId }), options, notFound]),
     );
   });
 });
 
-/** Ids with an invalid format, ids beyond the range of the database column, and an unused id. */
+/** Ids of ideas with an invalid format, ids that are too large for the database column, and an unused id. */
 const badIds = [
   '0',
   '00',
@@ -241,7 +241,7 @@ const badQueries = (slug: string): [string, Expected][] => [
   [`board=${'x'.repeat(5000)}`, [403, 'board_not_granted']],
 ];
 
-/** Values that every text field rejects. */
+/** JSON values that every text field of a body rejects, each with a description. */
 const notText: [string, string][] = [
   ['a number', '1'],
   ['true', 'true'],
@@ -256,7 +256,7 @@ const notText: [string, string][] = [
   ['surrogates in the wrong order', '"\\ude00\\ud83d"'],
 ];
 
-/** Values that every id field rejects. */
+/** JSON values that every id field of a body rejects, each with a description. */
 const notAnId: [string, string][] = [
   ['text', '"one"'],
   ['an empty string', '""'],
@@ -280,7 +280,7 @@ const notAnId: [string, string][] = [
   ['an object', '{}'],
 ];
 
-/** The invalid values of each field of each operation's body. An invalid status key has an error key of its own. */
+/** For each operation, the invalid values of each field of its body, each with a description. */
 const badFields: Record<string, Record<string, [string, string][]>> = {
   createIdea: {
     title: [...notText, ['201 characters', JSON.stringify('x'.repeat(201))]],
@@ -292,7 +292,8 @@ const badFields: Record<string, Record<string, [string, string][]>> = {
   commentOnIdea: { body: [...notText, ['501 characters', JSON.stringify('x'.repeat(501))]] },
   setIdeaStatus: {
     status: [
-      // The schema accepts an empty text and white space as a status key. Only the status registry rejects them.
+      // Leaves out the empty text and white space. They pass the schema, and only the board's status registry rejects
+      // them.
       ...notText.filter(([what]) => what !== 'nothing' && what !== 'white space'),
       ['51 characters', JSON.stringify('x'.repeat(51))],
     ],
@@ -311,7 +312,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
   });
   const fields = badFields[operation.id] ?? {};
 
-  test('the table of bad values covers each field of the body', () => {
+  test("this file tests bad values for each field of the operation's body", () => {
     expect(Object.keys(fields).sort()).toEqual(Object.keys(valid).sort());
   });
 
@@ -611,7 +612,7 @@ test('every query parameter of GET /api/v1/token is refused', async () => {
   ]);
 });
 
-/** A request without a body, and three requests with bodies that an operation with a body would refuse. */
+/** A request without a body, and three with a body that would be an error for an operation with a body. */
 const anyBody: RawRequestOptions[] = [
   {},
   { body: '{', headers: json },
@@ -646,7 +647,7 @@ test('a request with several faults gets the error of the fault that the server 
   const reader = await issueToken(server, world, 'read');
   const text = { 'content-type': 'text/plain' };
   for (const [path, options, expected] of [
-    // The order of the checks: token, grant, JSON syntax of the body, schema of the body, idea.
+    // The server checks in this order: token, grant, JSON syntax of the body, schema of the body, idea.
     [missingPath, { token: 'x', body: '{', headers: text }, [401, 'unauthorized']],
     [`${missingPath}?board=other`, { token: reader.token, body: '{', headers: text }, [403, 'board_not_granted']],
     [missingPath, { token: reader.token, body: '{', headers: text }, [403, 'insufficient_scope']],

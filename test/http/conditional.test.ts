@@ -101,7 +101,7 @@ test('the ETag of a search without results does not match another search without
   expect(await charged()).toBe(2);
 });
 
-test('the server compares only the first 20 ETags of If-None-Match', async () => {
+test('the server compares only the first 20 ETags in If-None-Match with the current ETag', async () => {
   const line = `GET /api/v1/ideas/${targets.ideaId}`;
   const etag = (await ask(line)).headers.get('etag') ?? '';
   const others = (count: number) => Array.from({ length: count }, (_, n) => `"other ${n}"`);
@@ -110,7 +110,7 @@ test('the server compares only the first 20 ETags of If-None-Match', async () =>
   expect((await ask(line, `${'"",'.repeat(3_000)}${etag}`)).status).toBe(200);
 });
 
-test('a public page answers 200 to "If-None-Match: *" and 304 to its current ETag', async () => {
+test('the page of a public board answers 200 to "If-None-Match: *" and 304 to its current ETag', async () => {
   await server.sql('update boards set is_public = true where id = $1', [world.boardId]);
   const line = `GET /b/${world.boardSlug}`;
   const page = await request(server, line, { headers: { 'if-none-match': '*' } });
@@ -119,7 +119,7 @@ test('a public page answers 200 to "If-None-Match: *" and 304 to its current ETa
   expect([same.status, same.text]).toEqual([304, '']);
 });
 
-test('a tool call ignores If-None-Match and counts against the rate limit', async () => {
+test('an MCP tool call ignores If-None-Match and counts against the rate limit', async () => {
   const call = (headers: Record<string, string>) =>
     request(server, 'POST /api/v1/mcp', {
       token,
@@ -156,7 +156,7 @@ test('two tokens that get different answers to the same read request also get di
   expect((await ask(line, mine, other.token)).body.my_vote).toBe('none');
 });
 
-test('refusals, answers to writes, and answers to GET /api/v1/token have no ETag', async () => {
+test('error responses, answers to writes, and answers to GET /api/v1/token have no ETag', async () => {
   for (const line of ['GET /api/v1/ideas/999999999', 'GET /api/v1/ideas?page=0', 'GET /api/v1/token']) {
     const answer = await ask(line, '*');
     expect([line, answer.status === 304, answer.headers.get('etag')]).toEqual([line, false, null]);

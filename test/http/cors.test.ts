@@ -24,7 +24,7 @@ function corsOf({ headers }: Answer) {
   return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'));
 }
 
-/** Sends the preflight request of a browser for a request that an HTML form could not send. */
+/** Sends the CORS preflight request that a browser sends before a JSON request to another origin. */
 function preflight(to: Pick<TestServer, 'baseUrl'>, path: string, origin: string, method = 'POST'): Promise<Answer> {
   const headers = {
     origin,
@@ -116,7 +116,7 @@ describe('a web page of an origin that is not allowed', () => {
   });
 });
 
-test('the answer to a request without an Origin header also has "Vary: Origin", because caches may store it', async () => {
+test('the answer to a request without an Origin header also has "Vary: Origin", because caches may store the answer', async () => {
   expect(corsOf(await request(server, 'GET /api/v1/ideas', { token }))).toEqual({ vary: 'Origin' });
 });
 

@@ -38,7 +38,7 @@ const setRole = (role: string) =>
 
 const moderating = writes.filter(({ grant }) => grant === 'moderate');
 
-/** Sends a request for each operation with the token. Returns the status or error key of each answer. */
+/** Sends a request for each kind of action with the token. Returns the HTTP status or the error key of each answer. */
 async function abilities() {
   const targets = await createTargets(server, world);
   const untouchedId = await insertIdea(server, world);
@@ -78,8 +78,8 @@ const everything = {
 };
 
 /**
- * The answers to a moderate token whose issuer is not a moderator: new ideas are pending, and pending ideas are not
- * found.
+ * The answers to a token with the moderate grant if its issuer is not a moderator: new ideas are pending, and requests
+ * for pending ideas get not_found.
  */
 const asMember = {
   moderatorActions: ['token_issuer_not_moderator'],
@@ -105,7 +105,7 @@ const refusedWith = (key: string) => ({
   saysItModerates: undefined,
 });
 
-test('a token with the moderate grant can do everything if its issuer is a moderator', async () => {
+test('a token with the moderate grant can call every operation if its issuer is a moderator', async () => {
   expect(await abilities()).toEqual(everything);
 });
 

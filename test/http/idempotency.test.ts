@@ -35,7 +35,7 @@ function send({ line, json }: ArrangedRequest, key: string, by = token): Promise
 
 const create: ArrangedRequest = { line: 'POST /api/v1/ideas', json: { title: 'Once', body: 'And never again.' } };
 
-/** The number of requests that counted against the token's write limit. */
+/** Returns the number of requests that counted against the write rate limit of the token. */
 async function charged(): Promise<number> {
   const [row] = await server.sql<{ count: number }>('select count from rate_limits where key = $1', [
     `apitoken:write:${tokenId}`,
@@ -46,7 +46,7 @@ async function charged(): Promise<number> {
 const isReplayed = (answer: Answer) => answer.headers.get('idempotency-replayed') === 'true';
 const storedKeys = () => server.sql('select path, key, status from idempotency_keys where token_id = $1', [tokenId]);
 
-/** Returns a different valid request to the same path, or undefined if the operation has no body. */
+/** Returns a valid request to the same path with a different body, or undefined if the operation has no body. */
 function another(id: string, { line, json }: ArrangedRequest): ArrangedRequest | undefined {
   const otherBodies: Record<string, Record<string, unknown>> = {
     createIdea: { ...json, title: 'Another title' },
@@ -78,7 +78,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect(await charged()).toBe(1);
   });
 
-  // Two requests without a body cannot differ.
+  // Two requests without a body to the same path cannot differ, so this operation needs no such test.
   if (operation.hasBody) {
     test('a different request under a used Idempotency-Key is refused, changes nothing and counts against the rate limit', async () => {
       const sent = requestOf(operation, targets);
@@ -277,7 +277,7 @@ test('a token with two boards gets a replay only if the repeated request names t
   expect(isReplayed(await send(on(world.boardSlug), 'a-key'))).toBe(true);
 });
 
-test("a repeated tool call gets a replay if its arguments are in another order and name the token's only board", async () => {
+test("a repeated MCP tool call gets a replay even if its arguments are in another order and also name the token's only board", async () => {
   const call = (given: Record<string, unknown>) =>
     request(server, 'POST /api/v1/mcp', {
       token,
@@ -298,7 +298,7 @@ test("a repeated tool call gets a replay if its arguments are in another order a
   expect(await ideas()).toEqual(before);
 });
 
-test('a repeated request gets a replay if it only writes a number differently, also as a string, or has a duplicate field', async () => {
+test('a repeated request gets a replay even if it writes a number differently or as a string, or repeats a field', async () => {
   const line = `/api/v1/ideas/${targets.ideaId}/merge`;
   const merge = (body: string) =>
     rawRequest(server, 'POST', line, {
@@ -320,7 +320,7 @@ test('a repeated request gets a replay if it only writes a number differently, a
   }
 });
 
-test('a repeated request gets a replay if only the order of its fields, its white space or its escapes differ', async () => {
+test('a repeated request gets a replay even if the order of its fields, its white space or its escapes differ', async () => {
   const first = await send(create, 'a-key');
   const same = [
     '{"body":"And never again.","title":"Once"}',
@@ -363,7 +363,7 @@ test('an error of the domain rules is not stored under the Idempotency-Key', asy
   expect((await send(missing, 'a-key')).status).toBe(200);
 });
 
-test('an Idempotency-Key is valid for exactly 24 hours, and then a new request can use the same key', async () => {
+test('an Idempotency-Key is valid for exactly 24 hours, and after this time a new request can use the same key', async () => {
   const first = await send(create, 'a-key');
   clock.advance(24 * 3_600_000 - 1);
   expect(isReplayed(await send(create, 'a-key'))).toBe(true);
@@ -387,7 +387,7 @@ test('two tokens can use the same Idempotency-Key independently, even at the sam
     await holder.query('begin');
     await holder.query('select from boards where id = $1 for update', [world.boardId]);
     sent = [send(create, 'a-key'), send(create, 'a-key', other.token)];
-    // Both requests wait for the same lock at the same time, and later neither request gets 409.
+    // Both requests are now running at the same time. Nevertheless neither request gets 409.
     await expect.poll(() => server.sql(waiting), { timeout: 10_000 }).toHaveLength(2);
   } finally {
     await holder.query('rollback');
@@ -460,8 +460,8 @@ test('a repeated request that starts before the first answer is ready gets that 
       token,
       body: JSON.stringify(create.json),
       headers: { 'content-type': 'application/json', 'idempotency-key': 'a-key' },
-      // This request counts against the rate limit before its body arrives. Before the body arrives, the server answers
-      // the other request.
+      // The server counts the outer request against the rate limit before its body arrives. In between, the server
+      // answers another request with the same Idempotency-Key.
       beforeBody: async () => {
         await expect.poll(charged, { timeout: 10_000 }).toBe(1);
         first = await send(create, 'a-key');
@@ -470,7 +470,7 @@ test('a repeated request that starts before the first answer is ready gets that 
   );
   expect([isReplayed(replay), replay.text]).toEqual([true, first?.text]);
   expect(await charged()).toBe(1);
-  // A refund during the transaction would need a second connection and could wait for it forever.
+  // The server must lower the counter again only after the commit. Earlier, it would need a second database connection.
   const texts = statements.map(({ text }) => text);
   const refund = texts.findIndex(text => text.startsWith('update "rate_limits" set "count" = "count" - 1'));
   expect(refund).toBeGreaterThan(texts.lastIndexOf('commit'));

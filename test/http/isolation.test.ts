@@ -12,9 +12,9 @@ let server: TestServer;
 let world: World;
 let token: string;
 let targets: Targets;
-/** Ideas and tags that the token cannot reach, in another account and on another board of the token's account. */
+/** The ideas and tags of another account, and of another board of the token's account. The token cannot reach them. */
 let elsewhere: Record<string, Targets>;
-/** A second board of the account, which the first token does not grant. */
+/** A second board of the same account. `token` has no grant on this board. */
 let sibling: World;
 
 beforeAll(async () => {
@@ -30,7 +30,7 @@ beforeAll(async () => {
     'another account': await createTargets(server, stranger),
     'another board of the account': await createTargets(server, sibling),
   };
-  // Each idea has comments and votes, so that the test notices an answer that leaks them.
+  // Ideas out of the token's reach have a comment and a vote, so that the tests notice an answer that leaks them.
   for (const [place, where] of [
     ['another account', stranger],
     ['another board of the account', sibling],
@@ -44,10 +44,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Headers that differ between any two answers. */
+/** Response headers that may differ between two answers to the same request. */
 const changing = ['x-request-id', 'date', 'ratelimit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'keep-alive'];
 
-/** Returns everything that a client can compare: the status, the headers in their order, and the body. */
+/** Returns the parts of an answer that a client can compare: the HTTP status, the headers in order, and the body. */
 function comparable({ status, headers, text }: Answer) {
   return { status, headers: [...headers].filter(([name]) => !changing.includes(name)), text };
 }

@@ -7,8 +7,8 @@ import { startServer, type TestServer } from '../helpers/server.ts';
 
 const start = '2026-03-14T09:26:15.000Z';
 /**
- * The seconds from `start` until the read limit resets (the end of the minute) and the write limit resets (the end of
- * the hour).
+ * The seconds from `start` until the rate limits reset. The read limit resets at the end of the minute, and the write
+ * limit at the end of the hour.
  */
 const readReset = 45;
 const writeReset = 33 * 60 + 45;
@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 afterAll(() => server.close());
 
-/** Starts another server on the same database, as a replica or with different settings. */
+/** Starts another server on the same database, by default with the same settings. */
 async function startReplica(environment: Record<string, string> = {}): Promise<TestServer> {
   const replica = await startServer({
     clock,
@@ -93,7 +93,7 @@ describe('the rate limits of a token', () => {
       [200, 120],
       [429, 380],
     ]);
-    // Each successful request got a different number of remaining requests.
+    // Each successful answer must report a different number of remaining requests, from 119 to 0.
     const remainders = statuses.get(200)?.map(({ headers }) => Number(headers.get('x-ratelimit-remaining')));
     expect(remainders?.sort((a, b) => a - b)).toEqual([...Array(120).keys()]);
     for (const answer of statuses.get(429) ?? []) {
@@ -178,7 +178,7 @@ describe('the rate limits of a token', () => {
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(80);
   });
 
-  test('the settings define the rate limits, and the value 0 allows no request', async () => {
+  test('the settings RATE_LIMIT_READ and RATE_LIMIT_WRITE define the rate limits of a token, and the value 0 allows no request', async () => {
     const strict = await startReplica({ RATE_LIMIT_READ: '2', RATE_LIMIT_WRITE: '0' });
     expect((await vote(strict)).status).toBe(429);
     expect([(await read(strict)).status, (await read(strict)).status, (await read(strict)).status]).toEqual([
@@ -257,12 +257,12 @@ describe('requests that count against the rate limit', () => {
     expect(limitHeaders(answer as Answer)).toEqual(expected('apitoken:read', 119, readReset));
   });
 
-  test('a 304 to the last allowed request does not count against the rate limit, and the counter never gets negative', async () => {
+  test('if the answer to the last allowed request is 304, the request does not count against the rate limit, and the counter never gets negative', async () => {
     const headers = { 'if-none-match': (await read()).headers.get('etag') ?? '' };
     await setCount('apitoken:read', 119);
     for (let n = 0; n < 3; n++) expect((await read(server, { headers })).status).toBe(304);
     expect((await read()).status).toBe(200);
-    // The rate limit is exhausted.
+    // The token has used up its rate limit, so even this request, which would get 304, gets 429.
     expect((await read(server, { headers })).status).toBe(429);
   });
 
@@ -307,7 +307,7 @@ describe('requests that count against the rate limit', () => {
     expect(empty.status).toBe(200);
     expect(empty.body.buckets).toMatchObject({ 'apitoken:read': { remaining: 0 }, 'apitoken:write': { remaining: 0 } });
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(500);
-    // The requests of the previous rate limit window do not count any more.
+    // In the next minute, the requests of the previous minute must not count any more.
     clock.set('2026-03-14T09:27:00.000Z');
     expect((await self()).body.buckets['apitoken:read']).toEqual(state('apitoken:read', 120, 60));
   });
@@ -341,7 +341,7 @@ describe('the rate limit of an IP address', () => {
     const refused = await request(strict, line);
     expect(refused.status).toBe(429);
     const isJson = refused.headers.get('content-type')?.startsWith('application/json');
-    // The answer 429 to a request for the HTML page /docs/ is also an HTML page.
+    // Only the HTML page /docs/ answers 429 with an HTML page. All other paths answer with JSON.
     expect(isJson).toBe(line !== 'GET /docs/');
     if (isJson && !line.startsWith('HEAD')) expect(refused.key).toBe('rate_limited');
     expect(limitHeaders(refused)).toEqual({
@@ -398,7 +398,7 @@ describe('the rate limit of an IP address', () => {
     expect(await keysOfAddresses()).toEqual(['ip:127.0.0.1']);
   });
 
-  test('behind trusted proxies, the rate limit counts the last address in X-Forwarded-For that is not a proxy', async () => {
+  test('behind trusted proxies, the rate limit counts the last IP address in X-Forwarded-For that is not a trusted proxy', async () => {
     const proxied = await startReplica({ RATE_LIMIT_IP: '1', TRUST_PROXY: '127.0.0.1,10.0.0.0/8' });
     for (const address of ['203.0.113.1', '203.0.113.2', 'made-up, 203.0.113.3, 10.0.0.7']) {
       expect((await request(proxied, 'GET /nothing', from(address))).status).toBe(404);
@@ -407,7 +407,7 @@ describe('the rate limit of an IP address', () => {
     expect(await keysOfAddresses()).toEqual(['ip:203.0.113.1', 'ip:203.0.113.2', 'ip:203.0.113.3']);
   });
 
-  test('the rate limit counts an IPv6 /64 network as one address, and an IPv4-mapped IPv6 address as the IPv4 address', async () => {
+  test('the rate limit counts an IPv6 /64 network as one IP address, and an IPv4-mapped IPv6 address as the IPv4 address', async () => {
     const proxied = await startReplica({ TRUST_PROXY: 'true' });
     const counted = async (...addresses: string[]) => {
       await forget();

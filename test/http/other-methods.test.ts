@@ -14,22 +14,22 @@ beforeAll(async () => {
   allowed = new Map();
   for (const { url, method, config } of routes) {
     if (config?.allow !== undefined) continue;
-    // The plugin for the documentation registers this path under /docs.
+    // Leaves out `/`: the plugin that serves the documentation registers it, but serves it under /docs.
     if (url === '/') continue;
     allowed.set(url, [...(allowed.get(url) ?? []), ...[method].flat()]);
   }
 });
 afterAll(() => server.close());
 
-/** CONNECT is left out, because a CONNECT request has no path. */
+/** All HTTP methods that Node parses, without CONNECT, because a CONNECT request has no path. */
 const methods = METHODS.filter(method => method !== 'CONNECT');
 
-test('every unsupported method that Node parses gets 405 and Allow on every path', async () => {
+test('a request to an existing path with an unsupported HTTP method gets 405 and an Allow header, for every method that Node parses', async () => {
   expect(methods).toEqual(expect.arrayContaining(['PROPFIND', 'MKCOL', 'LOCK', 'TRACE', 'REPORT', 'QUERY', 'SOURCE']));
   expect(allowed.size).toBeGreaterThan(50);
   for (const [url, own] of allowed) {
     const path = url.replace(/:\w+/g, '1').replace('*', 'x');
-    // Paths of ideas get every method. Each other path gets three, which keeps the test fast.
+    // The test sends every method to the paths of ideas. It sends only three to each other path, to stay fast.
     const tried = url.startsWith('/api/v1/ideas') ? methods : ['PROPFIND', 'TRACE', 'LOCK'];
     for (const method of tried) {
       if (own.includes(method)) continue;
@@ -52,7 +52,7 @@ test('a request with any method to an unknown path gets 404', async () => {
   }
 });
 
-test("a request with a method that Fastify cannot route counts against the rate limit of the client's IP address", async () => {
+test("a request with an HTTP method that Fastify cannot route counts against the rate limit of the client's IP address", async () => {
   await server.sql('delete from rate_limits');
   await rawRequest(server, 'PROPFIND', '/api/v1/board');
   await rawRequest(server, 'MKCOL', '/no/such/path');

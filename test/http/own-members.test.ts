@@ -19,7 +19,7 @@ afterAll(() => server.close());
 
 const json = { 'content-type': 'application/json' };
 
-/** JSON members with the names of prototype properties, alone or beside a valid value. */
+/** JSON fields with a name such as __proto__, alone or beside a field with a valid value, each with a description. */
 const members: [string, string][] = [
   ['__proto__', '"__proto__":{"value":"up","polluted":1}'],
   ['__proto__ in escapes', '"\\u005f_proto__":{"value":"up","polluted":1}'],
@@ -50,7 +50,7 @@ describe('prototype keys', () => {
   );
 
   test.each(members)(
-    'a tool call with a prototype key such as __proto__ in its arguments is refused as invalid: %s',
+    'an MCP tool call with a prototype key such as __proto__ in its arguments is refused as invalid: %s',
     async (_, text) => {
       for (const form of forms) {
         const isModern = form.startsWith('modern');
@@ -75,7 +75,7 @@ describe('prototype keys', () => {
     },
   );
 
-  test('a tool call that names its board inside __proto__ is refused as invalid', async () => {
+  test('an MCP tool call that names its board inside __proto__ is refused as invalid', async () => {
     const message = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_board","arguments":{"__proto__":{"board":"other"}}}}`;
     const answer = await rawRequest(server, 'POST', '/api/v1/mcp', { token, headers: json, body: message });
     expect(JSON.parse(answer.body.result.content[0].text).error.key).toBe('validation_failed');

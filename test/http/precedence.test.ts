@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A valid request and its data. Each condition changes them to cause its error. */
+/** A valid request and its data in the database. Each condition changes one of them so that its error occurs. */
 interface Scene {
   world: World;
   issuerId: number;
@@ -55,7 +55,7 @@ async function exhaust(key: string, count: number, windowMs: number) {
 }
 
 interface Condition {
-  /** The position in the order of the checks. If two errors apply, the answer is the error with the lower rank. */
+  /** The position in the order of the server's checks. If two errors apply, the server answers with the lower rank. */
   rank: number;
   name: string;
   status: number;
@@ -63,7 +63,7 @@ interface Condition {
   hold(scene: Scene): unknown;
 }
 
-/** The conditions in the order of the checks. Conditions with the same rank exclude each other or have the same key. */
+/** The conditions in the order of the server's checks. Two conditions with the same rank are not tested together. */
 const conditions: Condition[] = [
   {
     rank: 1,
@@ -227,7 +227,7 @@ const conditions: Condition[] = [
   },
 ];
 
-/** Each of these conditions sets the body of the request, so no two of them can be combined. */
+/** The names of the conditions that set the body of the request. No request can meet two of these conditions. */
 const ofTheBody = new Set([
   'the body is too large',
   'the body is not JSON',
@@ -281,7 +281,7 @@ describe('the order of the checks in other operations', () => {
     }
   });
 
-  test('a request with an unreadable body and an invalid query gets the error for the body', async () => {
+  test('a request with a malformed body and an invalid query gets the error for the body', async () => {
     const scene = await arrange();
     expect(await send({ ...scene, query: '?x=1', body: '{' })).toMatchObject({ status: 400, key: 'malformed_json' });
     const text = { 'content-type': 'text/plain' };

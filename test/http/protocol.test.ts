@@ -22,7 +22,7 @@ afterAll(() => server.close());
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** A request for every kind of answer, with the expected status. */
+/** A request for every kind of answer, with the HTTP status of the answer. */
 const everyKind: [string, number, { token?: boolean; json?: unknown; text?: string }][] = [
   ['GET /api/v1/board', 200, { token: true }],
   ['POST /api/v1/ideas', 201, { token: true, json: { title: 'A title', body: 'A body.' } }],
@@ -113,13 +113,13 @@ describe('a HEAD request', () => {
     expect(get.text).not.toBe('');
     const names = ['content-type', 'etag', 'cache-control', 'ratelimit-policy', 'x-ratelimit-limit'];
     for (const name of names) expect([name, head.headers.get(name)]).toEqual([name, get.headers.get(name)]);
-    // The body of GET /api/v1/token contains the number of remaining requests, so its length varies.
+    // Only the body of GET /api/v1/token varies in length, because it contains the number of remaining requests.
     if (route.path !== '/api/v1/token') {
       expect(head.headers.get('content-length')).toBe(get.headers.get('content-length'));
     }
   });
 
-  test('a HEAD request without the needed grant is refused with the status of the GET request', async () => {
+  test('a HEAD request that the server refuses gets the same HTTP status as the GET request', async () => {
     for (const [line, options, status] of [
       ['HEAD /api/v1/board', {}, 401],
       ['HEAD /api/v1/ideas/999999999', { token }, 404],
@@ -236,7 +236,7 @@ describe('the caching headers', () => {
     }
   });
 
-  test('successful reads of a board are answered with a weak ETag, and no other answers have an ETag', async () => {
+  test('the answers to successful reads of a board have a weak ETag, and no other answers have an ETag', async () => {
     for (const operation of operations) {
       const sent = requestOf(operation, await createTargets(server, world));
       const { status, headers } = await request(server, sent.line, { token, json: sent.json });
@@ -272,7 +272,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('a read with an ETag that is not the current one gets 200', async () => {
+  test('a read whose If-None-Match does not contain the current ETag gets 200', async () => {
     const tag = await currentTag();
     const opaque = tag.slice(3, -1);
     for (const value of [
@@ -291,7 +291,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('the ETag of an idea changes when the answer changes, and is the old ETag again when the answer is the old one again', async () => {
+  test('the ETag of an idea changes when the answer changes, and the old ETag returns when the old answer returns', async () => {
     const before = await currentTag();
     expect(await currentTag()).toBe(before);
     await request(server, `POST ${path()}/vote`, { token, json: { value: 'up' } });

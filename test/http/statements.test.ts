@@ -20,8 +20,8 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /**
- * Sets the last use of all tokens to a future time. Otherwise the first request in a minute would also update the last
- * use.
+ * Sets the stored last use of all tokens to a future time. Otherwise the first request of a token in a minute would run
+ * one more SQL statement, which stores the last use.
  */
 const forgoNotes = () => server.sql(`update api_tokens set last_used_at = now() + interval '1 day'`);
 
@@ -33,7 +33,7 @@ const isWriting = ({ text }: LoggedStatement) =>
     text.replaceAll(/for (no key )?update/gi, ''),
   );
 
-/** Returns the SQL statements of one request, separated into authentication, work, and control of transactions. */
+/** Returns the SQL statements of one request, by kind: authentication, transaction control, and all others (`work`). */
 async function statementsOf(line: string, json?: unknown, headers: Record<string, string> = {}) {
   const { result, statements } = await logStatements(() => request(server, line, { token, json, headers }));
   const work = statements.filter(one => !isControl(one) && !isAuthentication(one));
@@ -47,7 +47,7 @@ async function statementsOf(line: string, json?: unknown, headers: Record<string
   };
 }
 
-/** Fails unless all statements that change rows ran in one transaction. */
+/** Expects that all SQL statements that change rows ran in one transaction. */
 function expectOneTransaction({ statements, control }: { statements: LoggedStatement[]; control: string[] }) {
   expect(control).toEqual(['begin', 'commit']);
   const begin = statements.findIndex(({ text }) => text.toLowerCase() === 'begin');
@@ -92,7 +92,7 @@ describe.each(posts)('$method $path with an Idempotency-Key', operation => {
     expect(log.texts.at(-1)).toContain('insert into "idempotency_keys"');
     expectOneTransaction(log);
 
-    // A replay reads the rate limit for its headers but does not count against it.
+    // A replay reads the rate limit counter for the response headers, but does not increase it.
     const replay = await statementsOf(line, json, headers);
     expect([replay.status, replay.authentications, replay.control]).toEqual([log.status, 1, []]);
     expect(replay.texts).toEqual([expect.stringMatching(/^select "key", "count" from "rate_limits"/)]);

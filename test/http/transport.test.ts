@@ -32,7 +32,7 @@ const requestLines = (server: TestServer) => linesOf(server).filter(({ msg }) =>
 const json = 'Host: x\r\nContent-Type: application/json\r\n';
 const form = 'Host: x\r\nContent-Type: application/x-www-form-urlencoded\r\n';
 
-/** Unfinished requests, one for each parser of request bodies. The rest of each request never arrives. */
+/** Unfinished requests, at least one for each parser of request bodies. The rest of each request never arrives. */
 const unfinished: [string, string][] = [
   ['a body of the tools', `POST /api/v1/mcp HTTP/1.1\r\n${json}Content-Length: 100\r\n\r\n{`],
   ['a chunked body of the tools', `POST /api/v1/mcp HTTP/1.1\r\n${json}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`],
@@ -44,11 +44,11 @@ const unfinished: [string, string][] = [
 
 describe('slow requests', () => {
   test.each(unfinished)(
-    'after the request timeout, the server answers a request that never ends and closes the connection: %s',
+    'after the request timeout, the server answers an unfinished request with an error and closes the connection: %s',
     async (_, text) => {
       const server = await start({ REQUEST_TIMEOUT_MS: '300' });
       const answer = await exchangeRaw(server, text);
-      // A route may refuse the request with another error before it reads the body.
+      // Instead of 408, a route may refuse the request with another error before it reads the body.
       if (answer.status !== 408) expect(answer.status).toBeGreaterThanOrEqual(400);
       else expect(answer.body).toEqual({ error: { key: 'request_timeout', message: errors.request_timeout.meaning } });
       await expect.poll(() => requestLines(server)).toHaveLength(1);
@@ -81,14 +81,14 @@ describe('slow requests', () => {
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => requestLines(server)).toHaveLength(1);
-    // The timeout closes this later connection. If the timeout applied to idle connections, it would also close the
-    // first connection.
+    // The request timeout closes this second connection. If it applied to idle connections, it would also have closed
+    // the first connection by then.
     await exchangeRaw(server, 'GET /health HTTP/1.1\r\n');
     await send('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect((await closed).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
   });
 
-  test('the metrics port answers a request that never ends with 408 and closes its connection', async () => {
+  test('the metrics port answers an unfinished request with 408 and closes the connection', async () => {
     const metrics = await serveMetrics(
       buildMetrics(),
       { database: db.database, logger: (await start()).dependencies.logger },
@@ -111,14 +111,14 @@ describe('slow requests', () => {
   });
 });
 
-test('the server immediately closes a connection beyond the connection limit, and accepts a new one after an older one has ended', async () => {
+test('the server immediately closes each connection beyond the connection limit, and accepts a new connection after an older one has ended', async () => {
   const server = await start({ MAX_CONNECTIONS: '3' });
   const open = await Promise.all([1, 2, 3].map(() => openConnection(server)));
   for (const { send } of open) await send('GET /health HTTP/1.1\r\nHost: x\r\n');
   const refused = await openConnection(server);
   expect(await refused.closed).toBe('');
   expect(await (await openConnection(server)).closed).toBe('');
-  // The server logs all refused connections of a minute in one line.
+  // The server writes one log line for all refused connections of a minute.
   expect(linesOf(server).filter(({ level }) => level === 40)).toMatchObject([{ maxConnections: 3 }]);
   open[0]?.socket.destroy();
   await expect
@@ -142,7 +142,7 @@ describe('aborted requests', () => {
       const reported: unknown[] = [];
       const reporter = { report: (error: unknown) => void reported.push(error), async close() {} };
       const metrics = buildMetrics();
-      // The rate limit window must not end during the test.
+      // The clock of this server stands still, so that the rate limit window cannot end during the test.
       const now = new Date();
       const clock = { now: () => now };
       const server = await startServerForTest({ on: db, dependencies: { reporter, metrics, clock } });
@@ -158,11 +158,11 @@ describe('aborted requests', () => {
       expect(reported).toEqual([]);
       const counted = await metrics.write(server.dependencies.database);
       expect(counted.text).not.toMatch(/idea_board_http_requests_total\{[^}]*status="5/);
-      // The log line is written when the client disconnects. The request may count against the rate limit only later.
+      // The server writes the log line when the client disconnects. It may count the request only later.
       const charged = async () =>
         await db.sql(`select sum(count)::int as count from rate_limits where key like 'ip:%'`);
       await expect.poll(charged).toEqual([{ count: times }]);
-      // The server still answers other requests.
+      // After the reset connection, the server must still answer other requests.
       expect((await request(server, 'GET /health')).status).toBe(200);
     },
   );
@@ -229,16 +229,16 @@ describe('invalid HTTP', () => {
       expect(id).toMatch(/^[0-9a-f-]{36}$/);
       await expect.poll(() => requestLines(server)).toMatchObject([{ level: 30, reqId: id, status: expected }]);
       expect(linesOf(server).filter(({ level }) => level > 30)).toEqual([]);
-      // The log does not quote the request.
+      // The log must not quote the invalid request.
       expect(server.logLines.join('')).not.toContain('xxx');
     },
   );
 
-  test('the refusal of an invalid HTTP request is not sent in place of the answer to the previous request', async () => {
+  test('a client never receives the refusal of an invalid HTTP request as the answer to its previous request', async () => {
     const server = await start();
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\nbroken');
-    // If the first response were a 400, the client would take this response for the answer to its first request.
+    // If the server sent only a 400, the client would take the 400 for the answer to its first request.
     expect((await closed).match(/^HTTP\/1\.1 \d+/)?.[0] ?? 'HTTP/1.1 200').toBe('HTTP/1.1 200');
   });
 

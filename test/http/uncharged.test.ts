@@ -26,7 +26,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Locks the table of the rate limit counters until the transaction is rolled back. */
+/** Locks the table of the rate limit counters until the test rolls back the transaction of `outside`. */
 async function lockCounters() {
   await outside.query('begin');
   await outside.query('lock table rate_limits');
@@ -43,24 +43,24 @@ function expectUnavailable(answer: Answer) {
 
 const many = (ask: (n: number) => Promise<Answer>) => Promise.all(Array.from({ length: 12 }, (_, n) => ask(n + 1)));
 
-test('while the rate limit counters are locked, a process serves only as many requests as the rate limit of one IP address allows', async () => {
+test('while the rate limit counters are locked in the database, a process serves only as many requests as one IP address may send', async () => {
   await lockCounters();
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
   for (const answer of answers.filter(({ status }) => status !== 200)) expectUnavailable(answer);
-  // All paths share the allowed number of requests. The next rate limit window allows the same number again.
+  // While the table is locked, all paths share the allowed number of requests. The next minute allows as many again.
   expectUnavailable(await ask('GET /no/such/path', '203.0.113.50'));
   clock.advance(60_000);
   const next = await many(n => ask('GET /no/such/path', `203.0.113.${n}`));
   expect(next.filter(({ status }) => status === 404)).toHaveLength(limit);
   await outside.query('rollback');
-  // The server again counts the requests of each IP address separately.
+  // With the table unlocked, the server again counts the requests of each IP address separately.
   for (let n = 0; n < limit; n++) expect((await ask('GET /api/v1/openapi.json', '198.51.100.1')).status).toBe(200);
   expect((await ask('GET /api/v1/openapi.json', '198.51.100.1')).status).toBe(429);
   expect((await ask('GET /api/v1/openapi.json', '198.51.100.2')).status).toBe(200);
 });
 
-test('/health and /ready answer as usual while the rate limit counters are locked', async () => {
+test('/health and /ready answer as usual while the rate limit counters are locked in the database', async () => {
   await server.sql(
     `insert into heartbeats (name, recorded_at) values ('cron', $1)
     on conflict (name) do update set recorded_at = excluded.recorded_at`,

@@ -15,7 +15,7 @@ const clock = testClock(opening);
 let server: TestServer;
 let world: World;
 let ideaId: number;
-/** Tokens of several roles and grants. None is exempt from the submission window or the voting window. */
+/** Tokens with several issuer roles and grants. The submission window and the voting window apply to all of them. */
 let tokens: Record<string, string>;
 
 beforeAll(async () => {
@@ -153,7 +153,7 @@ test('a write on a frozen board gets board_frozen even if the submission or voti
   expect([(await create(token)).key, (await vote(token)).key]).toEqual(['board_frozen', 'board_frozen']);
 });
 
-/** Returns the statuses and bodies of the answers to all reads. */
+/** Sends every read request with every token. Returns the HTTP statuses and bodies of the answers. */
 async function readEverything(): Promise<[string, number, unknown][]> {
   const targets = { ideaId, targetId: ideaId, mergedId: ideaId, tagId: 0, assignedTagId: 0 };
   const answers: [string, number, unknown][] = [];
@@ -168,7 +168,7 @@ async function readEverything(): Promise<[string, number, unknown][]> {
   return answers;
 }
 
-test('submission and voting windows and a frozen board do not affect reading', async () => {
+test('requests that read data work outside the submission and voting windows and on a frozen board', async () => {
   const asEver = await readEverything();
   expect(asEver.map(([, status]) => status)).toEqual(Array(asEver.length).fill(200));
   await setWindow('submissions_open_at', opening);
@@ -202,7 +202,7 @@ describe.each(writes)('on a frozen board $method $path', operation => {
   });
 });
 
-test('a frozen board refuses even writes that would change nothing', async () => {
+test('a frozen board refuses all writes, even a write that would change nothing', async () => {
   const token = tokens['the owner, with moderate'];
   await vote(token, 'up');
   await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);

@@ -11,14 +11,12 @@ import { waitingJobs } from '../helpers/jobs.ts';
 import { eventually } from '../helpers/webhooks.ts';
 
 const minuteMs = 60_000;
-/**
- * The time that a loaded process needs to start on a busy machine. The clock reaches the tested minute after this time.
- */
+/** The time that a loaded process needs to start on a busy machine. Then its clock reaches the tested minute. */
 const leadMs = 5_000;
 
 const shiftedClock = fileURLToPath(new URL('../helpers/shifted-clock.ts', import.meta.url));
 
-test('two workers run the cron jobs of a minute once, and after both are killed, a third worker finishes the jobs', async () => {
+test('two workers together run each cron job of a minute once, and a third worker finishes the jobs of killed workers', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   await prepare(db, await loadExtensions([fixture('ticker')]));

@@ -22,7 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** SQL statements that insert one row for each number into a table. The rows expire at the given SQL time. */
+/** For each table, an SQL statement that inserts a row for each number. The rows expire at the SQL time `expiresAt`. */
 const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => string> = {
   rate_limits: expiresAt => `insert into rate_limits (key, window_started_at, expires_at, count)
     select 'ip:' || n, now(), ${expiresAt}, 1 from numbers`,
@@ -51,7 +51,7 @@ describe('the clean-up of expired rows', () => {
     api_tokens: 'an expired token stays in the list, and its votes still count',
   };
 
-  test('each table with the column expires_at is cleaned up or is in the list of exceptions', async () => {
+  test('the clean-up of expired rows covers every table with a column expires_at, except the listed exceptions', async () => {
     const tables = await db.sql<{ table_name: string }>(
       `select table_name from information_schema.columns
       where table_schema = 'public' and column_name = 'expires_at' order by 1`,
@@ -84,7 +84,7 @@ describe('the clean-up of expired rows', () => {
     await db.sql('delete from rate_limits');
   });
 
-  test('the clean-up of expired rows deletes nothing after a stop of the worker', async () => {
+  test('the clean-up of expired rows deletes nothing after the worker begins to stop', async () => {
     await add('sessions', 1, 2, `now() - interval '1 second'`);
     await clear(AbortSignal.abort());
     expect(await count('sessions')).toBe(2);
@@ -99,7 +99,7 @@ describe('the clean-up of expired rows', () => {
   });
 });
 
-test('every task in the cron exists, and the heartbeat runs every minute', () => {
+test('every task of the cron schedule exists in the worker, and the heartbeat task runs every minute', () => {
   const ticking = extensionOf({
     name: 'ticking',
     on: { 'idea.voted': async () => {} },

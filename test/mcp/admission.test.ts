@@ -93,7 +93,7 @@ describe('a refused MCP request', () => {
     const { token } = await issueToken(server, other, 'write');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [other.accountId]);
     expectRefusal(await post({ json: list, token }), 403, 'agent_api_unavailable', -32_000, 'list-1');
-    const called = await callTool(server, { token, name: 'get_token' });
+    const called = await callTool(server, { token, name: 'whoami' });
     expect(called.body.result).toMatchObject({ isError: true });
     expect(called.body.result.content[0].text).toContain('"agent_api_unavailable"');
   });
@@ -106,13 +106,13 @@ describe('a refused MCP request', () => {
       'http://ideas.example.com',
       'https://ideas.example.com.evil.example',
     ]) {
-      const answer = await callTool(server, { token, name: 'get_token', headers: { origin } });
+      const answer = await callTool(server, { token, name: 'whoami', headers: { origin } });
       expectRefusal(answer, 403, 'origin_not_allowed', -32_000, 'call-1');
       expect(answer.headers.get('access-control-allow-origin')).toBeNull();
     }
     expect(await countsOf(id)).toEqual({});
     for (const origin of ['https://ideas.example.com', 'https://app.example.com']) {
-      expect((await callTool(server, { token, name: 'get_token', headers: { origin } })).status).toBe(200);
+      expect((await callTool(server, { token, name: 'whoami', headers: { origin } })).status).toBe(200);
     }
   });
 
@@ -198,7 +198,7 @@ describe('an invalid MCP message', () => {
     expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
   });
 
-  test('an MCP request with a query parameter is refused, like unknown query parameters on every path', async () => {
+  test('an MCP request with an unknown query parameter is refused, like unknown query parameters on every path', async () => {
     const { token } = await newToken();
     const answer = await request(server, 'POST /api/v1/mcp?board=web-app', { token, json: list });
     expectRefusal(answer, 422, 'validation_failed', -32_600, 'list-1');
@@ -229,7 +229,7 @@ describe('the rate limits of a token', () => {
     );
   });
 
-  test('a tool call over the rate limit gets 429 with Retry-After, and tools/list and get_token still work', async () => {
+  test('a tool call over the rate limit gets 429 with Retry-After, and tools/list and whoami still work', async () => {
     const { token, id } = await newToken();
     const call = () => callTool(server, { token, name: 'create_idea', args: { title: 'One more', body: 'B' } });
     for (let n = 0; n < 5; n++) expect((await call()).status).toBe(200);
@@ -237,10 +237,14 @@ describe('the rate limits of a token', () => {
     const refused = await call();
     expectRefusal(refused, 429, 'rate_limited', -32_000, 'call-1');
     expect(refused.headers.get('retry-after')).toBe('3590');
-    expect(refused.body.error.data.retry_after).toBe(3590);
+    const details = { limit: 'apitoken:write', allowed: 5, window_seconds: 3600, retry_after: 3590 };
+    expect(refused.body.error.message).toBe(
+      'The limit of 5 writes per hour for this token is exceeded. Try again in 3590 seconds.',
+    );
+    expect(refused.body.error).toMatchObject({ details, data: { retry_after: 3590, details } });
     expect(readAudit(server.auditLines.slice(told))).toMatchObject([{ event: 'rate_limit.exceeded', token_id: id }]);
     expect((await post({ token, json: list })).status).toBe(200);
-    const { body } = await callTool(server, { token, name: 'get_token' });
+    const { body } = await callTool(server, { token, name: 'whoami' });
     expect(body.result.structuredContent.buckets['apitoken:write']).toMatchObject({ limit: 5, remaining: 0 });
     expect(await countsOf(id)).toEqual({ 'apitoken:write': 6 });
     expect(await server.sql(`select from ideas where title = 'One more'`)).toHaveLength(5);

@@ -42,7 +42,7 @@ const withToken = (token: string) => ({ requestInit: { headers: { authorization:
 async function connectNew(token: string, mode: 'auto' | 'legacy' | { pin: string }): Promise<Connected> {
   const client = new Client(info, { versionNegotiation: { mode } });
   await client.connect(new StreamableHTTPClientTransport(url(), withToken(token)));
-  expect(client.getInstructions()).toContain('get_token');
+  expect(client.getInstructions()).toContain('whoami');
   const { tools } = await client.listTools();
   return {
     version: client.getNegotiatedProtocolVersion(),
@@ -56,7 +56,7 @@ async function connectOld(token: string): Promise<Connected> {
   const client = new OldClient(info);
   const transport = new OldTransport(url(), withToken(token));
   await client.connect(transport as Parameters<OldClient['connect']>[0]);
-  expect(client.getInstructions()).toContain('get_token');
+  expect(client.getInstructions()).toContain('whoami');
   // After listing the tools, the client validates results with their schemas.
   const { tools } = await client.listTools();
   return {

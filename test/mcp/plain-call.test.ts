@@ -112,10 +112,19 @@ const legacy = [
   })),
 ];
 
+const counter = { name: 'apitoken:read', key: 'a-key', limit: 120, windowSeconds: 60 };
+const times = { windowStartedAt: new Date(0), expiresAt: new Date(60_000), resetSeconds: 9 };
+const unlimited = { isReplayed: false, bucketState: null };
+const nearLimit = { isReplayed: true, bucketState: { ...counter, ...times, count: 118 } };
+const body = { id: 1, title: '\ud800 \u2028 "é" 😀', none: null, left: undefined, list: [{}, []] };
+const issues = [{ path: ['body'], code: '\udc00', message: '"' }];
+
 const results: CallToolResult[] = [
-  resultOf({ id: 1, title: '\ud800 \u2028 "é" 😀', none: null, left: undefined, list: [{}, []] }, false),
-  resultOf({ _meta: {}, error: {}, resultType: 'x', isError: true }, true),
-  refusalResultOf(tool, new DomainError('validation_failed', [{ path: ['body'], code: '\udc00', message: '"' }])),
+  resultOf(tool, body, unlimited),
+  resultOf(tool, { _meta: {}, error: {}, resultType: 'x', isError: true }, nearLimit),
+  resultOf({ ...tool, userText: [] }, body, unlimited),
+  refusalResultOf(tool, new DomainError('validation_failed', { issues }), unlimited),
+  refusalResultOf(tool, new DomainError('not_found'), nearLimit),
 ];
 
 test.each([
@@ -131,7 +140,7 @@ test.each([
       const era = eraOfPlainCall(exchange);
       if (!era) continue;
       plain += 1;
-      const answer = await answerWithSdk([], exchange);
+      const answer = await answerWithSdk({ instructions: '', definitions: [] }, exchange);
       expect([message, answer.status, answer.contentType]).toEqual([message, 200, 'application/json']);
       const written = writePlainResult(result, exchange.message.id, era, serverInfo);
       expect([message, JSON.parse(written)]).toEqual([message, JSON.parse(answer.body)]);

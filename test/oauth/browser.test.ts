@@ -19,7 +19,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
   let world: World;
   let person: Person;
   let callback: string;
-  /** The URLs of the requests to the redirect URI of the OAuth client. */
+  /** The URLs of all requests that the redirect URI of the OAuth client received. */
   const answers: URL[] = [];
 
   beforeAll(async () => {
@@ -58,7 +58,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     return transport;
   }
 
-  test('an OAuth client connects, calls tools, and refreshes its token until the person revokes the token, and a refused client gets an error', async () => {
+  test('a person can connect or refuse an OAuth client in a browser, and a connected client can call tools until its token is revoked', async () => {
     if (!browser) throw new Error('There is no browser');
     const [narrow, wide] = screens;
     const { page, complaints, close } = await openPage(browser, narrow ?? { width: 390, colorScheme: 'light' });
@@ -66,7 +66,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     const transport = await openConsent(page, memory);
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Connect The official client?');
     expect([await violationsOf(page), await overflowOf(page)]).toEqual([[], 0]);
-    // If no board is chosen, the page asks for one.
+    // If the person chooses no board, the page asks for one.
     await page.getByRole('button', { name: 'Connect' }).click();
     expect(await page.getByRole('alert').textContent()).toContain('at least one board');
     await page.setViewportSize({ width: wide?.width ?? 1280, height: 844 });
@@ -74,7 +74,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     expect(await violationsOf(page)).toEqual([]);
     await page.getByLabel('Web app').selectOption('Write');
     await page.getByRole('button', { name: 'Connect' }).click();
-    // The form redirects to another origin. The Content-Security-Policy of all other pages forbids such a redirect.
+    // Only the consent form may redirect to another origin. The Content-Security-Policy of other pages forbids that.
     await page.waitForURL(`${callback}**`);
     await transport.finishAuth(answers.at(-1)?.searchParams ?? new URLSearchParams());
 
@@ -110,7 +110,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     expect(answers.at(-1)?.searchParams.get('error')).toBe('access_denied');
     await page.goto(`${server.baseUrl}/oauth/authorize?client_id=nobody`);
     expect([await violationsOf(page), await overflowOf(page)]).toEqual([[], 0]);
-    // Chromium reports only the statuses 400 and 422 and no violation of the Content-Security-Policy.
+    // Chromium logs only the HTTP statuses 400 and 422, and no violation of the Content-Security-Policy.
     expect(complaints.filter(text => !/status of 4(00|22)/.test(text))).toEqual([]);
     await close();
   });

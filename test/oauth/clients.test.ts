@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('an OAuth client that registers', () => {
-  test('the registration of an OAuth client returns the stored metadata and is in the audit log', async () => {
+  test('the registration of an OAuth client returns the stored metadata and writes an audit entry', async () => {
     server.auditLines.length = 0;
     const { status, body } = await register(server, {
       client_name: 'Editor',
@@ -125,7 +125,7 @@ describe('an OAuth client that registers', () => {
     ['an unsupported response type', { response_types: ['token'] }],
     ['an unknown scope', { scope: 'admin' }],
     ['a scope that is never granted', { scope: 'openid' }],
-  ])('the registration of an OAuth client with %s is refused', async (_, metadata) => {
+  ])('the registration of an OAuth client is refused if its metadata contains %s', async (_, metadata) => {
     const { status, body } = await register(server, metadata);
     expect([status, body.error]).toEqual([400, expect.stringMatching(/^invalid_(client_metadata|redirect_uri)$/)]);
     expect(Object.keys(body)).toEqual(['error', 'error_description']);
@@ -151,7 +151,7 @@ describe('an OAuth client that registers', () => {
   });
 });
 
-test('a network that exceeds the rate limit for client registrations does not affect other networks', async () => {
+test('a network that exceeds the rate limit for registrations of OAuth clients does not affect other networks', async () => {
   const own = await startServerForTest({
     on: server,
     // The rate limit window of an hour must not end during the test.
@@ -194,7 +194,7 @@ describe('an OAuth client with a metadata document', () => {
     return [status, /<code>([^<]*)/.exec(html)?.[1]?.split(':')[0]];
   };
 
-  test('an OAuth client with a metadata document needs no registration, and the consent page names the host of the document', async () => {
+  test('an OAuth client with a metadata document at its client id needs no registration, and the consent page names its host', async () => {
     const clientId = `${documents.url}/client.json`;
     documents.serve(documentOf(clientId));
     const program = new Program(server, clientId);
@@ -203,7 +203,7 @@ describe('an OAuth client with a metadata document', () => {
     const tokens = await program.connect(visitor, { [world.boardId]: 'write' });
     expect((await callTool(server, tokens.access_token)).status).toBe(200);
     expect((await program.refresh(tokens.refresh_token)).status).toBe(200);
-    // The server does not fetch the document for each request.
+    // The server caches the document and does not fetch it for each request.
     expect(documents.requestCount()).toBe(1);
   });
 
@@ -222,7 +222,7 @@ describe('an OAuth client with a metadata document', () => {
     const program = new Program(server, clientId);
     const tokens = await program.connect(visitor, { [world.boardId]: 'read' });
     const page = await program.ask(visitor);
-    // This server, like a restarted server, has not fetched the document yet.
+    // This server has not fetched the document yet, like a server after a restart.
     const own = await startServerForTest({
       on: server,
       environment: {
@@ -263,7 +263,7 @@ describe('an OAuth client with a metadata document', () => {
     expect(error).toMatch(/^invalid_(client|client_metadata|redirect_uri)$/);
   });
 
-  test('an OAuth client is refused if its URL returns an error, a redirect or no metadata document', async () => {
+  test('an OAuth client is refused if the URL of its metadata document returns an error, a redirect or no document', async () => {
     for (const status of [404, 302, 500, 204]) {
       documents.serve(status);
       expect(await asked(new Program(server, `${documents.url}/${status}`))).toEqual([400, 'invalid_client']);
@@ -296,7 +296,7 @@ describe('an OAuth client with a metadata document', () => {
     expect(inside.received).toEqual([]);
   });
 
-  test('requests that make the server fetch a metadata document have a rate limit', async () => {
+  test('requests that make the server fetch the metadata document of an OAuth client have a rate limit', async () => {
     const own = await startServerForTest({
       on: server,
       environment: {
@@ -314,7 +314,7 @@ describe('an OAuth client with a metadata document', () => {
   });
 });
 
-test('authorization requests from one network have a rate limit per hour', async () => {
+test('OAuth authorization requests from one network have a rate limit per hour', async () => {
   const program = await Program.register(server);
   const own = await startServerForTest({
     on: server,

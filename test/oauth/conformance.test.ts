@@ -12,7 +12,7 @@ const suite = new URL('../../node_modules/@modelcontextprotocol/conformance/dist
 /*
  * No check of the suite may fail. The suite skips only the checks that do not apply to this server.
  */
-test('the conformance suite for authorization servers passes', async () => {
+test('the server passes the conformance suite of the MCP project for OAuth authorization servers', async () => {
   const server = await startPublicServer();
   try {
     const world = await createWorld(server);
@@ -52,7 +52,7 @@ test('the conformance suite for authorization servers passes', async () => {
   }
 });
 
-/** Returns a free port for the suite, below the range that the system assigns to other processes. */
+/** Returns a free port for the suite. It is below the range of ports that the operating system assigns by itself. */
 async function freePort(): Promise<number> {
   for (;;) {
     const port = 12_000 + Math.floor(Math.random() * 18_000);

@@ -33,7 +33,7 @@ const tokensOf = (accountId: number) =>
   );
 
 describe('consent', () => {
-  test('a consent creates a token of the account with exactly the chosen boards and levels', async () => {
+  test('a consent to an OAuth client creates a token with exactly the boards and access levels that the person chose', async () => {
     const second = await createBoard(server, world.accountId, { name: 'Mobile' });
     const third = await createBoard(server, world.accountId);
     const own = await Program.register(server, { client_name: '  My <b>editor</b>\u202e ' });
@@ -81,7 +81,7 @@ describe('consent', () => {
     );
   });
 
-  test("the consent page names the client and the host of the redirect URI, and the page's form can redirect only to that host", async () => {
+  test('the consent page names the OAuth client and the host of the redirect URI, and its form can redirect only there', async () => {
     const page = await visitor.get(await program.ask(visitor));
     expect(page.status).toBe(200);
     for (const text of ['A program', '127.0.0.1:33418', 'a program on your own computer', 'Web app'])
@@ -100,7 +100,7 @@ describe('consent', () => {
     ['cursor://anysphere.example/cb', 'cursor:', 'cursor:', 'a program on your own device opens'],
     ["https://a;script-src'x'.example/cb", 'https:', 'a;script-src', ''],
   ])(
-    'the consent page for the redirect URI %s names its host or scheme, and the Content-Security-Policy allows the form-action %s',
+    'the consent page for the redirect URI %s names its host or scheme, and may send forms only to this server and %s',
     async (uri, source, host, words) => {
       const own = await Program.register(server, { redirect_uris: [uri] });
       const page = await visitor.get(await own.ask(visitor, { redirect_uri: uri }));
@@ -138,7 +138,7 @@ describe('consent', () => {
     ]);
   });
 
-  test('a consent form without a valid board of the account and a valid level gets an error, and the person can send the form again', async () => {
+  test('a consent form without a valid board and access level gets an error, and the person can correct and send the form again', async () => {
     const foreign = await createWorld(server);
     const page = await program.ask(visitor);
     for (const [levels, why] of [
@@ -172,7 +172,7 @@ describe('consent', () => {
     const fields = { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' };
     const { location } = await visitor.submit(page, page, fields);
     const { pathname } = new URL(location ?? '');
-    // The lock makes all tabs find the authorization request before the first tab removes it.
+    // This lock makes all tabs read the authorization request before the first tab deletes it.
     const holder = await connect(server.url);
     await holder.query(`begin; select from oauth_records where model = 'Interaction' for update`);
     const tabs = Array.from({ length: 3 }, () => {
@@ -249,7 +249,7 @@ describe('the person who consents', () => {
     expect(await server.sql('select from api_tokens where issuer_id = $1', [userId])).toEqual([]);
   });
 
-  test('if the plan does not include the Agent API, neither the consent page nor a sent consent form works', async () => {
+  test("if the account's plan does not include the Agent API, a person cannot open the consent page or consent", async () => {
     const poor = await createWorld(server);
     const owner = await signedIn(server, poor.ownerId);
     const page = await program.ask(owner);
@@ -261,7 +261,7 @@ describe('the person who consents', () => {
     expect(await tokensOf(poor.accountId)).toEqual([]);
   });
 
-  test('a person can choose on the consent page among the accounts where they are owner or admin', async () => {
+  test('the consent page lets a person choose between all accounts in which they are an owner or admin', async () => {
     const other = await createWorld(server);
     const userId = await createMember(server, world.accountId, 'member');
     const add = `insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`;
@@ -296,8 +296,7 @@ describe('the person who consents', () => {
       ...levelFields({ [world.boardId]: 'read' }),
     };
     expect((await victim.post(page, fields)).status).toBe(404);
-    // The cookie of a later authorization request is not valid for an earlier authorization request of the same
-    // browser.
+    // After a second authorization request, the browser has no valid cookie for the first one.
     const later = await program.ask(visitor);
     expect([(await visitor.get(later)).status, (await visitor.get(page)).status]).toEqual([200, 404]);
     // A forged cookie does not work, and another browser cannot complete the authorization request.

@@ -57,7 +57,7 @@ const stateOf = async (tokenId: number) => {
   const tokens = await cli.json<{ id: number; state: string }[]>('token', 'list', '--account', slug);
   return tokens.find(({ id }) => id === tokenId)?.state;
 };
-/** The audit entries that the server, not the command line, wrote about a user or a token. */
+/** Returns the audit entries that the server, and not the CLI, has written about this user or token. */
 const toldOf = ({ userId, tokenId }: Connected) =>
   readAudit(server.auditLines)
     .filter(line => line.token_id === tokenId || line.user_id === userId)
@@ -122,7 +122,7 @@ test('the OAuth grant of a member who leaves the account ends at the next reques
   expect(await stateOf(one.tokenId)).toBe('revoked');
 });
 
-test('an OAuth grant that has ended stays ended when its user is unblocked or becomes a member again', async () => {
+test('the OAuth grant of a blocked or removed user stays ended when the user is unblocked or becomes a member again', async () => {
   const [blocked, removed] = [await connectAdmin(), await connectAdmin()];
   const [of, back] = [await emailOf(server, blocked.userId), await emailOf(server, removed.userId)];
   await cli.json('user', 'block', '--account', slug, '--user', of);
@@ -154,7 +154,7 @@ test.each<[string, (one: Connected) => Promise<unknown>]>([
   ['a removal', one => administerAtOnceWith(one, admin => removeMember(admin, memberOf(one)))],
   ['a block', one => administerAtOnceWith(one, admin => blockUser(admin, memberOf(one)))],
 ])(
-  "a token refresh during the transaction of %s of the token's user is refused and issues no tokens",
+  "a token refresh that runs during %s of the token's user in the account is refused and issues no tokens",
   async (_, race) => {
     const one = await connectAdmin();
     const records = () =>
@@ -167,7 +167,7 @@ test.each<[string, (one: Connected) => Promise<unknown>]>([
   },
 );
 
-/** Runs the work in a transaction and sends a token refresh before the commit. Returns the answer to the refresh. */
+/** Runs a change in a transaction and sends a token refresh before the commit. Returns the answer to the refresh. */
 async function administerAtOnceWith(
   { tokens }: Connected,
   work: Parameters<typeof administerAtOnce>[1],
@@ -176,7 +176,7 @@ async function administerAtOnceWith(
   return refreshed?.status === 'fulfilled' ? refreshed.value : refreshed?.reason;
 }
 
-test('a consent during the transaction that removes the consenting user is refused and creates no token', async () => {
+test('a consent is refused and creates no token if it is sent while a transaction removes the user from the account', async () => {
   const userId = await createMember(server, world.accountId, 'admin');
   const visitor = await signedIn(server, userId);
   const page = await program.ask(visitor);
@@ -190,7 +190,7 @@ test('a consent during the transaction that removes the consenting user is refus
   expect(await server.sql('select from api_tokens where issuer_id = $1', [userId])).toEqual([]);
 });
 
-test('a removed member gets no authorization code after the consent and no tokens for an existing code', async () => {
+test('if a member is removed after a consent, the OAuth client gets no authorization code and no tokens for an existing code', async () => {
   for (const isCodeMade of [false, true]) {
     const userId = await createMember(server, world.accountId, 'admin');
     const visitor = await signedIn(server, userId);
@@ -211,7 +211,7 @@ test('a removed member gets no authorization code after the consent and no token
   }
 });
 
-test("removing a member revokes the member's API tokens in the account unless the remover chooses to keep the tokens", async () => {
+test('the removal of a member revokes their API tokens in the account, unless the request says to keep the tokens', async () => {
   const other = await createWorld(server);
   for (const keepsTokens of [false, true]) {
     const userId = await createMember(server, world.accountId, 'admin');

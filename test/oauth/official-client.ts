@@ -11,13 +11,13 @@ import { Remembering } from './remembering.ts';
 
 const identity = { name: 'a client', version: '1' };
 
-/** The differences between the two versions of the SDK. */
+/** Two versions of the MCP SDK's client, with a common interface. */
 export const versions = [
   {
     name: '2.4',
     Unauthorized: UnauthorizedError,
-    open(server: TestServer, authProvider: Remembering, send = fetch) {
-      const transport = new StreamableHTTPClientTransport(addressOf(server), { authProvider, fetch: send });
+    open(server: TestServer, authProvider: Remembering, { send = fetch, query = '' } = {}) {
+      const transport = new StreamableHTTPClientTransport(addressOf(server, query), { authProvider, fetch: send });
       const client = new Client(identity);
       return {
         connect: () => client.connect(transport),
@@ -30,8 +30,8 @@ export const versions = [
   {
     name: '1.32',
     Unauthorized: OldUnauthorizedError,
-    open(server: TestServer, authProvider: Remembering, send = fetch) {
-      const transport = new OldTransport(addressOf(server), { authProvider, fetch: send });
+    open(server: TestServer, authProvider: Remembering, { send = fetch, query = '' } = {}) {
+      const transport = new OldTransport(addressOf(server, query), { authProvider, fetch: send });
       const client = new OldClient(identity);
       return {
         connect: () => client.connect(transport as never),
@@ -45,13 +45,13 @@ export const versions = [
 
 type Version = (typeof versions)[number];
 
-/** Connects a client of the SDK with a person's consent. Returns the data that the client has stored. */
+/** Connects a client of the MCP SDK with a person's consent. Returns the OAuth data that the client has stored. */
 export async function connectClient(
   { open, Unauthorized }: Version,
-  { server, visitor, world }: { server: TestServer; visitor: Visitor; world: World },
+  { server, visitor, world, query = '' }: { server: TestServer; visitor: Visitor; world: World; query?: string },
 ): Promise<Remembering> {
   const memory = new Remembering(callback);
-  const client = open(server, memory);
+  const client = open(server, memory, { query });
   // The client gets 401, discovers the OAuth server, registers, and then needs the consent of the person.
   await expect(client.connect()).rejects.toBeInstanceOf(Unauthorized);
   const { pathname = '', search = '' } = memory.sentTo ?? {};
@@ -68,9 +68,9 @@ export async function connectClient(
 }
 
 /**
- * Sends requests, but holds each refresh until the given number of calls got 401 since the last reset. So each of these
- * calls sends a refresh with the same token. Otherwise version 1.32 of the client may lose a call, because it gives up
- * if a call gets 401 after another call has refreshed the token.
+ * Sends requests, but holds each token refresh until the given number of calls got 401 since the last reset. So all
+ * these calls refresh the same token. Otherwise, version 1.32 of the SDK may lose a call: it gives up if a call gets
+ * 401 after another call has refreshed the token.
  */
 export class HeldRefreshes {
   #missing = 0;
@@ -90,6 +90,6 @@ export class HeldRefreshes {
   };
 }
 
-function addressOf({ config }: TestServer): URL {
-  return new URL(`${config.BASE_URL}/api/v1/mcp`);
+function addressOf({ config }: TestServer, query: string): URL {
+  return new URL(`${config.BASE_URL}/api/v1/mcp${query}`);
 }

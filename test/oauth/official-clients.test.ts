@@ -21,7 +21,7 @@ const expireAccessTokens = () =>
   server.sql(`update oauth_records set expires_at = now() - interval '1 second' where model = 'AccessToken'`);
 
 test.each(versions)(
-  'the official client $name connects, calls tools, refreshes its token, and is refused after the token is revoked',
+  "the MCP SDK's client $name connects, calls tools, refreshes its token, and is refused after the token is revoked",
   async version => {
     const memory = await connectClient(version, { server, visitor, world });
     const client = version.open(server, memory);
@@ -49,11 +49,11 @@ test.each(versions)(
 );
 
 test.each(versions.flatMap(version => [2, 3, 5].map(count => ({ ...version, count }))))(
-  'the official client $name completes all calls and stays connected when $count parallel calls use an expired access token',
+  "the MCP SDK's client $name completes all calls and stays connected when $count parallel calls use an expired access token",
   async ({ count, ...version }) => {
     const memory = await connectClient(version, { server, visitor, world });
     const refreshes = new HeldRefreshes();
-    const client = version.open(server, memory, refreshes.send);
+    const client = version.open(server, memory, { send: refreshes.send });
     await client.connect();
     for (let round = 0; round < 20; round++) {
       await expireAccessTokens();
@@ -71,5 +71,28 @@ test.each(versions.flatMap(version => [2, 3, 5].map(count => ({ ...version, coun
       group by t.account_id, t.id order by t.id desc limit 1`,
     );
     expect(token).toEqual({ is_live: true, siblings: 20 * count, parents: 20 });
+  },
+);
+
+test.each(versions)(
+  'the official client $name can connect through the read-only address, and the same connection can write through the usual address',
+  async version => {
+    const query = '?readonly=true';
+    const memory = await connectClient(version, { server, visitor, world, query });
+    const reading = version.open(server, memory, { query });
+    await reading.connect();
+    expect(await reading.call('list_ideas', { q: 'dark' })).toMatchObject({ structuredContent: { data: [{}] } });
+    const refused = await reading.call('create_idea', { title: 'Written while reading', body: 'B' });
+    expect(refused).toMatchObject({ isError: true });
+    await reading.close();
+    const writing = version.open(server, memory);
+    await writing.connect();
+    const created = await writing.call('create_idea', { title: 'Written while writing', body: 'B' });
+    expect(created).toMatchObject({ structuredContent: { title: 'Written while writing' } });
+    await writing.close();
+    const written = await server.sql(`select title from ideas where title like 'Written while%' order by id`);
+    expect(written.map(({ title }) => title)).toContain('Written while writing');
+    expect(written.map(({ title }) => title)).not.toContain('Written while reading');
+    await server.sql(`delete from ideas where title = 'Written while writing'`);
   },
 );

@@ -67,7 +67,7 @@ export class Program {
     return finish(visitor, answer);
   }
 
-  /** Runs all steps. Returns the tokens of the OAuth client. */
+  /** Runs all steps of the authorization. Returns the tokens of the OAuth client. */
   async connect(visitor: Visitor, levels: Record<number, Grant>): Promise<Tokens> {
     const { searchParams } = await this.consent(visitor, levels);
     const answer = await this.redeem(searchParams.get('code') ?? '');

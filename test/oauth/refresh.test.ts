@@ -43,7 +43,7 @@ async function refreshed(refreshToken: string): Promise<Tokens> {
   return answer.body;
 }
 
-/** Returns the reason in the audit log for the end of the grant, or undefined while the grant is valid. */
+/** Returns why the OAuth grant ended, as in the audit log, or undefined if no entry says that it ended. */
 function endOf(tokenId: number) {
   const [line] = readAudit(server.auditLines).filter(
     ({ event, token_id }) => event === 'oauth.grant_ended' && token_id === tokenId,
@@ -67,7 +67,7 @@ async function expectEnded(tokenId: number, all: Tokens[]) {
   expect(row?.is_revoked).toBe(true);
 }
 
-/** Sends parallel refreshes that all wait for the lock of the grant. Returns their answers. */
+/** Sends parallel token refreshes that all wait for the same lock of the grant. Returns their answers. */
 async function atTheSameInstant(tokenId: number, refreshTokens: string[]): Promise<Answer[]> {
   const holder = await connect(server.url);
   try {
@@ -90,7 +90,7 @@ async function atTheSameInstant(tokenId: number, refreshTokens: string[]): Promi
   }
 }
 
-test('a refresh issues a new refresh token and extends the grant', async () => {
+test('a token refresh issues a new refresh token and extends the OAuth grant', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   await server.sql(`update api_tokens set expires_at = now() + interval '1 day' where id = $1`, [tokenId]);
@@ -105,7 +105,7 @@ test('a refresh issues a new refresh token and extends the grant', async () => {
   expect(kept).toEqual({ days: 30 });
 });
 
-test('a refresh token can be redeemed again for 60 seconds after its first use, and a later redemption ends the grant', async () => {
+test('a refresh token can be redeemed again within 60 seconds of its first use, and a later redemption ends the OAuth grant', async () => {
   const clock = testClock();
   const own = await startServerForTest({
     on: server,
@@ -136,7 +136,7 @@ test('a refresh token can be redeemed again for 60 seconds after its first use, 
   await expectEnded(tokenId, siblings);
 });
 
-test('if one refresh token was redeemed several times, all tokens from these redemptions stay valid', async () => {
+test('if a refresh token is redeemed several times, the tokens from all these redemptions stay valid', async () => {
   const tokens = await connectProgram();
   const siblings = [
     await refreshed(tokens.refresh_token),
@@ -151,7 +151,7 @@ test('if one refresh token was redeemed several times, all tokens from these red
   expect(endOf(await tokenIdOf(tokens))).toBeUndefined();
 });
 
-test('redeeming a refresh token again ends the grant if a refresh token from an earlier redemption was already redeemed', async () => {
+test('if a refresh token is redeemed again after a token that replaced it was redeemed, the OAuth grant ends', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const [one, other] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
@@ -160,7 +160,7 @@ test('redeeming a refresh token again ends the grant if a refresh token from an 
   await expectEnded(tokenId, [one, other, child]);
 });
 
-test('redeeming a refresh token that is two generations old ends the grant', async () => {
+test('if a refresh token is redeemed again after several later refreshes, the OAuth grant ends', async () => {
   const first = await connectProgram();
   const tokenId = await tokenIdOf(first);
   const second = await refreshed(first.refresh_token);
@@ -180,7 +180,7 @@ test('each of several parallel redemptions of one refresh token gets tokens that
   expect(endOf(tokenId)).toBeUndefined();
 });
 
-test('parallel redemptions of two refresh tokens that both replaced the same refresh token all get tokens that work', async () => {
+test('after a client redeemed one refresh token twice, it can redeem both new refresh tokens in parallel and gets tokens that work', async () => {
   const tokens = await connectProgram();
   const [one, other] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
   const sent = [one.refresh_token, other.refresh_token, one.refresh_token, other.refresh_token];
@@ -189,7 +189,7 @@ test('parallel redemptions of two refresh tokens that both replaced the same ref
   for (const { body } of answers) expect(await statusOf(body)).toBe(200);
 });
 
-test('if a refresh token and its successor are redeemed in parallel, the order of the redemptions decides whether the grant ends', async () => {
+test('if a used refresh token and its successor are redeemed in parallel, the OAuth grant ends only if the successor comes first', async () => {
   for (const order of [0, 1, 0, 1]) {
     const tokens = await connectProgram();
     const tokenId = await tokenIdOf(tokens);
@@ -209,7 +209,7 @@ test('if a refresh token and its successor are redeemed in parallel, the order o
   }
 });
 
-test('a client that lost the answer to a refresh redeems the same refresh token again and stays connected', async () => {
+test('an OAuth client that lost the response to a token refresh can redeem the same refresh token again and stays connected', async () => {
   const tokens = await connectProgram();
   const body = new URLSearchParams({
     grant_type: 'refresh_token',
@@ -241,7 +241,7 @@ test('another OAuth client cannot redeem a refresh token, not even shortly after
   await refreshed(tokens.refresh_token);
 });
 
-test('redeeming a refresh token for another resource is refused, and ends the grant if the token was redeemed before', async () => {
+test('redeeming a refresh token for another resource is refused, and also ends the OAuth grant if the token was redeemed before', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const elsewhere = { resource: 'https://elsewhere.example/' };
@@ -253,7 +253,7 @@ test('redeeming a refresh token for another resource is refused, and ends the gr
   await expectEnded(tokenId, [next]);
 });
 
-test('a refresh token can be redeemed for at most 32 new ones, and a further redemption is refused without ending the grant', async () => {
+test('a refresh token can be redeemed at most 32 times, and a further redemption is refused without ending the OAuth grant', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const answers = await Promise.all(Array.from({ length: 36 }, () => program.refresh(tokens.refresh_token)));
@@ -275,7 +275,7 @@ test('a refresh token can be redeemed for at most 32 new ones, and a further red
   expect(endOf(tokenId)).toBeUndefined();
 });
 
-test('the clean-up deletes an expired refresh token, and other tokens of the grant stay valid', async () => {
+test('the clean-up deletes an expired refresh token, and other tokens of the OAuth grant stay valid', async () => {
   const tokens = await connectProgram();
   const [kept, unused] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
   const expired = [tokens.refresh_token, unused.refresh_token, unused.access_token].map(hash);
@@ -288,9 +288,9 @@ test('the clean-up deletes an expired refresh token, and other tokens of the gra
   expect(await statusOf(await refreshed(kept.refresh_token))).toBe(200);
 });
 
-test('a redemption that conflicts with other transactions is retried, and if all retries fail, the client can redeem the token again', async () => {
+test('a token refresh that conflicts with other transactions is retried, and if all retries fail, the client can send it again', async () => {
   const tokens = await connectProgram();
-  // The first request gives up before the last conflict, and a second request succeeds. A sequence counts the
+  // The first refresh gives up before the last conflict, and the second refresh succeeds. A sequence counts the
   // conflicts, because a rollback does not reset a sequence.
   await server.sql(`
     create sequence conflicts;

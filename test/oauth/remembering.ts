@@ -1,7 +1,7 @@
-/** Stores the OAuth data of an official client. Both versions of the SDK accept this class as an OAuth provider. */
+/** Stores the OAuth data of the MCP SDK's client. Both versions of the SDK accept this class as an OAuth provider. */
 export class Remembering {
   readonly redirectUrl: string;
-  /** The authorization URL that the official client wants the person to open. */
+  /** The authorization URL that the SDK wants the person to open. */
   sentTo: URL | undefined;
   #client: never | undefined;
   #tokens: { access_token: string; refresh_token?: string } | undefined;

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('the discovery of the OAuth endpoints', () => {
-  test('a client whose tool call is refused can discover the registration endpoint from the answer', async () => {
+  test('an MCP client whose tool call is refused can discover the OAuth registration endpoint from the response', async () => {
     const { status, headers } = await callTool(server, undefined);
     const [, url = ''] = /^Bearer resource_metadata="([^"]+)"/.exec(headers.get('www-authenticate') ?? '') ?? [];
     expect([status, url]).toEqual([401, `${server.config.BASE_URL}/.well-known/oauth-protected-resource/api/v1/mcp`]);
@@ -76,7 +76,7 @@ describe('the discovery of the OAuth endpoints', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 201, 401, 303, 303]);
     for (const { text, headers } of answers) {
       expect(text + JSON.stringify([...headers])).not.toMatch(/evil\.example|:444(?!\d)/);
-      // BASE_URL has the scheme http, and a browser would drop a secure cookie.
+      // BASE_URL has the scheme http, so a browser would drop a cookie with the attribute Secure.
       expect(headers.get('set-cookie') ?? '').not.toMatch(/secure/i);
     }
     const uid = answers.at(-1)?.headers.get('location')?.split('/').at(-1);
@@ -99,7 +99,7 @@ describe('the discovery of the OAuth endpoints', () => {
     );
   });
 
-  test('the setting BASE_URL is normalized as browsers normalize an origin', () => {
+  test('the server normalizes the setting BASE_URL in the same way as browsers normalize an origin', () => {
     expect(loadConfig({ BASE_URL: 'HTTPS://Ideas.Example.com:443//' }).BASE_URL).toBe('https://ideas.example.com');
   });
 
@@ -132,7 +132,7 @@ describe('an authorization request', () => {
     ['with a NUL character', { state: 'a\0b' }],
     ['with too long a state', { state: 'x'.repeat(8200) }],
   ])(
-    'an authorization request %s gets an error page and no redirect',
+    'an OAuth authorization request %s gets an error page and no redirect',
     async (_, fields: Record<string, string | undefined>) => {
       const { status, location, html, headers } = await visitor.get(program.authorizationPath(fields));
       expect([status, location]).toEqual([400, null]);
@@ -156,7 +156,7 @@ describe('an authorization request', () => {
     ['that is elsewhere', { request_uri: 'https://evil.example/request' }, 'request_uri_not_supported'],
     ['that is signed', { request: 'e30.e30.x' }, 'request_not_supported'],
   ])(
-    'an authorization request %s is redirected to the client with an error',
+    'an OAuth authorization request %s is redirected to the client with an error',
     async (_, fields: Record<string, string | undefined>, error) => {
       const { status, location } = await visitor.get(program.authorizationPath(fields));
       const back = new URL(location ?? '');
@@ -197,13 +197,13 @@ describe('an authorization request', () => {
     },
   );
 
-  test('an authorization request for two resources is refused', async () => {
+  test('an OAuth authorization request for two resources is refused', async () => {
     const both = `${program.authorizationPath()}&resource=${encodeURIComponent('https://elsewhere.example/')}`;
     const { location } = await visitor.get(both);
     expect(new URL(location ?? '').searchParams.get('error')).toBe('invalid_target');
   });
 
-  test('an authorization request may omit the scope and the resource, or ask for unsupported scopes that the server ignores', async () => {
+  test('an OAuth authorization request may omit the scope and the resource, and the server ignores unsupported scopes', async () => {
     for (const fields of [
       { scope: undefined, resource: undefined },
       {
@@ -226,14 +226,14 @@ describe('an authorization request', () => {
     expect(kept).toEqual({ count: 0 });
   });
 
-  test('a redirect URI with a loopback address may have any port', async () => {
+  test('an OAuth redirect URI with a loopback IP address may have another port than the registered one', async () => {
     const uri = callback.replace('33418', '50123');
     const back = await program.consent(visitor, { [world.boardId]: 'read' }, { redirect_uri: uri });
     expect(back.port).toBe('50123');
     expect((await program.redeem(back.searchParams.get('code') ?? '', { redirect_uri: uri })).status).toBe(200);
   });
 
-  test('a HEAD request starts no authorization, and unsupported OAuth endpoints answer 404', async () => {
+  test('a HEAD request does not start an OAuth authorization, and unsupported OAuth endpoints answer 404', async () => {
     for (const line of [
       `HEAD ${program.authorizationPath()}`,
       `POST ${program.authorizationPath()}`,
@@ -309,7 +309,7 @@ describe('an OAuth error', () => {
     expect((await request(own, `GET ${program.authorizationPath()}`)).status).toBe(503);
   });
 
-  test('the error for an exceeded rate limit has the OAuth error format', async () => {
+  test('when an OAuth request exceeds the rate limit, the error has the OAuth error format', async () => {
     const own = await startServerForTest({
       on: server,
       environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_IP: '0' },
@@ -322,7 +322,7 @@ describe('an OAuth error', () => {
   });
 });
 
-test('a web page can use the OAuth endpoints only if CORS_ORIGINS contains its origin', async () => {
+test('a web page of another origin can call the OAuth endpoints only if CORS_ORIGINS contains that origin', async () => {
   const own = await startServerForTest({
     on: server,
     environment: { BASE_URL: server.config.BASE_URL, CORS_ORIGINS: 'https://inspector.example' },
@@ -350,7 +350,7 @@ test('a web page can use the OAuth endpoints only if CORS_ORIGINS contains its o
   ).toBeNull();
 });
 
-test('the metrics count every OAuth request by its route, and its log line has no query string', async () => {
+test('the metrics count OAuth requests by route, and the log line of an OAuth request has no query string', async () => {
   const metrics = buildMetrics();
   const own = await startServerForTest({
     on: server,

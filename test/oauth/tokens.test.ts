@@ -34,7 +34,7 @@ const tokenIdOf = async (tokens: Tokens) =>
 const lastAudit = (count: number) => readAudit(server.auditLines.slice(-count));
 
 describe('an access token', () => {
-  test('an access token expires after an hour, and the database contains only the hash of the token', async () => {
+  test('an OAuth access token expires after an hour, and the database contains only the hash of the token', async () => {
     const { searchParams } = await program.consent(visitor, { [world.boardId]: 'read' });
     const code = searchParams.get('code') ?? '';
     const { body, headers } = await program.redeem(code);
@@ -69,7 +69,7 @@ describe('an access token', () => {
     expect(answer.headers.get('www-authenticate')).toContain('error="invalid_token"');
   });
 
-  test('an access token for another audience is refused', async () => {
+  test('an OAuth access token for another audience is refused', async () => {
     const tokens = await connect();
     await server.sql(
       `update oauth_records set payload = jsonb_set(payload, '{aud}', '"https://elsewhere.example/api/v1/mcp"') where id_hash = $1`,
@@ -78,7 +78,7 @@ describe('an access token', () => {
     expect(await statusOf(tokens)).toBe(401);
   });
 
-  test("tool calls with an access token count against a rate limit, can vote, and update the token's last use, as with an API token", async () => {
+  test("tool calls with an OAuth access token can vote, count against a rate limit and update the token's last use", async () => {
     const ideaId = await insertIdea(server, world);
     const tokens = await connect();
     const tokenId = await tokenIdOf(tokens);
@@ -98,7 +98,7 @@ describe('an access token', () => {
   });
 });
 
-test('parallel calls with valid and invalid tokens each count against the rate limit of their own token only', async () => {
+test('parallel tool calls with valid and invalid tokens count only against the rate limits of their own tokens', async () => {
   const { access_token: access } = await connect('read');
   const [row] = await server.sql<{ token_id: number }>('select token_id from oauth_records where id_hash = $1', [
     hash(access),
@@ -153,7 +153,7 @@ describe('the end of an OAuth grant', () => {
       'the erasure of the user',
       'update users set deletion_requested_at = now(), erasure_began_at = now() where id = $1',
     ],
-  ])('%s ends an OAuth grant at the next call', async (_, statement) => {
+  ])('%s ends an OAuth grant from the next call on', async (_, statement) => {
     await connectOwn();
     await server.sql(statement, [userId]);
     expect([await statusOf(tokens), await refresh()]).toEqual([401, 'invalid_grant']);
@@ -170,7 +170,7 @@ describe('an authorization code', () => {
     ['with the challenge itself', { code_verifier: '' }],
     ['for another redirect', { redirect_uri: 'http://127.0.0.1:33418/elsewhere' }],
     ['for another resource', { resource: 'https://elsewhere.example/api/v1/mcp' }],
-  ])('an authorization code cannot be redeemed %s', async (_, fields: Record<string, string | undefined>) => {
+  ])('an OAuth authorization code cannot be redeemed %s', async (_, fields: Record<string, string | undefined>) => {
     const code = await codeOf();
     const answer = await program.redeem(code, fields);
     expect(answer.status).toBe(400);
@@ -186,7 +186,7 @@ describe('an authorization code', () => {
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  test('a second redemption of an authorization code is refused and ends the grant', async () => {
+  test('a second redemption of an authorization code is refused and ends the OAuth grant', async () => {
     const code = await codeOf();
     const { body: tokens } = await program.redeem(code);
     const tokenId = await tokenIdOf(tokens);
@@ -211,7 +211,7 @@ describe('an authorization code', () => {
     );
   });
 
-  test('authorization codes, refresh tokens and authorization requests are invalid from their time of expiry on', async () => {
+  test('authorization codes, refresh tokens and authorization requests are invalid as soon as they expire', async () => {
     const expire = (model: string) =>
       server.sql(
         `update oauth_records set expires_at = date_trunc('milliseconds', now()) where model = $1 and expires_at > now()`,
@@ -228,7 +228,7 @@ describe('an authorization code', () => {
     expect(await statusOf(tokens)).toBe(200);
   });
 
-  test('the grant of an authorization code that is not redeemed expires after five minutes', async () => {
+  test('an OAuth grant expires after five minutes if the client does not redeem the authorization code', async () => {
     await codeOf();
     const [token] = await server.sql<{ minutes: number }>(
       `select extract(epoch from expires_at - created_at)::int / 60 as minutes from api_tokens order by id desc limit 1`,
@@ -239,7 +239,7 @@ describe('an authorization code', () => {
 
 describe('a revocation by the OAuth client', () => {
   test.each(['access_token', 'refresh_token'] as const)(
-    'if an OAuth client revokes its %s, the grant ends',
+    'if an OAuth client revokes its %s, the OAuth grant ends',
     async name => {
       const tokens = await connect();
       const tokenId = await tokenIdOf(tokens);
@@ -279,7 +279,7 @@ test("two servers on the same database accept each other's authorization codes a
   const goTo = (to: Visitor, from: Visitor) => {
     for (const [name, value] of from.cookies) to.cookies.set(name, value);
   };
-  // The two servers take turns, as behind a load balancer.
+  // The requests go to the two servers in turn, as with a load balancer.
   const page = await program.ask(visitor);
   goTo(atOther, visitor);
   const answer = await atOther.submit(page, page, { ...levelFields({ [world.boardId]: 'read' }), decision: 'connect' });

@@ -79,7 +79,7 @@ beforeEach(async () => {
 });
 afterAll(() => server.close());
 
-/** Runs work in a transaction. Its audit entries go to the audit log of the test server. */
+/** Runs a change in a transaction. Audit entries of the change go to the audit log of the test server. */
 const administer = <T>(work: (admin: Administration) => Promise<T>, actor = { by: 'operator' as const }) =>
   server.database.transaction(transaction =>
     work(administrationIn(transaction, { audit: server.dependencies.audit, actor, now: new Date() })),
@@ -88,7 +88,7 @@ const administer = <T>(work: (admin: Administration) => Promise<T>, actor = { by
 type Told = Record<string, unknown>;
 type Change = (admin: Administration) => Promise<Told | undefined>;
 
-/** A function for each kind of audit entry. It prepares data and returns a change with the expected fields. */
+/** One function for each kind of audit entry. It prepares data and returns a change that causes such an entry. */
 type Cases = Record<Exclude<AdministrationEntryName, 'account.erased' | 'user.erased'>, () => Promise<Change>>;
 
 const account = () => ({ account_id: world.accountId });
@@ -193,7 +193,7 @@ const onTag =
     };
   };
 
-/** Builds a change of an idea by a moderator who is signed in. Changes by a token have no audit entries. */
+/** Builds a change of an idea by a signed-in moderator. Changes with an API token have no audit entries. */
 const onIdea =
   (
     change: (op: WriteOperation, ideaId: number, tagId: number) => Promise<unknown>,
@@ -534,7 +534,7 @@ const once = new Set([
 ]);
 
 describe.each(Object.entries(cases))('%s', (event, arrange) => {
-  test('a change has an audit entry with its actor after the commit, and none after a rollback or if nothing changed', async () => {
+  test('a change writes an audit entry after its commit, and none after a rollback or if nothing changed', async () => {
     const change = await arrange();
     server.auditLines.length = 0;
     const undone = administer(async admin => {
@@ -549,19 +549,19 @@ describe.each(Object.entries(cases))('%s', (event, arrange) => {
       expect(server.auditLines).toEqual([]);
       return fields;
     });
-    // A change may cause other entries, such as an entry for the owner of a new account.
+    // A change may also write other entries, such as an entry for the owner of a new account.
     const lines = readAudit(server.auditLines).filter(line => line.event === event);
     expect(lines).toEqual([{ event, time: expect.any(String), by: 'operator', ...told }]);
     expect(server.auditLines.join('')).not.toMatch(/a-secret-path|ada@|key=|ib_|whsec_/);
 
     server.auditLines.length = 0;
-    // When the same change is made a second time, it is refused or changes nothing.
+    // A second run of the same change is refused or changes nothing.
     if (!once.has(event)) await administer(change).catch(() => {});
     expect(server.auditLines).toEqual([]);
   });
 });
 
-test('the cases of this file cover each kind of audit entry about administration, except entries about erasures', () => {
+test('each kind of audit entry about administration has a test, except the entries about erasures', () => {
   const erasures = ['account.erased', 'user.erased'];
   expect(Object.keys(administrationEntries).sort()).toEqual([...Object.keys(cases), ...erasures].sort());
 });

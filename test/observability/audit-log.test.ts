@@ -52,7 +52,7 @@ describe('an audit entry', () => {
     ['2001:db8:aa:bb:ffff::1', '2001:db8:aa::/48', '2001:db8:aa:bb::/64'],
     ['fe80::1%eth0', 'fe80::/48', 'fe80::/64'],
   ])(
-    'an audit entry contains, instead of the client address %s, only its network %s and a hash',
+    'an audit entry for the client IP address %s contains only the network %s and a hash of the address',
     (ip, network, hashed) => {
       const { record, lines } = auditLog();
       record(...failed(ip));
@@ -61,7 +61,7 @@ describe('an audit entry', () => {
     },
   );
 
-  test('an audit entry whose client address is invalid has "unknown" in place of the network', () => {
+  test('an audit entry has "unknown" instead of the network if the IP address of the client is invalid', () => {
     const { record, lines } = auditLog();
     record(...failed('ada@example.com'));
     expect(readAudit(lines)[0]?.ip).toBe('unknown');
@@ -69,7 +69,7 @@ describe('an audit entry', () => {
 });
 
 describe('a repeated audit entry', () => {
-  test('the first of several equal entries in a minute is written at once, and a count of the others is written after the minute', () => {
+  test('equal audit entries within a minute are written as one entry at once and a count of the others after the minute', () => {
     const { record, close, lines } = auditLog();
     for (let n = 0; n < 1000; n++) record(...failed('203.0.113.7', `request-${n}`));
     record(...failed('198.51.100.1'));
@@ -86,7 +86,7 @@ describe('a repeated audit entry', () => {
     expect(others).toEqual([]);
   });
 
-  test('an audit entry that is repeated in a later minute is written again', async () => {
+  test('an audit entry that occurs again in a later minute is written again', async () => {
     const { record, lines } = auditLog(20);
     record(...failed('203.0.113.7'));
     record(...failed('203.0.113.7'));
@@ -95,7 +95,7 @@ describe('a repeated audit entry', () => {
     expect(readAudit(lines).map(({ repeated }) => repeated)).toEqual([undefined, 1, undefined]);
   });
 
-  test('50,000 entries from different addresses within a minute write only about 100 lines to the audit log', () => {
+  test('50,000 audit entries for different IP addresses within a minute write only about 100 lines to the audit log', () => {
     const { record, close, lines } = auditLog();
     for (let n = 0; n < 50_000; n++) record(...failed(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`));
     for (let n = 0; n < 50; n++) record(...failed('10.0.0.1'));
@@ -107,7 +107,7 @@ describe('a repeated audit entry', () => {
     ]);
   });
 
-  test('repeated entries authentication.failed and token.used_after_expiry are deduplicated, and every entry token.revoked is written', () => {
+  test('the audit log deduplicates the events authentication.failed and token.used_after_expiry, but writes every event token.revoked', () => {
     const { record, lines } = auditLog();
     for (let n = 0; n < 3; n++) {
       record(...failed('203.0.113.7'));
@@ -145,7 +145,7 @@ describe('the audit log file', () => {
   const idsIn = async (file: string) =>
     readAudit((await readFile(file, 'utf8')).split(/(?<=\n)/)).map(({ token_id }) => token_id);
 
-  test('the server creates the audit log file readable only by its owner and appends entries synchronously', async () => {
+  test('the server creates an audit log file that only the owner can read, and appends entries synchronously', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     revoke(open(file).audit, 1);
     expect(await idsIn(file)).toEqual([1]);
@@ -156,7 +156,7 @@ describe('the audit log file', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o640);
   });
 
-  test('a stop of the server writes the counts of repeated entries to the audit log file', async () => {
+  test('when the server stops, it writes the counts of repeated entries to the audit log file', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     const { audit, close } = open(file);
     for (let n = 0; n < 3; n++) audit.record(...failed('203.0.113.7'));
@@ -191,7 +191,7 @@ describe('the audit log file', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'if the disk is full, the audit log does not fail, and the server logs the error once',
+    'if the disk is full, writing to the audit log throws no error, and the server logs the problem once',
     async () => {
       const { audit, complaints } = open('/dev/full');
       for (let n = 0; n < 5; n++) revoke(audit, n);
@@ -212,7 +212,7 @@ describe('the audit log file', () => {
 });
 
 describe('a CLI command', () => {
-  test('a CLI command stores its audit entries with its change, and a worker writes them in order with their original times', async () => {
+  test('a CLI command stores its audit entries as jobs, and a worker writes them in order with their original times', async () => {
     const server = await startServerForTest();
     await createWorld(server);
     const cli = cliOn(server.url);

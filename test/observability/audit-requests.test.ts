@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterAll(() => server.close());
 
-/** Starts a separate server, so that its audit log does not count the entries of other tests as repetitions. */
+/** Starts a separate server. A shared audit log would deduplicate equal entries of different tests. */
 const fresh = (options = {}) => startServerForTest({ on: server, ...options });
 
 const localClient = { ip: expect.stringMatching(/^127\.0\.0\.0\/24#[0-9a-f]{12}$/) };
@@ -54,7 +54,7 @@ describe('authentication.failed', () => {
     ['with an unknown id', () => ({ authorization: `Bearer ib_999999999_${other}` }), { reason: 'unknown' }],
   ];
   test.each(failures)(
-    'a request %s has an audit entry with the reason and the network of the client',
+    'the server refuses a request %s, and writes an audit entry with the reason and the network of the client',
     async (_, headers, told) => {
       const own = await fresh();
       const answer = await request(own, 'GET /api/v1/board', { headers: headers() });
@@ -66,7 +66,7 @@ describe('authentication.failed', () => {
     },
   );
 
-  test('the audit entry for a wrong secret has the id of the token and no part of the wrong or the right secret', async () => {
+  test('the audit entry for a token with a wrong secret has the id of the token, and no part of either secret', async () => {
     const own = await fresh();
     await request(own, 'GET /api/v1/board', { token: `ib_${tokenId}_${other}` });
     expect(readAudit(own.auditLines)).toMatchObject([
@@ -82,7 +82,7 @@ describe('authentication.failed', () => {
   });
 });
 
-test('the audit log gets token.used_after_revocation for a revoked token only if its secret is right', async () => {
+test('the audit log records token.used_after_revocation for a revoked token only if the secret in the request is right', async () => {
   const own = await fresh();
   await server.sql('update api_tokens set revoked_at = now() where id = $1', [tokenId]);
   await request(own, 'GET /api/v1/board', { token });
@@ -100,7 +100,7 @@ test('the audit log gets token.used_after_revocation for a revoked token only if
   ]);
 });
 
-test('the audit log gets token.used_after_expiry when an expired token is used', async () => {
+test('the audit log records token.used_after_expiry when a client uses an expired token', async () => {
   const clock = testClock('2026-03-14T09:00:00Z');
   const own = await fresh({ clock });
   const expiring = await issueToken(server, world, 'read', { expiresAt: new Date('2026-03-14T09:00:00.001Z') });
@@ -114,7 +114,7 @@ test('the audit log gets token.used_after_expiry when an expired token is used',
 });
 
 describe('grant.refused', () => {
-  test('each refusal of a request with a valid token has an audit entry with the error key, the token and its issuer', async () => {
+  test('each refused request with a valid token writes an audit entry with the error key, the token id and its issuer', async () => {
     const own = await fresh({ environment: { PLANS_WITHOUT_AGENT_API: 'free' } });
     const memberId = await createMember(server, world.accountId, 'member');
     const formerModerator = await issueToken(server, world, 'moderate', { issuerId: memberId });
@@ -153,7 +153,7 @@ describe('grant.refused', () => {
     expect(own.auditLines.join('')).not.toContain('not-granted');
   });
 
-  test('a request that lacks the name of its board has no audit entry', async () => {
+  test('a request that is refused because it does not name a board writes no audit entry', async () => {
     const { id: second } = await createBoard(server, world.accountId);
     const both = await issueToken(server, world, { [world.boardId]: 'read', [second]: 'read' });
     expect((await request(server, 'GET /api/v1/board', { token: both.token })).key).toBe('board_required');
@@ -166,7 +166,7 @@ describe('rate_limit.exceeded', () => {
   const limited = () =>
     fresh({ clock, environment: { RATE_LIMIT_READ: '3', RATE_LIMIT_WRITE: '2', RATE_LIMIT_IP: '1000000' } });
 
-  test('the audit logs of all processes together get rate_limit.exceeded once for each counter and rate limit window', async () => {
+  test('all server processes together record the audit event rate_limit.exceeded once for each counter and rate limit window', async () => {
     const servers = [await limited(), await limited()];
     const hammer = () =>
       Promise.all(
@@ -212,7 +212,7 @@ describe('rate_limit.exceeded', () => {
     expect(own.auditLines.join('')).not.toContain('2001:db8:1:2');
   });
 
-  test('the audit log gets rate_limit.exceeded when a different request with a used Idempotency-Key exceeds the rate limit', async () => {
+  test('the audit log records rate_limit.exceeded even if the request that exceeds the limit reuses an Idempotency-Key', async () => {
     const own = await limited();
     const writer = await issueToken(server, world, 'write');
     const headers = { 'idempotency-key': 'one' };
@@ -224,7 +224,7 @@ describe('rate_limit.exceeded', () => {
   });
 });
 
-test('the audit log gets readiness.not_ready with the failed checks for every failed request to /ready', async () => {
+test('the audit log records readiness.not_ready with the failed checks for every failed request to /ready', async () => {
   const own = await fresh();
   await server.sql('delete from heartbeats');
   for (let n = 0; n < 2; n++) expect((await request(own, 'GET /ready')).status).toBe(503);
@@ -232,7 +232,7 @@ test('the audit log gets readiness.not_ready with the failed checks for every fa
   expect(readAudit(own.auditLines)).toEqual([line, line]);
 });
 
-test("a request to an invalid path that exceeds the rate limit of the client's IP address has an audit entry", async () => {
+test("a request that exceeds the rate limit of the client's IP address writes an audit entry, even for an invalid path", async () => {
   const own = await fresh({ clock: testClock('2099-05-01T00:00:00Z'), environment: { RATE_LIMIT_IP: '1' } });
   for (let n = 0; n < 3; n++) await rawRequest(own, 'GET', '/api/v1/ideas/%zz');
   expect(readAudit(own.auditLines)).toMatchObject([{ event: 'rate_limit.exceeded', bucket: 'ip' }]);

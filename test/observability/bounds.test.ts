@@ -10,10 +10,10 @@ import { logStatements } from '../helpers/statement-log.ts';
 
 const { text, value } = buildRedactor({ appKey: testAppKey });
 
-/** The number of characters of a text that the redactor reads. It drops the rest. */
+/** The redactor reads this number of characters of a text and drops the rest. */
 const maxLength = 4_096;
 
-/** Counts the addresses that the redactor hashes in a text. Hashing is most of the redactor's work. */
+/** Counts the email addresses that the redactor hashes in a text. Hashing is most of the redactor's work. */
 function countHashes(given: string): number {
   let count = 0;
   maskAddresses(given, () => {
@@ -109,7 +109,7 @@ describe('the work of the redactor', () => {
     );
   });
 
-  test('the redactor limits the size of a value that contains many long texts', () => {
+  test('the redactor limits the output size for a value that contains many long texts', () => {
     const texts = Array.from({ length: 900 }, () => 'x'.repeat(10_000));
     expect(JSON.stringify(value({ texts })).length).toBeLessThan(50_000);
     const nested = new AggregateError(texts.map(one => new Error(one)));
@@ -123,7 +123,7 @@ describe('the work of the redactor', () => {
   });
 });
 
-/** Kinds of secrets and addresses, each with the text before it and the part that must not appear in the log. */
+/** Secrets and email addresses: the name, the text before it, and the part that must not appear in the log. */
 const hidden: [string, string, string][] = [
   ['an address', '/users/', 'grace.hopper@example.com'],
   ['an address in a query', 'email=', 'grace.hopper@example.com'],
@@ -148,16 +148,16 @@ const hidden: [string, string, string][] = [
 ];
 
 describe('a text that is cut in the middle of a secret or an address', () => {
-  /** Returns the words of a part of a secret or address, without words of one or two characters. */
+  /** Returns the words in a part of a secret or email address, without words of one or two characters. */
   const wordsOf = (half: string) => half.split(/[^A-Za-z0-9]+/).filter(word => word.length >= 3);
 
   test.each(hidden)(
-    'if a text is cut in the middle of %s, no part of the secret or address is visible',
+    'if a text is cut in the middle of %s, the redactor removes the remaining part of it',
     (_, before, secret) => {
       for (let length = 1; length < secret.length; length++) {
         const half = secret.slice(0, length);
         const ways = [
-          // The redactor cuts the first text, the log of requests cuts the second, and the third is already cut.
+          // The redactor cuts the first text, the request log cuts the second text, and the third text is already cut.
           text(
             `${'- '.repeat((maxLength - before.length - length) >> 1).padStart(maxLength - before.length - length)}${before}${secret} and more`,
           ),
@@ -172,7 +172,7 @@ describe('a text that is cut in the middle of a secret or an address', () => {
     },
   );
 
-  test('if a text is cut at any place in an email address, no part of the address is visible', () => {
+  test('wherever a text is cut within an email address, the redactor removes the remaining part of the address', () => {
     const local = fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9!$'*+.~^-]{2,20}$/);
     fc.assert(
       fc.property(
@@ -193,7 +193,7 @@ describe('a text that is cut in the middle of a secret or an address', () => {
 describe('the log of a server', () => {
   const lines = (logLines: string[]) => logLines.filter(line => line.includes('"msg":"request"'));
 
-  test("a request with 15,000 characters has a short log line, even if the client's IP address exceeds the rate limit", async () => {
+  test("a request with 15,000 characters has a short log line, even if the client's IP address exceeds its rate limit", async () => {
     const server = await startServerForTest({ environment: { RATE_LIMIT_IP: '1' } });
     const long = '/a@a'.repeat(3_750);
     for (const path of [
@@ -216,7 +216,7 @@ describe('the log of a server', () => {
     for (const line of server.auditLines) expect(line.length).toBeLessThan(1_000);
   });
 
-  test('the log contains neither the name of an unknown tool nor the name that an MCP client gives for itself', async () => {
+  test('the log contains neither the name of an unknown MCP tool nor the name that an MCP client sends for itself', async () => {
     const server = await startServerForTest();
     const { token } = await issueToken(server, await createWorld(server), 'read');
     const long = 'made-up-name '.repeat(1_000);

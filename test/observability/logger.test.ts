@@ -18,7 +18,7 @@ function linesOf(work: (logger: Logger) => void) {
   return lines.map(line => JSON.parse(line));
 }
 
-test('addresses and secrets in a log message and in an error message are masked and redacted', () => {
+test('the logger masks email addresses and redacts secrets in log messages and error messages', () => {
   const error = new Error(`ada@example.com has ${secret}`);
   const lines = linesOf(logger => {
     logger.info(`ada@example.com has ${secret}`);
@@ -30,7 +30,7 @@ test('addresses and secrets in a log message and in an error message are masked 
   expect(lines[2].err).toMatchObject({ type: 'Error', message: `${masked} has ib_7_[Redacted]` });
 });
 
-test('addresses and secrets in the fields of child loggers are masked and redacted', () => {
+test('the logger masks email addresses and redacts secrets in the fields of child loggers', () => {
   const [line] = linesOf(logger => {
     const child = logger.child({ user: 'ada@example.com', password: 'sssss' });
     child.child({ reqId: secret }, { level: 'info' }).info({ to: ['ada@example.com'] }, 'sent');
@@ -44,14 +44,14 @@ test('addresses and secrets in the fields of child loggers are masked and redact
   });
 });
 
-test('a log line of a request without secrets is not changed', () => {
+test('the logger does not change the log line of a request if it contains no secrets', () => {
   const fields = { method: 'GET', path: '/api/v1/ideas/7', status: 200, durationMs: 1.5, tokenId: 7 };
   expect(linesOf(logger => logger.child({ reqId: 'r-1' }).info({ ...fields, nothing: undefined }, 'request'))).toEqual([
     { level: 30, time: expect.any(String), reqId: 'r-1', ...fields, msg: 'request' },
   ]);
 });
 
-test('secrets in the settings of extensions are redacted anywhere in a log line', () => {
+test('the logger redacts the values of extension settings anywhere in a log line', () => {
   const lines: string[] = [];
   const extension = { settings: { API_KEY: 'key-of-an-extension-1', BOARD: 'web-app-of-acme' } };
   const logger = buildLogger(loadConfig({}), { write: line => void lines.push(line) }, [extension]);
@@ -59,7 +59,7 @@ test('secrets in the settings of extensions are redacted anywhere in a log line'
   expect(JSON.parse(lines[0] ?? '').err.message).toBe('[Redacted] is refused for web-app-of-acme');
 });
 
-test('the hash of a masked email address uses the application key as soon as the key file exists', async () => {
+test('the hash of a masked email address in the log uses the application key as soon as the key file exists', async () => {
   const DATA_DIR = await mkdtemp(join(tmpdir(), 'idea-board-logger-'));
   onTestFinished(() => rm(DATA_DIR, { recursive: true, force: true }));
   const lines: string[] = [];

@@ -13,12 +13,12 @@ const hashOf = (address: string) =>
 
 const ada = `a***@e***.com#${hashOf('ada@example.com')}`;
 
-test('a masked email address shows its first characters, its top-level domain, and 12 digits of a hash with the application key', () => {
+test('a masked email address shows the first characters, the top-level domain and 12 digits of a hash with the application key', () => {
   expect(mask('ada@example.com')).toBe('a***@e***.com#c7f22a2b3094');
   expect(hashOf('ada@example.com')).toBe('c7f22a2b3094');
 });
 
-test('the hash of a masked email address ignores upper and lower case, and differs for other addresses and other application keys', () => {
+test('the hash of a masked email address ignores case, and depends on the address and the application key', () => {
   expect(mask('ADA@Example.COM').slice(-12)).toBe(hashOf('ada@example.com'));
   expect(mask('amy@example.com').slice(-12)).not.toBe(hashOf('ada@example.com'));
   const other = buildRedactor({ appKey: Buffer.alloc(32, 8) });
@@ -73,7 +73,7 @@ test.each([
   ['😀@example.com', '****@e***.com'],
   ['ada@bob@example.com', 'a***@e***.com'],
   [`${'a'.repeat(200)}@example.com`, 'a***@e***.com'],
-])('the email address %s is masked', (address, masked) => {
+])('the email address %s is masked as %s', (address, masked) => {
   const [, local = '', domain = ''] = /^(.*)@([^@]*)$/.exec(address) ?? [];
   const plain = `${local}@${domain}`;
   expect(mask(`To ${address} now`)).toBe(`To ${masked}#${hashOf(plain)} now`);
@@ -88,7 +88,7 @@ test.each([
   'x@@y',
   `${ada} and ${ada}`,
   `email=${ada}.`,
-])('the text %s without an unmasked email address is not changed', text => {
+])('masking does not change the text %s, because it contains no unmasked email address', text => {
   expect(mask(text)).toBe(text);
 });
 
@@ -102,11 +102,11 @@ const foreignAddress = fc
   .tuple(fc.stringMatching(/^[\p{L}\p{M}\p{N}]{1,12}$/u), fc.stringMatching(/^[\p{L}\p{N}]{1,12}\.\p{L}{2,8}$/u))
   .map(([local, domain]) => `${local}@${domain}`);
 const address = fc.oneof(plainAddress, foreignAddress);
-/** Addresses whose hash is not tested, because a percent sign, for example, could look like an encoded character. */
+/** Email addresses with an ambiguous hash. For example, a percent sign could look like an encoded character. */
 const oddAddress = fc
   .tuple(fc.stringMatching(/^[a-zA-Z0-9][a-zA-Z0-9%'*{}|]{0,8}$/), lastLabel)
   .map(([local, domain]) => `${local}@${domain}`);
-/** Text around addresses. It often looks like a part of an address. */
+/** Text around email addresses. It often looks like a part of an email address. */
 const around = fc.oneof(
   fc.string({ maxLength: 12 }),
   fc.string({ unit: 'grapheme', maxLength: 6 }),
@@ -134,7 +134,7 @@ const around = fc.oneof(
 );
 
 describe('email addresses in any text', () => {
-  test('an email address between spaces is masked in any surrounding text, encoded or not', () => {
+  test('an email address between spaces is masked in any surrounding text, with or without URL encoding', () => {
     fc.assert(
       fc.property(around, address, around, fc.constantFrom(String, encodeURIComponent), (before, one, after, write) => {
         const masked = mask(`${before} ${write(one)} ${after}`);
@@ -149,8 +149,7 @@ describe('email addresses in any text', () => {
   test('an email address without spaces around it is masked in any surrounding text', () => {
     fc.assert(
       fc.property(around, fc.oneof(address, oddAddress), around, (before, one, after) => {
-        // A letter next to an address makes the address a part of a longer address, so the test looks for the whole
-        // text.
+        // A letter next to an email address becomes part of the address, so the test looks for the whole text.
         expect(mask(`${before}<${one}>${after}`)).not.toContain(`<${one}>`);
         expect(mask(before + one + after)).not.toContain(before + one + after);
       }),
@@ -158,7 +157,7 @@ describe('email addresses in any text', () => {
     );
   });
 
-  test('masking a text that is already masked changes nothing', () => {
+  test('masking the email addresses in a text that is already masked changes nothing', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(around, address, oddAddress), { maxLength: 6 }), parts => {
         const once = mask(parts.join(''));

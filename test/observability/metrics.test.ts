@@ -39,7 +39,7 @@ function parse(text: string): Map<string, number> {
   );
 }
 
-test('requests are counted by method, route, status and error key, and requests for different ids count in the same series', async () => {
+test('the metrics count requests by method, route, HTTP status and error key, and not by the ids in their paths', async () => {
   const { server, scrape } = await startWatched();
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'read');
@@ -61,7 +61,7 @@ test('requests are counted by method, route, status and error key, and requests 
   expect([...counted.keys()].join('\n')).not.toMatch(/ideas\/4[12]/);
 });
 
-test('finished jobs and deliveries are counted by outcome, and pending jobs and deliveries are shown until they finish', async () => {
+test('the metrics count finished jobs and deliveries by outcome, and show how many jobs and deliveries are pending', async () => {
   const { server, metrics, scrape } = await startWatched();
   const world = await createWorld(server);
   const { token } = await issueToken(server, world, 'write');
@@ -132,12 +132,12 @@ test('the metrics port serves only GET /metrics, and the port of the API does no
   expect((await fetch(new URL('/', url))).status).toBe(404);
   expect((await request(server, 'GET /metrics')).status).toBe(404);
   expect(server.config.METRICS_PORT).toBeUndefined();
-  // The error for a port that is already in use names the setting.
+  // If the port is already in use, the error names the setting METRICS_PORT.
   const taken = { host: '127.0.0.1', port: Number(new URL(url).port) };
   await expect(serveMetrics(metrics, server.dependencies, taken)).rejects.toThrow(/^METRICS_PORT .*EADDRINUSE/);
 });
 
-test('the metrics port refuses a Host that is not an IP address, localhost or a name in METRICS_ALLOWED_HOSTS', async () => {
+test('the metrics port refuses a Host header other than an IP address, localhost or a name in METRICS_ALLOWED_HOSTS', async () => {
   const { server, metrics, url } = await startWatched();
   const METRICS_ALLOWED_HOSTS = loadConfig({
     METRICS_ALLOWED_HOSTS: 'Ideas, metrics.example.com',

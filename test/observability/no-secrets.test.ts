@@ -20,7 +20,7 @@ import { startProcess } from '../helpers/server-process.ts';
 import { eventually } from '../helpers/webhooks.ts';
 
 /*
- * Sends unique secrets and email addresses through all inputs of a server, and then searches all its output for them.
+ * These tests send unique secrets and email addresses to all inputs of a server, and then search its output for them.
  */
 
 let db: TestDatabase;
@@ -37,7 +37,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** The secrets and addresses that no output may contain, by their descriptions. */
+/** The secrets and email addresses that no output may contain. The keys describe them. */
 const markers = new Map<string, string>();
 
 /** Returns a unique secret with characters that URLs encode, and adds it to the markers. */
@@ -59,7 +59,7 @@ function formsOf(marker: string): string[] {
     encodeURIComponent(marker),
     encodeURIComponent(encodeURIComponent(marker)),
   ];
-  // Only the middle of the base64 is searched, because the ends depend on the position of the marker.
+  // Search only for the middle of the base64 text. The ends depend on the bytes before and after the marker.
   for (const offset of [0, 1, 2]) {
     const whole = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
     forms.push(whole.slice(Math.ceil((offset * 4) / 3) + 1, -4));
@@ -108,7 +108,7 @@ test('the output and the audit log of a server contain no secret or email addres
   );
   onTestFinished(() => server.kill());
 
-  // The server stores and uses these secrets of a token, a webhook and a chat channel.
+  // The server stores and uses the following secrets of a token, a webhook and a chat channel.
   const { token } = await issueToken(db, world, 'moderate');
   secret('the token', token.replace(/^ib_\d+_/, ''));
   const receiver = await startReceiverForTest(410);
@@ -151,7 +151,7 @@ test('the output and the audit log of a server contain no secret or email addres
     );
     expect(server.output().split('a job failed').length).toBeGreaterThan(4);
   }, 20_000);
-  // SQL statements with values from requests fail, with and without the ORM.
+  // Make SQL statements with values from requests fail, with and without the ORM.
   await db.sql('drop table followers cascade');
   await db.sql('drop table idea_tags cascade');
   const title = secret('a title in a failing statement');
@@ -267,7 +267,7 @@ async function sendEverything(server: { baseUrl: string }, token: string, appKey
   }
 }
 
-test('the error message of a failed start contains no secrets of the settings', async () => {
+test('if the server cannot start, the error message contains no secrets from the settings', async () => {
   const away = 'postgresql://127.0.0.1:1/ideas';
   const starts: [Record<string, string>, RegExp][] = [
     [
@@ -297,7 +297,7 @@ test('the error message of a failed start contains no secrets of the settings', 
   }
 });
 
-test('the message for an unexpected error at the start has the stack and the causes but no other properties and no secrets', () => {
+test('the message for an unexpected error at the start of the server has its stack and causes, but no secrets', () => {
   const password = secret('the password in a fault');
   const DATABASE_URL = `postgres://ada:${encodeURIComponent(password)}@db/ideas`;
   const cause = Object.assign(new TypeError(`Invalid URL: ${DATABASE_URL}`), { input: DATABASE_URL });

@@ -92,7 +92,7 @@ describe('the redaction of a text', () => {
     'http://127.0.0.1:3000/@ada',
     'password authentication failed for user "ideas"',
     'duplicate key value violates unique constraint "users_email_key"',
-  ])('the text %s without secrets is not changed', given => {
+  ])('the redactor does not change the text %s, because it contains no secret', given => {
     expect(text(given)).toBe(given);
   });
 
@@ -117,7 +117,7 @@ describe('the redaction of a text', () => {
     );
   });
 
-  test('the redactor removes keys and passwords of the settings in every encoding', () => {
+  test('the redactor removes the keys and passwords in the settings, in every encoding', () => {
     const password = `${marker()}+/&`;
     const key = randomBytes(32);
     const dsnKey = randomBytes(16).toString('hex');
@@ -141,7 +141,7 @@ describe('the redaction of a text', () => {
 });
 
 describe('the redaction of a value', () => {
-  test('email addresses in a value are masked at any depth, in keys, arrays, maps, sets, headers and errors', () => {
+  test('the redactor masks email addresses at any depth of a value: in keys, arrays, maps, sets, headers and errors', () => {
     const masked = 'a***@e***.com#c7f22a2b3094';
     const deep = { 'ada@example.com': [{ list: [['ada@example.com']] }] };
     expect(value(deep)).toEqual({ [masked]: [{ list: [[masked]] }] });
@@ -168,7 +168,7 @@ describe('the redaction of a value', () => {
     });
   });
 
-  test('fields with names such as password or token are redacted in any spelling, and numeric ids are kept', () => {
+  test('the redactor redacts fields with names such as password or token in any spelling, and keeps numeric ids', () => {
     const secrets = {
       authorization: 'a',
       'Proxy-Authorization': ['a'],
@@ -213,7 +213,7 @@ describe('the redaction of a value', () => {
     expect(value(plain)).toEqual(plain);
   });
 
-  test('the redactor turns any value into valid JSON and does not change the value itself', () => {
+  test('the redactor returns a copy of any value that can be converted to JSON, and does not change the original', () => {
     const circular: Record<string, unknown> = {
       name: 'Ada',
       big: 12n,
@@ -247,7 +247,7 @@ describe('the redaction of a value', () => {
     expect(value({ toJSON: () => ({ email: 'ada@example.com' }) })).toEqual({ email: 'a***@e***.com#c7f22a2b3094' });
   });
 
-  test('the redactor cuts a value that is nested too deeply or has too many elements', () => {
+  test('the redactor shortens a value that is nested too deeply or has too many elements', () => {
     let deep: unknown = 'ada@example.com';
     for (let n = 0; n < 100; n++) deep = { deep };
     expect(JSON.stringify(value(deep))).toContain('[…]');
@@ -272,7 +272,7 @@ describe('the redaction of a database error', () => {
     );
   const described = (error: unknown) => value({ err: error }) as { err: Record<string, unknown> };
 
-  test('a database error keeps its code, constraint and table and loses the values of rows and parameters', async () => {
+  test('a redacted database error keeps the code, constraint and table, and loses the values of rows and parameters', async () => {
     const email = `${marker()}@example.com`;
     const name = marker();
     const insert = () =>
@@ -294,7 +294,7 @@ describe('the redaction of a database error', () => {
     }
   });
 
-  test('a redacted database error about a row does not contain the row', async () => {
+  test('a redacted database error about a failing row does not contain the values of the row', async () => {
     const bio = marker();
     const failure = await failureOf(
       db.database.transaction(async ({ em }) => {
@@ -327,12 +327,12 @@ describe('the redaction of a database error', () => {
       expect(line).not.toContain(secret.slice(0, 22));
       expect(line).not.toContain('more');
       expect(line).not.toContain('99999999999');
-      // The worker logs the failure of a task with such a message.
+      // When a task fails, the worker logs a message in this form.
       expect(text(`Failed task with error '${(error as Error).message}'`)).not.toContain(secret.slice(0, 22));
     }
   });
 
-  test('the redacted error of a statement timeout has no parameters', async () => {
+  test('the redacted error of a statement timeout does not contain the parameters of the statement', async () => {
     const secret = marker();
     await db.database.transaction(async ({ em }) => {
       await em.execute('set local statement_timeout = 5');

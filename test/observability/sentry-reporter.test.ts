@@ -60,7 +60,7 @@ async function openReporter(environment: Record<string, string>) {
   return server.reporter;
 }
 
-test('an internal error of a request is reported to Sentry with its stack and route and without the input of the request', async () => {
+test('an internal error during a request is reported to Sentry with the stack and the route, but without the input of the request', async () => {
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn, SENTRY_ENVIRONMENT: 'staging' });
   const server = await startServerForTest({ dependencies: { reporter } });
@@ -93,7 +93,7 @@ test('an internal error of a request is reported to Sentry with its stack and ro
   expect(report?.event.request ?? report?.event.user).toBeUndefined();
 });
 
-test('a report to Sentry has no addresses, tokens or passwords of the error and its causes', async () => {
+test('a report to Sentry contains no email address, token or password from the error or its causes', async () => {
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn });
   const token = `ib_17_${'Z'.repeat(43)}`;
@@ -108,7 +108,7 @@ test('a report to Sentry has no addresses, tokens or passwords of the error and 
     expect(envelope).not.toContain(secret);
 });
 
-test('a job that fails its last attempt is reported to Sentry with its task', async () => {
+test('when a job fails its last attempt, the error is reported to Sentry with the name of the task', async () => {
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn });
   const server = await startServerForTest();
@@ -118,7 +118,7 @@ test('a job that fails its last attempt is reported to Sentry with its task', as
   expect(reports[0]?.event.tags).toMatchObject({ task: 'deliver_webhooks' });
 });
 
-test('requests that are invalid or lack a token are not reported to Sentry', async () => {
+test('invalid requests and requests without a token are not reported to Sentry', async () => {
   const told: unknown[] = [];
   const reporter = { report: (error: unknown) => told.push(error), close: async () => {} };
   const server = await startServerForTest({ dependencies: { reporter } });
@@ -129,7 +129,7 @@ test('requests that are invalid or lack a token are not reported to Sentry', asy
   expect(told).toEqual([]);
 });
 
-test('the number of reports to Sentry per minute is limited, and an unreachable Sentry server causes no error', async () => {
+test('the server limits the number of reports to Sentry per minute, and an unreachable Sentry server causes no error', async () => {
   const { dsn, reports } = await startCollector();
   const reporter = await openReporter({ SENTRY_DSN: dsn });
   for (let index = 0; index < 200; index++) reporter.report(new Error(`failure ${index}`));

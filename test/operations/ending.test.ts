@@ -28,7 +28,7 @@ test('endProcess() keeps the exit status of its first call, lets the process end
 test.each([
   ['hangs', () => new Promise(() => {})],
   ['fails', () => Promise.reject(new Error('It does not close'))],
-])('if the start of a server fails, the error of the start is reported even if the cleanup %s', async (_, stop) => {
+])('a server that cannot start reports the cause even if the cleanup after the failed start %s', async (_, stop) => {
   const listened = ['SIGINT', 'SIGTERM', 'uncaughtException'];
   const before = new Map(listened.map(event => [event, process.listeners(event as 'SIGINT')]));
   const config = { SHUTDOWN_DELAY_MS: 600_000, SHUTDOWN_TIMEOUT_MS: 20 };

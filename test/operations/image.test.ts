@@ -63,7 +63,7 @@ test('the files in the Docker image are sufficient to start a production server,
   expect(await exited).toEqual([0, null]);
 });
 
-test('the Node.js options of the server are the same in npm, Docker, Compose and systemd', async () => {
+test('the server gets the same Node.js options from npm, Docker, Compose and systemd', async () => {
   const commands = {
     'package.json': /"node": "(--.+)"/g,
     Dockerfile: /^CMD (.+)$/gm,
@@ -83,7 +83,7 @@ test('the Node.js options of the server are the same in npm, Docker, Compose and
   for (const [file, ofOther] of options) expect([file, ofOther]).toEqual([file, ofNpm]);
 });
 
-test('a server starts from the compile cache of the installation and does not parse TypeScript', async () => {
+test('a server starts from the compile cache of its installation and does not parse TypeScript', async () => {
   const command = /^RUN (node .* --compile)$/m.exec(await readFile(join(root, 'Dockerfile'), 'utf8'))?.[1] ?? '';
   const { scripts } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'));
   expect(scripts.compile).toMatch(new RegExp(`&& ${command}$`));

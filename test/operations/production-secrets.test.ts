@@ -52,7 +52,7 @@ test.for<[string, Record<string, string>, string]>([
   expect(check({ ...settings, NODE_ENV: '' })).not.toThrow();
 });
 
-test('the error at the start of a production server names all weak secrets at once', () => {
+test('the error of a production server that cannot start names all its weak secrets at once', () => {
   expect(check({ APP_KEY: '', DATABASE_URL: '' })).toThrow(/^NODE_ENV is production, and APP_KEY .*; DATABASE_URL /);
 });
 
@@ -72,7 +72,7 @@ test('a production server without secrets does not start and explains the reason
 });
 
 test.for(['DATABASE_CONNECT_TIMEOUT_MS', 'DATABASE_STATEMENT_TIMEOUT_MS'])(
-  'a value of %s above the maximum of a JavaScript timer is rejected, because such a timer fires at once',
+  'the server rejects a value of %s above the maximum of a JavaScript timer, because such a timer fires at once',
   name => {
     expect(() => loadConfig({ [name]: '2147483648' })).toThrow(`Invalid settings: ${name} `);
     expect(loadConfig({ [name]: '86400000' })).toMatchObject({ [name]: 86_400_000 });

@@ -25,7 +25,7 @@ const workerSettings = {
 const recoveryMs = 20_000;
 const everyCheck = ['database', 'migrations', 'cron'];
 
-/** These tests have their own PostgreSQL. One server and one worker run during all simulated failures. */
+/** A PostgreSQL for these tests only. One server and one worker run during all simulated failures. */
 let postgres: OwnPostgres;
 let db: TestDatabase;
 let server: TestServer;
@@ -87,7 +87,7 @@ async function expectNotReady(failed: string[]) {
   expect((await request(server, 'GET /health')).status).toBe(200);
 }
 
-/** Expects that the pool, the worker and cron work again, and that the failed requests changed nothing. */
+/** Expects that the connection pool, the worker and cron work again, and that the failed requests changed nothing. */
 async function expectRecovered() {
   await eventually(async () => expect((await request(server, 'GET /ready')).status).toBe(200), recoveryMs);
   const reads = await Promise.all(Array.from({ length: 8 }, () => read()));
@@ -276,7 +276,7 @@ test('a write gets 503 if the connection to PostgreSQL is lost during the commit
   expect(await db.sql(`select from ideas where title = 'Committed'`)).toHaveLength(1);
 });
 
-test('if the response to the fetch of a job is lost, the job is fetched again within seconds', async () => {
+test("if a worker fetches a job and loses PostgreSQL's response, the worker fetches the job again within seconds", async () => {
   await worker.stop();
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
@@ -292,7 +292,7 @@ test('if the response to the fetch of a job is lost, the job is fetched again wi
   await eventually(() => expect(other.logLines.join('')).toContain('lost a connection'));
 });
 
-test('a worker that restarts after a lost response does not wait for a job that never ends', async () => {
+test('a worker that restarts its job runner after a lost response of PostgreSQL does not wait for a job that never ends', async () => {
   await worker.stop();
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
@@ -313,7 +313,7 @@ test('a worker that restarts after a lost response does not wait for a job that 
   await expectBeat(db);
 });
 
-test('a worker replaces database connections that no longer answer', async () => {
+test('a worker replaces a database connection on which PostgreSQL no longer answers', async () => {
   await worker.stop();
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());

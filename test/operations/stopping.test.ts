@@ -69,7 +69,7 @@ async function hold(server: ServerProcess): Promise<{ answer: Promise<Answer>; r
   return { answer, release };
 }
 
-/** Opens a connection and sends only this text, without the rest of the request. */
+/** Opens a TCP connection to the server and sends only this text, for example the beginning of a request. */
 async function open(server: ServerProcess, text = ''): Promise<Socket> {
   const socket = connectSocket(Number(new URL(server.baseUrl).port), '127.0.0.1');
   socket.on('error', () => {});
@@ -91,7 +91,7 @@ test('after SIGTERM a server is unready at once, serves during the shutdown dela
   await expect.poll(async () => (await request(server, 'GET /ready')).status, { timeout: delayMs }).toBe(503);
   const ready = await request(server, 'GET /ready');
   expect(ready).toMatchObject({ status: 503, text: '{"ok":false}' });
-  // Because of this header, the client's next request opens a new connection, which then leads to another server.
+  // Because of this header, the client's next request uses a new connection, which can lead to another server.
   expect(ready.headers.get('connection')).toBe('close');
   expect((await request(server, 'GET /health')).status).toBe(200);
   const read = await request(server, `GET /api/v1/ideas/${ideaId}`, { token });
@@ -114,7 +114,7 @@ test('after SIGTERM a server is unready at once, serves during the shutdown dela
   expect(log(server)).toContainEqual(expect.objectContaining({ msg: 'stopping', signal: 'SIGTERM' }));
 });
 
-test('Ctrl-C stops a server without the shutdown delay and without waiting for idle connections', async () => {
+test('Ctrl-C stops a server at once, without the shutdown delay and without a wait for idle connections', async () => {
   const server = await start({ SHUTDOWN_DELAY_MS: '600000', SHUTDOWN_TIMEOUT_MS: '600000' });
   await open(server);
   await open(server, 'GET /health HTTP/1.1\r\nHos');
@@ -149,7 +149,7 @@ test.each([
   ['an exception', 'throw fault'],
   ['a rejection', 'Promise.reject(fault)'],
 ])(
-  '%s that is not caught is logged and reported without secrets, and ends the process with status 1',
+  'the server logs and reports %s that no code catches, without secrets, and exits with status 1',
   async (_, throwing) => {
     const reports = await startReceiverForTest(200);
     const secret = `ib_7_${'s'.repeat(43)}`;

@@ -63,18 +63,18 @@ describe('the address guard', () => {
     ['a host name', 'localhost'],
     ['an empty text', ''],
   ];
-  test.each(forbidden)('the address guard forbids the %s address %s', (_name, address) => {
+  test.each(forbidden)('the address guard forbids outgoing requests to the %s address %s', (_name, address) => {
     expect(buildAddressGuard(none).isAllowed(address)).toBe(false);
   });
 
   test.each(['8.8.8.8', '1.1.1.1', '172.32.0.1', '100.128.0.1', '2001:4860:4860::8888', '2a00:1450:4001:80b::200e'])(
-    'the address guard allows the public address %s',
+    'the address guard allows outgoing requests to the public IP address %s',
     address => {
       expect(buildAddressGuard(none).isAllowed(address)).toBe(true);
     },
   );
 
-  test('the address guard allows the addresses of a network in WEBHOOK_ALLOWED_CIDRS in all notations, and no other private addresses', () => {
+  test('the address guard allows an IP address of a network in WEBHOOK_ALLOWED_CIDRS in all notations, but no other private IP address', () => {
     const guard = buildAddressGuard(cidrs('10.1.0.0/16, 192.168.7.7,fd00:1::/32'));
     for (const address of ['10.1.255.1', '::ffff:10.1.0.1', '192.168.7.7', 'fd00:1::5']) {
       expect(guard.isAllowed(address), address).toBe(true);
@@ -84,14 +84,14 @@ describe('the address guard', () => {
     }
   });
 
-  test('the setting WEBHOOK_ALLOWED_CIDRS refuses invalid CIDRs', () => {
+  test('a server rejects invalid CIDRs in the setting WEBHOOK_ALLOWED_CIDRS', () => {
     for (const text of ['10.0.0.0/33', 'example.com', '10.0.0.0/8;::1/128']) {
       expect(() => cidrs(text), text).toThrow(ConfigError);
     }
   });
 });
 
-/** Clouds serve metadata, credentials and agents to their machines at these addresses. */
+/** Clouds serve metadata, credentials and agents to their machines at these IP addresses. */
 const cloudAddresses: [cloud: string, address: string][] = [
   ['Azure, AWS, Google, Oracle, DigitalOcean, Hetzner and OpenStack', '169.254.169.254'],
   ['Azure', '168.63.129.16'],
@@ -110,7 +110,7 @@ const cloudAddresses: [cloud: string, address: string][] = [
   ['Scaleway, over IPv6', 'fd00:42::42'],
 ];
 
-/** Returns all notations of an address, including IPv6 addresses that a network may translate to it. */
+/** Returns all notations of an IP address, including IPv6 addresses that a network may translate to the IP address. */
 function notationsOf(address: string): string[] {
   if (address.includes(':')) return [address];
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);
@@ -133,7 +133,7 @@ describe('cloud metadata addresses', () => {
     notationsOf(address).map(notation => [notation, cloud] as const),
   );
   test.each(notations)(
-    'the cloud address %s (%s) is forbidden in a URL and as the address that a host name resolves to',
+    'outgoing requests cannot reach the cloud metadata address %s (%s), neither by its URL nor by a host name',
     async (address, _cloud) => {
       const resolve: ResolveName = (_hostname, _options, callback) =>
         callback(null, [{ address, family: address.includes(':') ? 6 : 4 }]);
@@ -152,7 +152,7 @@ describe('cloud metadata addresses', () => {
   );
 
   test.each(cloudAddresses)(
-    'the cloud address of %s (%s) is allowed if WEBHOOK_ALLOWED_CIDRS contains it',
+    'outgoing requests can reach the cloud metadata address of %s (%s) if WEBHOOK_ALLOWED_CIDRS contains it',
     (_cloud, address) => {
       const guard = buildAddressGuard(cidrs(address));
       expect(guard.isAllowed(address)).toBe(true);
@@ -160,7 +160,7 @@ describe('cloud metadata addresses', () => {
     },
   );
 
-  test('the public addresses next to the cloud address of Azure are allowed', () => {
+  test('outgoing requests can reach the public IP addresses next to the cloud metadata address of Azure', () => {
     const guard = buildAddressGuard(none);
     for (const address of ['168.63.129.15', '168.63.129.17']) expect(guard.isAllowed(address), address).toBe(true);
   });
@@ -182,7 +182,7 @@ describe('a connection of an outgoing request', () => {
   };
   const refusal = 'The address is not allowed';
 
-  test('a request to a host name connects only to the allowed addresses of the name', async () => {
+  test('an outgoing request to a host name connects only to the allowed IP addresses of the host', async () => {
     const receiver = await startReceiverForTest();
     const { port } = new URL(receiver.url);
     const url = `http://hooks.example.com:${port}/`;
@@ -195,7 +195,7 @@ describe('a connection of an outgoing request', () => {
     expect(receiver.received[0]?.headers.host).toBe(`hooks.example.com:${port}`);
   });
 
-  test('the address of every new connection is checked, which prevents DNS rebinding', async () => {
+  test('the server checks the IP address of every new outgoing connection, so DNS rebinding does not help an attacker', async () => {
     const receiver = await startReceiverForTest(response => {
       response.writeHead(204, { connection: 'close' }).end();
     });
@@ -223,7 +223,7 @@ describe('a connection of an outgoing request', () => {
     'http://①②⑦.0.0.1',
     'http://localhost',
     'http://169.254.169.254',
-  ])('an outgoing request to the internal address %s is rejected before it is sent', async base => {
+  ])('an outgoing request to the internal URL %s is rejected before it is sent', async base => {
     const receiver = await startReceiverForTest();
     await expect(post(`${base}:${new URL(receiver.url).port}/latest/meta-data`, '')).rejects.toThrow(refusal);
     expect(receiver.received).toEqual([]);

@@ -21,7 +21,7 @@ async function postTo(behavior: Behavior) {
   return buildRequests().post(receiver.url, request);
 }
 
-test('the body of an outgoing request arrives unchanged, and requests to one receiver reuse their connection', async () => {
+test('the body of an outgoing request arrives unchanged, and requests to the same receiver reuse one connection', async () => {
   const connections = new Set<unknown>();
   const receiver = await startReceiverForTest(response => {
     connections.add(response.socket);
@@ -39,7 +39,7 @@ test('the body of an outgoing request arrives unchanged, and requests to one rec
 });
 
 test.each([301, 302, 303, 307, 308])(
-  'an outgoing request returns a redirect with the status %d and does not follow it',
+  'an outgoing request returns a redirect with the HTTP status %d and does not follow the redirect',
   async status => {
     const inside = await startReceiverForTest();
     const answer = await postTo(response => response.writeHead(status, { location: inside.url }).end());
@@ -63,7 +63,7 @@ test('an outgoing request reads at most 64 KiB of an endless response and closes
   });
   expect(answer.body).toHaveLength(64 * 1024);
   await closed.promise;
-  // The receiver can send more than 64 KiB, because the buffers of the sockets hold up to this size.
+  // The receiver can send more than the 64 KiB that the request reads, because socket buffers hold the rest.
   expect(sent).toBeLessThan(16 * 1024 * 1024);
 });
 
@@ -84,7 +84,7 @@ const silences: [string, Behavior][] = [
     },
   ],
 ];
-test.each(silences)('an outgoing request times out if it gets %s', async (_name, behavior) => {
+test.each(silences)('an outgoing request times out if the receiver sends %s', async (_name, behavior) => {
   await expect(postTo(behavior)).rejects.toThrow('No answer within 0.3 seconds');
 });
 
@@ -145,7 +145,7 @@ test('an outgoing request to a URL with credentials or a scheme other than http 
   await expect(requests.post('not a url', request)).rejects.toThrow('is not a URL');
 });
 
-test('an outgoing request that is aborted rejects with the reason of its signal', async () => {
+test('the promise of an aborted outgoing request rejects with the reason of the abort signal', async () => {
   const receiver = await startReceiverForTest(hang);
   const stopping = new AbortController();
   const answer = buildRequests(5_000).post(receiver.url, { ...request, signal: stopping.signal });

@@ -43,14 +43,14 @@ afterAll(async () => {
   await server.close();
 });
 
-test('axe-core finds no violation on the public pages, at two screen widths and in both color schemes', async () => {
+test('axe-core finds no accessibility violation on the public pages, at two screen widths and in both color schemes', async () => {
   const [narrow, wide] = screens;
   if (!browser || !narrow || !wide) return;
   const { page, complaints, close } = await openPage(browser, narrow, { reducedMotion: 'reduce' });
   const check = async (path: string) => {
     await page.goto(server.baseUrl + path);
     expect([path, await violationsOf(page), await overflowOf(page)]).toEqual([path, [], 0]);
-    // Another width or color scheme affects only layout and colors, so only their checks are repeated.
+    // Another width affects only the layout, and another color scheme only the colors, so only these are checked again.
     await page.setViewportSize({ width: wide.width, height: 844 });
     await page.emulateMedia({ colorScheme: wide.colorScheme });
     expect([path, await violationsOf(page, { ofColors: true }), await overflowOf(page)]).toEqual([path, [], 0]);

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-test('the API reference has the security headers of all pages and a content security policy without inline scripts and eval', async () => {
+test('the API reference has the security headers of all pages and a content security policy that forbids inline scripts and eval', async () => {
   const page = await request(server, 'GET /docs/');
   const script = await request(server, 'GET /docs/js/scalar.js');
   const { headers: ofPages } = await request(server, 'GET /admin/sign-in');
@@ -43,7 +43,7 @@ test('the API reference has the security headers of all pages and a content secu
   expect(page.text).not.toMatch(/<script[^>]*>[^<]/);
 });
 
-test('the content security policy of the API reference omits an invalid Host header', async () => {
+test('an invalid Host header does not appear in the content security policy of the API reference', async () => {
   for (const host of ["a.example 'unsafe-eval'", 'a.example;script-src *', '[::1]:3000']) {
     const { headers } = await rawRequest(server, 'GET', '/docs/', { headers: { host } });
     const policy = headers.get('content-security-policy') ?? '';
@@ -74,9 +74,9 @@ test('the API reference works in a browser and can call the Agent API but not op
     expect(await statusOf('/api/v1/board', { authorization: `Bearer ${token}` })).toBe(200);
     expect(await statusOf('/admin')).toBe('blocked');
     expect(await statusOf('/oauth/token')).toBe('blocked');
-    // The scripts of the page could control a window of the same origin, so the browser must not open such a window.
+    // The page must not open a window of its own origin, because its scripts could control that window.
     expect(await page.evaluate(`window.open('/admin') === null`)).toBe(true);
-    // The code must run in an element of the page, because the policy does not apply to code from the debugger.
+    // The code must run as a script element of the page, because the policy does not restrict code from the debugger.
     const ran = await page.evaluate(`(() => {
       const script = document.createElement('script');
       script.textContent = 'globalThis.ranInline = true';

@@ -12,7 +12,7 @@ afterAll(() => server.close());
 
 const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 
-test('a browser that opens the path / gets a page with links to the sign-in and the documentation', async () => {
+test('a browser that opens the path / gets a page with links to the sign-in page and the documentation', async () => {
   const { status, headers, text } = await rawRequest(server, 'GET', '/', { headers: { accept: browserAccept } });
   expect(status).toBe(200);
   expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
@@ -40,7 +40,7 @@ test('an API client that requests the path / gets the 404 error of the API', asy
   }
 });
 
-test('axe-core finds no violation on the page at the path /', async () => {
+test('axe-core finds no accessibility violation on the page at the path /', async () => {
   const browser = await startChromium();
   if (!browser) return;
   try {

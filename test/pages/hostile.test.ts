@@ -57,12 +57,12 @@ afterAll(async () => {
   await server.close();
 });
 
-test('texts of users never become HTML markup', async () => {
+test('user input never becomes HTML markup on the public pages', async () => {
   for (const path of paths) {
     const { status, text } = await request(server, `GET ${path}`);
     expect(status).toBe(200);
     expect(text).not.toMatch(/<script|<img|<svg onload|<\/main>[\s\S]*<\/main>/i);
-    // All attributes come from the templates, and no value ends its attribute early.
+    // All attributes come from the templates. No value of a user ends its attribute and adds another one.
     expect(text.replace(/"[^"<>]*"/g, '""')).not.toMatch(/<[^>]*\son\w+=/i);
   }
 });
@@ -70,24 +70,24 @@ test('texts of users never become HTML markup', async () => {
 test('public pages show titles, names and labels without bidirectional control characters', async () => {
   const { text } = await request(server, `GET ${paths[0]}`);
   expect(text).not.toMatch(/[\u202a-\u202e\u2066-\u2069\u200e\u200f]/);
-  // A title of invisible characters would make an invisible link.
+  // The link of an idea would be invisible if its title had only invisible characters.
   expect(text).toContain('<bdi>(untitled)</bdi>');
 });
 
-test('a text of 10,000 escaped characters is shown completely', async () => {
+test('the public page of an idea shows a text of 10,000 escaped characters completely', async () => {
   const { text } = await request(server, `GET ${paths[2]}`);
   expect(text).toContain('&amp;&lt;&gt;&quot;&#39;'.repeat(1000));
   expect(text).toContain('x'.repeat(300));
 });
 
-test('the list of ideas shows only the beginning of a long text', async () => {
+test('the public list of ideas shows only the beginning of a long text', async () => {
   const { text } = await request(server, `GET ${paths[0]}`);
   expect(text.length).toBeLessThan(50_000);
   expect(text).not.toContain('x'.repeat(300));
 });
 
 test.each(screens)(
-  'hostile texts neither run scripts nor overflow the screen, with the width $width and the color scheme $colorScheme',
+  'hostile user input runs no script and does not overflow a screen with width $width and color scheme $colorScheme',
   async screen => {
     if (!browser) return;
     const { page, complaints, close } = await openPage(browser, screen);

@@ -25,7 +25,7 @@ export interface Screen {
   colorScheme: 'light' | 'dark';
 }
 
-/** Each width and each color scheme appears once, because widths and color schemes do not affect each other. */
+/** Each width and each color scheme appears only once, because layout and colors are independent. */
 export const screens: Screen[] = [
   { width: 390, colorScheme: 'light' },
   { width: 1280, colorScheme: 'dark' },
@@ -42,13 +42,13 @@ export async function openPage(browser: Browser, screen: Screen, options: Browse
   return { page, complaints, close: () => context.close() };
 }
 
-/** The minified source of axe-core. It is half as long as axe.source, and each page has to parse it. */
+/** The minified source of axe-core. Each page parses it, and it is half as long as axe.source. */
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Returns the violations that axe-core finds on a page, with rule and elements. `ofColors` checks only the colors. */
+/** Returns the accessibility violations on a page: rules and elements. With `ofColors`, checks only the colors. */
 export async function violationsOf(page: Page, { ofColors = false } = {}): Promise<string[]> {
   const rules = ofColors ? ", runOnly: ['color-contrast']" : '';
-  // The debugger runs this code, because the content security policy of the page does not restrict the debugger.
+  // The content security policy of the page allows this code, because it does not restrict the debugger.
   await page.evaluate(`globalThis.axe ?? ${axeSource}`);
   const results = (await page.evaluate(
     `axe.run(document, { preload: false, resultTypes: ['violations']${rules} })`,
@@ -56,7 +56,7 @@ export async function violationsOf(page: Page, { ofColors = false } = {}): Promi
   return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
 }
 
-/** Returns the number of pixels that a page is wider than the screen. */
+/** Returns by how many pixels a page is wider than the screen. */
 export function overflowOf(page: Page): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }

@@ -40,7 +40,7 @@ function titlesIn(html: string): string[] {
   return [...html.matchAll(/<h3><a href="[^"]*"><bdi>([^<]*)<\/bdi>/g)].map(([, title = '']) => unescapeHtml(title));
 }
 
-/** Returns the target of the link with this text. */
+/** Returns the href of the link with this text. */
 function linkIn(html: string, words: string): string | undefined {
   const href = new RegExp(`<a [^>]*href="([^"]*)"[^>]*>(?:<bdi>)?${words}<`).exec(html)?.[1];
   return href && unescapeHtml(href);
@@ -99,7 +99,7 @@ describe('the board', () => {
     expect(linkIn(text, 'Newest')).toBe(`${boardPath()}?q=exp&status_key=done`);
   });
 
-  test('the page links of a public board lead through all pages and back to the first one', async () => {
+  test('the links of a public board lead through all its pages and back to the first page', async () => {
     for (let n = 1; n <= 45; n++) await put(`Export ${n}`);
     for (const start of [
       boardPath(),
@@ -121,7 +121,7 @@ describe('the board', () => {
     }
   });
 
-  test('a page of a public board and its assets have less than 50 kB together', async () => {
+  test('a page of a public board, its style sheet and its icon together have less than 50 kB', async () => {
     for (let n = 1; n <= 21; n++) {
       await put(`${'A long title '.repeat(15)}${n}`, 'new', { body: 'A long text, as people write them. '.repeat(50) });
     }
@@ -130,7 +130,7 @@ describe('the board', () => {
     expect(bytes).toBeLessThan(50_000);
   });
 
-  test('a public board explains an empty list, a search without results and a freeze', async () => {
+  test('a public board shows a message if the list is empty, a search finds nothing or the board is frozen', async () => {
     expect((await get(boardPath())).text).toContain('There are no ideas here yet.');
     expect((await get(`${boardPath()}?q=nothing`)).text).toContain('No ideas match.');
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
@@ -263,7 +263,7 @@ describe('private data', () => {
     expect([asked.status, asked.text]).toEqual([404, (await get(`${boardPath()}?status_key=none`)).text]);
   });
 
-  test('a private board and its ideas get the same response as a missing board or idea', async () => {
+  test('requests for a private board or its ideas get the same response as requests for a missing board or idea', async () => {
     const other = await createBoard(server, world.accountId);
     const id = await insertIdea(server, { ...world, boardId: other.id });
     const pages = [
@@ -290,7 +290,7 @@ describe('private data', () => {
     },
   );
 
-  test('the public pages show no e-mail addresses and change no data', async () => {
+  test('the public pages show no e-mail addresses, and requests for them change no data', async () => {
     const id = await put('The one');
     await server.sql(
       `update users set email = 'ada@example.com', notification_email = 'ada@example.org' where id = $1`,
@@ -313,7 +313,7 @@ describe('private data', () => {
 });
 
 describe('caches', () => {
-  test('caches may store a public page for 15 seconds, and an unchanged page gets 304', async () => {
+  test('caches may store a public page for 15 seconds, and a conditional request for an unchanged page gets 304', async () => {
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id), `${boardPath()}?sort=top`]) {
       const first = await get(path);
@@ -331,7 +331,7 @@ describe('caches', () => {
     expect(changed.status).toBe(200);
   });
 
-  test('a public page is the same for every user', async () => {
+  test('a public page does not depend on the cookies, the token or the language of the request', async () => {
     await put('The one');
     const { text, headers } = await get(boardPath());
     const other = await get(boardPath(), { cookie: 'session=1', authorization: 'Bearer x', 'accept-language': 'de' });

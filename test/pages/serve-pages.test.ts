@@ -66,7 +66,7 @@ test('pages and API responses have Strict-Transport-Security only if BASE_URL st
   }
 });
 
-test('API responses do not have the security headers of pages', async () => {
+test('API responses do not have the security headers of HTML pages', async () => {
   for (const path of ['/health', '/api/v1/board', '/api/v1/openapi.json']) {
     expect((await request(server, `GET ${path}`)).headers.get('cross-origin-opener-policy')).toBeNull();
   }

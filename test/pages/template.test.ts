@@ -10,12 +10,12 @@ const sourceOf = (file: string) => readFileSync(new URL(file, directory), 'utf8'
 const hostile = `"><script>alert('1')</script>&amp;`;
 const escaped = '&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;amp;';
 
-test('every template compiles', () => {
+test('every HTML template compiles', () => {
   expect(templates).toContain('pages/shell/layout.eta');
   for (const file of templates) loadTemplate(file);
 });
 
-test('only included templates are written without HTML escaping', () => {
+test('templates output only included templates without HTML escaping', () => {
   for (const file of templates) {
     const raw = sourceOf(file).match(/<%[-_]?\s*~(?! include\()[^%]*%>/g);
     expect([file, raw]).toEqual([file, null]);
@@ -29,7 +29,7 @@ test('templates have no inline scripts, inline styles or unquoted attributes', (
   }
 });
 
-test('values are escaped in text and in attributes, and an included template is not escaped again', () => {
+test('templates escape values in text and in attributes, and do not escape an included template again', () => {
   const page = definePage<object>('pages/shell/error')(
     {
       title: hostile,

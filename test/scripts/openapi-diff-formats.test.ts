@@ -19,7 +19,7 @@ function compare(base: JsonObject, head: JsonObject) {
   );
 }
 
-test('the text format of the diff shows each change with advice, places and JSON pointers', () => {
+test('the text format of openapi-diff shows each change with advice, places and JSON pointers', () => {
   expect(formats.text(difference)).toBe(`old.json -> new.json
 1 breaking, 1 risky, 1 additive
 
@@ -43,7 +43,7 @@ additive  response-field-added
 `);
 });
 
-test('the text format of the diff says that there is no change, and counts changed descriptions', () => {
+test('the text format of openapi-diff says that there is no change, and counts changed descriptions', () => {
   const described = documentWith({ info: { title: 'Other', version: '1.0.0' }, tags: [{ name: 'a' }] });
   expect(formats.text(compare(documentWith({}), documentWith({})))).toBe(
     'old.json -> new.json\nNo change that a client can see\n',
@@ -53,7 +53,7 @@ test('the text format of the diff says that there is no change, and counts chang
   );
 });
 
-test('the JSON format of the diff has the counts and all changes, with the JSON pointers of every place', () => {
+test('the JSON format of openapi-diff contains the number of changes of each level, and each change with its JSON pointers', () => {
   const parsed = JSON.parse(formats.json(difference));
   expect(parsed).toMatchObject({ base: 'old.json', head: 'new.json', descriptions: 0 });
   expect(parsed.counts).toEqual({ breaking: 1, risky: 1, additive: 1 });
@@ -69,7 +69,7 @@ test('the JSON format of the diff has the counts and all changes, with the JSON 
 });
 
 describe('the Markdown format', () => {
-  test('the Markdown format of the diff shows breaking changes first and folds additive changes', () => {
+  test('the Markdown format of openapi-diff shows breaking changes first and folds additive changes', () => {
     const text = formats.markdown(difference);
     expect(text).toMatch(
       /^<!-- openapi-diff -->\n## API changes\n\n1 breaking, 1 risky, 1 additive: `old.json` → `new.json`\n/,
@@ -87,14 +87,14 @@ describe('the Markdown format', () => {
     );
   });
 
-  test('the Markdown format of the diff escapes names from the documents', () => {
+  test('the Markdown format of openapi-diff escapes names from the OpenAPI documents', () => {
     const name = '`</details>[x](https://example.com)\n@all';
     const text = formats.markdown(compare(documentWith({ paths: { [`/${name}`]: { get: {} } } }), documentWith({})));
     expect(text).toContain('``');
     expect(text.replace(/(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, '')).not.toMatch(/<\/details>|\[x\]|@all/);
   });
 
-  test('the Markdown output of the diff is cut between two changes if it is too long for a GitHub comment', () => {
+  test('the Markdown output of openapi-diff is cut between two changes if it is too long for a GitHub comment', () => {
     const fields = Object.fromEntries(
       Array.from({ length: 900 }, (_, n) => [`a_field_with_a_rather_long_name_${n}`, string]),
     );
@@ -105,7 +105,7 @@ describe('the Markdown format', () => {
   });
 });
 
-test('the GitHub format of the diff has an annotation for each change, at its line in the new document', () => {
+test('the GitHub format of openapi-diff has an annotation for each change, at its line in the new document', () => {
   const text = formats.github(difference, { name: 'new.json', text: headText, file: 'new.json' });
   const lines = headText.split('\n');
   const lineNumber = (part: string) => lines.findIndex(line => line.includes(part)) + 1;
@@ -118,7 +118,7 @@ test('the GitHub format of the diff has an annotation for each change, at its li
   ]);
 });
 
-test('the GitHub format of the diff has annotations without lines for a URL, and escapes names', () => {
+test('the GitHub format of openapi-diff annotates a document from a URL without line numbers, and escapes names', () => {
   const { base, head } = received(object({ '100%\n::error::': string }), object({}));
   const text = formats.github(compare(base, head), { name: 'https://example.com', text: '', file: undefined });
   expect(text.split('\n')).toHaveLength(3);
@@ -136,7 +136,7 @@ describe('lines of JSON pointers', () => {
     ['#/d', 5],
     ['#/d/not/there', 5],
     ['#/nor/this', 1],
-  ])('the JSON pointer %s leads to line %d of the document', (pointer, line) => {
+  ])('openapi-diff finds the JSON pointer %s at line %d of the document', (pointer, line) => {
     expect(lineOf(text, pointer)).toBe(line);
   });
 });
@@ -147,7 +147,7 @@ describe('versions of releases', () => {
     ['minor', { risky: 1 }],
     ['minor', { additive: 1 }],
     ['patch', {}],
-  ])('a release requires a new %s version for the changes %o', (part, counts) => {
+  ])('a release of the API requires a new %s version if the numbers of changes are %o', (part, counts) => {
     expect(requiredBump({ ...difference, counts: { breaking: 0, risky: 0, additive: 0, ...counts } })).toBe(part);
   });
 
@@ -162,7 +162,7 @@ describe('versions of releases', () => {
     ['major', '1.9.0', '1.10.0', false],
     ['major', '1.9.0', '2.0.0', true],
   ])(
-    'a release that requires a new %s version may increase the version from %s to %s: %o',
+    'for a release that requires a new %s version, the increase from %s to %s is sufficient: %o',
     (part, from, to, isEnough) => {
       expect(isRaisedBy(part, from, to)).toBe(isEnough);
     },

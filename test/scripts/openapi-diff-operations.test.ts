@@ -89,7 +89,7 @@ describe('changes of paths and operations', () => {
       },
       ['risky schema-name-removed'],
     ],
-  ])('%s', (_, pair, verdict) => {
+  ])('openapi-diff decides that %s', (_, pair, verdict) => {
     expect(verdictOf(pair)).toEqual(verdict);
   });
 });
@@ -156,7 +156,7 @@ describe('changes of parameters', () => {
       parameters([query('a')], [query('a', { deprecated: true })]),
       ['additive deprecated'],
     ],
-  ])('%s', (_, pair, verdict) => {
+  ])('openapi-diff decides that %s', (_, pair, verdict) => {
     expect(verdictOf(pair)).toEqual(verdict);
   });
 });
@@ -202,7 +202,7 @@ describe('changes of request bodies', () => {
       ),
       ['risky encoding-changed'],
     ],
-  ])('%s', (_, pair, verdict) => {
+  ])('openapi-diff decides that %s', (_, pair, verdict) => {
     expect(verdictOf(pair)).toEqual(verdict);
   });
 });
@@ -296,7 +296,7 @@ describe('changes of responses', () => {
       responses({ 200: { description: 'Done.', links: { next: { operationId: 'a' } } } }, done),
       ['risky link-removed'],
     ],
-  ])('%s', (_, pair, verdict) => {
+  ])('openapi-diff decides that %s', (_, pair, verdict) => {
     expect(verdictOf(pair)).toEqual(verdict);
   });
 });
@@ -364,7 +364,7 @@ describe('changes of servers', () => {
       { base: operationWith({}), head: operationWith({ servers: [{ url: 'https://b.example.com' }] }) },
       ['breaking server-removed', 'additive server-added'],
     ],
-  ])('%s', (_, pair, verdict) => {
+  ])('openapi-diff decides that %s', (_, pair, verdict) => {
     expect(verdictOf(pair)).toEqual(verdict);
   });
 });
@@ -505,7 +505,7 @@ describe('changes of security', () => {
       ),
       ['additive rate-limit-raised'],
     ],
-  ])('%s', (_, pair, verdict) => {
+  ])('openapi-diff decides that %s', (_, pair, verdict) => {
     expect(verdictOf(pair)).toEqual(verdict);
   });
 });
@@ -620,7 +620,7 @@ describe('changes of webhooks', () => {
       ),
       ['breaking response-field-optional', 'additive response-field-added'],
     ],
-  ])('%s', (_, pair, verdict) => {
+  ])('openapi-diff decides that %s', (_, pair, verdict) => {
     expect(verdictOf(pair)).toEqual(verdict);
   });
 });
@@ -639,7 +639,7 @@ describe('reports of changes', () => {
       components: { schemas: { Idea: idea, Author: author } },
     });
 
-  test('a change of a component is reported once, with all its places in the order of the paths', () => {
+  test('openapi-diff reports a change of a component once, with all its places in the order of the paths', () => {
     const changes = changesOf({ base: board(object({ 'name!': string })), head: board(object({ name: string })) });
     expect(changes).toEqual([
       {
@@ -657,7 +657,7 @@ describe('reports of changes', () => {
     ]);
   });
 
-  test('an equal change in several places is reported once, with a JSON pointer to each place', () => {
+  test('openapi-diff reports the same change in several places once, with a JSON pointer to each place', () => {
     const answers = (fields: JsonObject) => ({ 200: { description: 'Done.', headers: fields } });
     const api = (fields: JsonObject): JsonObject =>
       documentWith({
@@ -671,7 +671,7 @@ describe('reports of changes', () => {
     ]);
   });
 
-  test('the report does not depend on the order of fields in the documents', () => {
+  test('the report of openapi-diff does not depend on the order of fields in the documents', () => {
     const reversed = (value: unknown): unknown =>
       typeof value === 'object' && value !== null && !Array.isArray(value)
         ? Object.fromEntries(
@@ -689,7 +689,7 @@ describe('reports of changes', () => {
     expect(changesOf(turned)).toEqual(changesOf(pair));
   });
 
-  test('a change in a recursive schema is reported once', () => {
+  test('openapi-diff reports a change in a recursive schema once', () => {
     const tree = (fields: JsonObject) =>
       object({ child: ref('Tree'), children: { type: 'array', items: ref('Tree') }, ...fields });
     const api = (fields: JsonObject): JsonObject =>
@@ -705,7 +705,7 @@ describe('reports of changes', () => {
 });
 
 test.each(grants.slice(1).map((grant, n) => [grants[n] as string, grant]))(
-  'the diff treats the token grant %s as lower than %s',
+  'openapi-diff treats the token grant %s as lower than the grant %s',
   (lower, higher) => {
     const verdict = (was: string, is: string) => verdictOf(operations({ 'x-grant': was }, { 'x-grant': is }));
     expect(verdict(lower, higher)).toEqual(['breaking grant-raised']);

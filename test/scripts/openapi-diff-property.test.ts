@@ -120,7 +120,7 @@ const schemas = {
 };
 const components = { base: schemas, head: { ...schemas, Name: { type: ['string', 'null'], maxLength: 3 } } };
 
-test('after a change that the diff calls additive, old requests are still valid, and new responses are valid in the old document', () => {
+test('after a change that openapi-diff calls additive, old requests are still valid, and new responses are valid in the old document', () => {
   let checked = 0;
   fc.assert(
     fc.property(pair, fc.nat(), ({ base, head }, seed) => {

@@ -7,7 +7,7 @@ const tables = ['schemas', 'operations']
   .map(name => readFileSync(new URL(`openapi-diff-${name}.test.ts`, import.meta.url), 'utf8'))
   .join('\n');
 
-test('every rule of the diff has an id in kebab case, a level, a reason and advice', () => {
+test('every rule of openapi-diff has an id in kebab case, a level, a reason and advice', () => {
   for (const [id, { level, when, action }] of Object.entries(rules)) {
     expect(id).toMatch(/^[a-z]+(-[a-z]+)+$|^deprecated$/);
     expect(levels).toContain(level);
@@ -16,19 +16,19 @@ test('every rule of the diff has an id in kebab case, a level, a reason and advi
   }
 });
 
-test('a rule of the diff needs no action if and only if its level is additive', () => {
+test('a rule of openapi-diff advises "Nothing to do." if and only if the rule has the level additive', () => {
   for (const [id, { level, action }] of Object.entries(rules)) {
     if (id !== 'deprecated') expect(action === 'Nothing to do.', id).toBe(level === 'additive');
   }
 });
 
-test('the documentation lists exactly the current rules of the diff', () => {
+test('the documentation lists exactly the current rules of openapi-diff', () => {
   expect(page.endsWith(renderRules()), 'replace the tables with the output of npm run openapi:diff -- --rules').toBe(
     true,
   );
 });
 
-test('every rule of the diff has at least one test case', () => {
+test('every rule of openapi-diff has at least one test case', () => {
   const untested = Object.entries(rules).filter(([id, { level }]) => !tables.includes(`'${level} ${id}'`));
   expect(untested.map(([id]) => id)).toEqual([]);
 });

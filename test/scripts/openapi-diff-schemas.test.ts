@@ -559,13 +559,13 @@ function bounds(...loosened: [name: string, tight: JsonObject, loose: JsonObject
 }
 
 describe('changes of schemas in requests', () => {
-  test.each(rows)('the diff gives the expected verdict for a request with %s', (_, base, head, whenSent) => {
+  test.each(rows)('openapi-diff judges this request change correctly: %s', (_, base, head, whenSent) => {
     expect(verdictOf(sent(base, head))).toEqual(whenSent);
   });
 });
 
 describe('changes of schemas in responses', () => {
-  test.each(rows)('the diff gives the expected verdict for a response with %s', (_, base, head, __, whenReceived) => {
+  test.each(rows)('openapi-diff judges this response change correctly: %s', (_, base, head, __, whenReceived) => {
     expect(verdictOf(received(base, head))).toEqual(whenReceived);
   });
 });
@@ -618,7 +618,7 @@ describe('changes of discriminators', () => {
       ['breaking request-discriminator-changed'],
       [],
     ],
-  ])('%s', (_, base, head, whenSent, whenReceived) => {
+  ])('openapi-diff decides that %s', (_, base, head, whenSent, whenReceived) => {
     expect(verdictOf(sent(base, head, both))).toEqual(whenSent);
     expect(verdictOf(received(base, head, both))).toEqual(whenReceived);
   });
@@ -646,7 +646,7 @@ describe('changes of error keys', () => {
       received(errorBody('a', 'b'), errorBody('a')),
       ['additive response-enum-value-removed'],
     ],
-  ])('%s', (_, pair, verdict) => {
+  ])('openapi-diff decides that %s', (_, pair, verdict) => {
     expect(verdictOf(pair)).toEqual(verdict);
   });
 });

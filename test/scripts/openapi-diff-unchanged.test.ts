@@ -130,7 +130,7 @@ const writings: [name: string, base: Json, head: Json, schemas?: { base?: JsonOb
 ];
 
 describe('equal schemas', () => {
-  test.each(writings)('the diff reports no change for an equivalent schema %s', (_, base, head, schemas = {}) => {
+  test.each(writings)('openapi-diff reports no change for an equivalent schema %s', (_, base, head, schemas = {}) => {
     expect(verdictOf(sent(base, head, schemas))).toEqual([]);
     expect(verdictOf(received(base, head, schemas))).toEqual([]);
     const back = { base: schemas.head ?? {}, head: { ...schemas.head, ...schemas.base } };
@@ -286,7 +286,7 @@ describe('equal documents', () => {
         }),
       },
     ],
-  ])('%s', (_, pair) => {
+  ])('openapi-diff reports no change for two equivalent documents: %s', (_, pair) => {
     expect(verdictOf(pair)).toEqual([]);
   });
 });

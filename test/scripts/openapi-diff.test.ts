@@ -29,11 +29,11 @@ function rulesOf(changes: Change[]): string[] {
 }
 
 describe('changed copies of the contract', () => {
-  test('the diff finds no change between the contract and an identical copy', () => {
+  test('openapi-diff finds no change between the OpenAPI document of the server and an identical copy', () => {
     expect(changesAfter(() => {})).toEqual([]);
   });
 
-  test('the diff reports a renamed field of an idea with all operations and webhooks that return ideas', () => {
+  test('openapi-diff reports a renamed field of an idea with all operations and webhooks that contain ideas', () => {
     const changes = changesAfter(({ components: { schemas } }) => {
       const { score, ...others } = schemas.Idea.properties;
       schemas.Idea.properties = { ...others, points: score };
@@ -55,7 +55,7 @@ describe('changed copies of the contract', () => {
     });
   });
 
-  test('the diff reports a removed error key as breaking for the operation that had it', () => {
+  test('openapi-diff reports a removed error key as breaking for the operation that had the key', () => {
     const changes = changesAfter(({ components: { schemas } }) => {
       const { key } = schemas.CreateIdeaError423.properties.error.properties;
       key.enum = key.enum.filter((one: string) => one !== 'submissions_closed');
@@ -67,7 +67,7 @@ describe('changed copies of the contract', () => {
     ]);
   });
 
-  test('the diff reports a new endpoint and a new optional field as additive', () => {
+  test('openapi-diff reports a new endpoint and a new optional field as additive', () => {
     const changes = changesAfter(({ paths, components: { schemas } }) => {
       paths['/api/v1/ideas/{id}/follow'] = {
         post: { operationId: 'follow', responses: { 200: { description: 'Done.' } } },
@@ -77,7 +77,7 @@ describe('changed copies of the contract', () => {
     expect(rulesOf(changes).sort()).toEqual(['additive path-added', 'additive request-field-added']);
   });
 
-  test('the diff reports a header that all operations lose as one change', () => {
+  test('openapi-diff reports a header that all operations lose as one change', () => {
     const changes = changesAfter(({ paths }) => {
       for (const item of Object.values<Document>(paths)) {
         for (const { responses } of Object.values<Document>(item)) {
@@ -89,7 +89,7 @@ describe('changed copies of the contract', () => {
     expect(changes[0]?.places.length).toBeGreaterThan(4);
   });
 
-  test('the diff reports a removed field of a webhook as breaking, and a new field as additive', () => {
+  test('openapi-diff reports a removed field of a webhook as breaking, and a new field as additive', () => {
     const changes = changesAfter(({ components: { schemas } }) => {
       const { data } = schemas.IdeaVotedEvent.properties;
       delete data.properties.vote;
@@ -102,7 +102,7 @@ describe('changed copies of the contract', () => {
   });
 });
 
-test('the diff reports equal findings in the same place once', () => {
+test('openapi-diff reports equal findings in the same place once', () => {
   const finding = {
     rule: 'response-field-added' as const,
     message: '`a` is new.',
@@ -142,7 +142,7 @@ describe('the commands openapi-diff and openapi-release', () => {
     return () => rm(cwd, { recursive: true, force: true });
   });
 
-  test('openapi-diff exits with 1 for a breaking change, even if it reads a document from standard input, and with 0 with --fail-on none', async () => {
+  test('openapi-diff exits with status 1 for a breaking change, also in a document from standard input, but with status 0 if --fail-on is none', async () => {
     const [broken, forgiven] = await Promise.all([
       run(['two.json', '-', '--format', 'json'], { cwd, input: JSON.stringify(one) }),
       run(['two.json', 'one.json', '--fail-on', 'none'], { cwd }),
@@ -177,7 +177,7 @@ describe('the commands openapi-diff and openapi-release', () => {
     }
   });
 
-  test('openapi-diff exits with 2 and a one-line error for invalid arguments or documents', async () => {
+  test('openapi-diff exits with status 2 and a one-line error for invalid arguments or documents', async () => {
     await writeFile(join(cwd, 'api.yaml'), 'openapi: 3.1.0\npaths: {}\n');
     const refusals = await Promise.all([
       run(['one.json', 'none.json'], { cwd }),
@@ -195,7 +195,7 @@ describe('the commands openapi-diff and openapi-release', () => {
   });
 });
 
-test('openapi-release requires a version increase that matches the changes', async () => {
+test('openapi-release requires a version increase that matches the changes of the API', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'openapi-release-'));
   const release = fileURLToPath(new URL('../../scripts/openapi-release.ts', import.meta.url));
   const files = [join(directory, 'released.json'), join(directory, 'current.json')] as const;
@@ -243,7 +243,7 @@ describe('invalid documents', () => {
     ['a reference to an inherited property', withSchema({ $ref: '#/paths/constructor' }), /leads nowhere$/],
     ['a reference to another file', withSchema({ $ref: 'a.json#/A' }), /leads out of the document: bundle it/],
     ['a list in place of a schema', withSchema([]), /^x: there is no schema at #\/paths\/.*\/schema$/],
-  ])('the diff rejects %s', (_, value, message) => {
+  ])('openapi-diff rejects this input: %s', (_, value, message) => {
     const compare = () => {
       const document = parseDocument('x', JSON.stringify(value));
       compareDocuments(document, parseDocument('y', JSON.stringify(withSchema({ type: 'string' }))));

@@ -32,11 +32,11 @@ afterAll(async () => {
   }
 });
 
-test('docs/schema.sql equals the schema description after all migrations', async () => {
+test('docs/schema.sql equals the generated description of the database schema after all migrations', async () => {
   expect(await describeSchema(migrated)).toBe(file);
 });
 
-test('docs/schema.sql, run on an empty database, creates the schema that it describes', async () => {
+test('docs/schema.sql creates the schema that it describes if it is run on an empty database', async () => {
   const empty = await openDatabase();
   await empty.query(file);
   expect(await describeSchema(empty)).toBe(file);
@@ -55,7 +55,7 @@ test.each([
   'alter function rfc3339(timestamptz) volatile',
   'alter text search configuration idea_search drop mapping for url',
   'create extension pg_trgm',
-])('the schema description changes after the statement: %s', async change => {
+])('the generated description of the database schema changes after the statement: %s', async change => {
   await migrated.query('begin');
   await migrated.query(change);
   expect(await describeSchema(migrated)).not.toBe(file);
@@ -71,7 +71,7 @@ test.each([
   ['rule one on table ideas', 'create rule one as on delete to ideas do instead nothing'],
   ['table one', 'create table one (id bigint) partition by hash (id)'],
 ])(
-  'the schema description fails if it cannot describe the %s that this statement creates: %s',
+  'generating the schema description fails instead of omitting the %s that this statement creates: %s',
   async (name, statement) => {
     await migrated.query('begin');
     await migrated.query(statement);

@@ -5,9 +5,9 @@ import { answerCalls, readUsage } from '../answer-calls.ts';
 import * as sql from './statements.ts';
 
 /**
- * The floor of the API: a minimal server with the same libraries and answers. It has Fastify, pg with prepared SQL, the
- * lookup of the token hash, one rate limit, the query and JSON. It has no rate limit per address, ETag, request id,
- * log, validation or error body.
+ * The floor of the API benchmark: a minimal server with the same libraries and answers. For each request it looks up
+ * the token hash, counts one rate limit, and runs one prepared query. It has no rate limit per IP address, ETag,
+ * request id, log, validation or error body.
  */
 const limit = 1_000_000_000;
 const readWindowMs = 60_000;

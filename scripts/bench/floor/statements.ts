@@ -23,8 +23,8 @@ export const authenticate = `
   from token left join charged on true`;
 
 /**
- * The fields of an idea with the names of the API. The query that contains these fields must name the ideas `i`. $1 is
- * the account and $3 the reader's voter id.
+ * The fields of an idea with the names of the API. The query with these fields must give the table ideas the alias `i`.
+ * $1 is the account and $3 the reader's voter id.
  */
 const fields = `
   i.id, i.title, i.body, false as body_truncated,

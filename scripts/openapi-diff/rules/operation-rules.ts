@@ -10,7 +10,7 @@ export const operationRules = {
   'path-added': { level: 'additive', when: 'A path was added.', action: nothing },
   'operation-removed': {
     level: 'breaking',
-    when: 'A method of a path was removed. The removal of a deprecated method is breaking, too.',
+    when: 'A method of a path was removed. The removal of a deprecated method is also breaking.',
     action: 'Stop calling the method before the new version of the server is deployed.',
   },
   'operation-added': { level: 'additive', when: 'A method was added to a path.', action: nothing },
@@ -26,7 +26,7 @@ export const operationRules = {
   },
   'schema-name-removed': {
     level: 'risky',
-    when: 'A schema was renamed or lost its name. The JSON is the same, but generated clients name a type after the schema.',
+    when: 'A schema was renamed, or no longer has a name. The JSON is the same, but generated clients name a type after the schema.',
     action: 'After you regenerate your client, use the new name of the type.',
   },
   'discriminator-removed': {
@@ -36,8 +36,8 @@ export const operationRules = {
   },
   deprecated: {
     level: 'additive',
-    when: 'An operation, a parameter, a header or a field is now deprecated. The deprecated part still works.',
-    action: 'Plan to stop using the deprecated part.',
+    when: 'An operation, a parameter, a header or a field is now deprecated. It still works.',
+    action: 'Plan to stop using the deprecated operation, parameter, header or field.',
   },
   'deprecation-lifted': {
     level: 'additive',
@@ -46,34 +46,34 @@ export const operationRules = {
   },
   'link-removed': {
     level: 'risky',
-    when: 'A link of a response was removed. No request needs the link, but a client may follow the link.',
+    when: 'An OpenAPI link (`links`) of a response was removed. Some clients may follow the link.',
     action: 'Build the next request without the link.',
   },
 
   'server-removed': {
     level: 'breaking',
-    when: 'A server address was removed, or a variable in a server address lost a value.',
-    action: 'Send requests to a server address of the new document.',
+    when: 'A server URL (`servers`) was removed, or a variable in a server URL lost a value.',
+    action: 'Send requests to a server URL of the new document.',
   },
   'server-added': {
     level: 'additive',
-    when: 'A server address was added, or a variable in a server address got an additional value.',
+    when: 'A server URL (`servers`) was added, or a variable in a server URL got an additional value.',
     action: nothing,
   },
   'server-default-changed': {
     level: 'risky',
-    when: 'The default of a variable in a server address changed. A client that does not set the variable now uses another address.',
+    when: 'The default of a variable in a server URL changed. A client that does not set the variable now uses another URL.',
     action: 'Set the variable explicitly.',
   },
   'server-variable-renamed': {
     level: 'risky',
-    when: 'A variable in a server address was renamed. The URL is the same, but generated clients name an argument after the variable.',
+    when: 'A variable in a server URL was renamed. The URL is the same, but generated clients name an argument after the variable.',
     action: 'After you regenerate your client, use the new name of the argument.',
   },
 
   'security-tightened': {
     level: 'breaking',
-    when: 'Requests need another authentication scheme, an additional scheme or scope, or credentials instead of none.',
+    when: 'Requests need another authentication scheme, an additional scheme or scope, or credentials although they needed none before.',
     action: 'Send the credentials that the new document requires.',
   },
   'security-relaxed': {
@@ -83,7 +83,7 @@ export const operationRules = {
   },
   'oauth-flow-changed': {
     level: 'breaking',
-    when: 'An OAuth flow or a scope was removed, or an address of a flow changed.',
+    when: 'An OAuth flow or a scope was removed, or a URL of an OAuth flow changed.',
     action: 'Get OAuth tokens through the flow that the new document describes.',
   },
   'oauth-flow-added': {
@@ -103,7 +103,7 @@ export const operationRules = {
   },
   'bucket-changed': {
     level: 'risky',
-    when: 'Requests for an operation count against another rate limit than before (`x-bucket`).',
+    when: 'The requests of an operation count against another rate limit than before (`x-bucket`).',
     action: 'Send no more requests than the new rate limit allows.',
   },
   'rate-limit-lowered': {
@@ -113,7 +113,7 @@ export const operationRules = {
   },
   'rate-limit-raised': {
     level: 'additive',
-    when: 'More requests than before are allowed in the same time.',
+    when: 'The rate limit allows more requests in the same time than before.',
     action: nothing,
   },
 
@@ -169,7 +169,7 @@ export const operationRules = {
 
   'response-status-removed': {
     level: 'breaking',
-    when: 'A response status, its body and its error keys were removed.',
+    when: 'A response status was removed, together with its body and its error keys.',
     action: 'Handle the status that replaces the removed status.',
   },
   'response-status-added': {
@@ -190,7 +190,7 @@ export const operationRules = {
   },
   'response-media-type-added': {
     level: 'additive',
-    when: 'A media type of a response was added. Only a client that requests the media type with `Accept` gets it.',
+    when: 'A media type of a response was added. Only clients that name the new media type in `Accept` get it.',
     action: nothing,
   },
   'response-header-removed': {
@@ -240,12 +240,12 @@ export const operationRules = {
   },
   'webhook-answer-refused': {
     level: 'breaking',
-    when: 'A response status of a receiver is no longer accepted.',
+    when: 'The server no longer accepts one of the response statuses of a receiver.',
     action: 'In your receiver, respond with a status of the new document.',
   },
   'webhook-answer-added': {
     level: 'additive',
-    when: 'An additional response status of a receiver is accepted.',
+    when: 'The server accepts an additional response status of a receiver.',
     action: nothing,
   },
   'webhook-security-changed': {

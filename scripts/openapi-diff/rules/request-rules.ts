@@ -72,10 +72,14 @@ export const requestRules = {
   },
   'request-bound-narrowed': {
     level: 'breaking',
-    when: 'A limit of a value was added or tightened, such as a minimum, a maximum length, `multipleOf` or `uniqueItems`.',
-    action: 'Send only values within the new limit.',
+    when: 'A constraint on a value was added or tightened, such as a minimum, a maximum length, `multipleOf` or `uniqueItems`.',
+    action: 'Send only values that obey the new constraint.',
   },
-  'request-bound-widened': { level: 'additive', when: 'A limit of a value was loosened or removed.', action: nothing },
+  'request-bound-widened': {
+    level: 'additive',
+    when: 'A constraint on a value was loosened or removed.',
+    action: nothing,
+  },
   'request-pattern-changed': {
     level: 'breaking',
     when: 'A `pattern` was added or changed. The new pattern may refuse values that the old schema accepted.',
@@ -105,7 +109,7 @@ export const requestRules = {
   },
   'request-discriminator-changed': {
     level: 'breaking',
-    when: 'The `discriminator` of variants has another field, or one of its values was removed or now selects another variant.',
+    when: 'The `discriminator` of variants uses another field, or one of its values was removed or now selects another variant.',
     action: 'In each variant, send the discriminator field and value of the new document.',
   },
   'request-default-changed': {

@@ -8,7 +8,7 @@ import { nothingToDo as nothing, type Rule } from './rule.ts';
 export const responseRules = {
   'response-field-removed': {
     level: 'breaking',
-    when: 'A required or optional field was removed. A client may rely on the field.',
+    when: 'A required or optional field was removed. A client may rely on this field.',
     action: 'Stop reading the field before the new version of the server is deployed.',
   },
   'response-field-optional': {
@@ -87,10 +87,14 @@ export const responseRules = {
   },
   'response-bound-widened': {
     level: 'risky',
-    when: 'A limit of a value was loosened or removed. A client that relies on the old limit may fail, for example because its database column is too small.',
-    action: 'Allow values beyond the old limit.',
+    when: 'A constraint on a value was loosened or removed. A client that relies on the old constraint may fail, for example because its database column is too small.',
+    action: 'Allow values that the old constraint excluded.',
   },
-  'response-bound-narrowed': { level: 'additive', when: 'A limit of a value was added or tightened.', action: nothing },
+  'response-bound-narrowed': {
+    level: 'additive',
+    when: 'A constraint on a value was added or tightened.',
+    action: nothing,
+  },
   'response-pattern-changed': {
     level: 'risky',
     when: 'A `pattern` was changed or removed. A client that parses the value by the old pattern may fail.',
@@ -115,7 +119,7 @@ export const responseRules = {
   },
   'response-variant-introduced': {
     level: 'breaking',
-    when: 'A value that had a single variant may now have a second variant. Old clients cannot distinguish the two variants.',
+    when: 'The old schema allowed a single variant of a value. The new schema allows a second variant. Old clients cannot distinguish the two variants.',
     action: 'In your client, distinguish the two variants.',
   },
   'response-variant-removed': {

@@ -5,8 +5,8 @@ import { report, reportUnexplained, type Step, type Walk } from './walk.ts';
 import { writeSchema } from './write-schema.ts';
 
 /**
- * Compares keywords that have no rule of their own, such as `not` and `if`. The library decides whether a change is
- * safe.
+ * Compares keywords that have no rule of their own, such as `not` and `if`. The library jsoncompat decides whether a
+ * change is safe.
  */
 export function compareRest(walk: Walk, step: Step): void {
   const { base, head, site } = step;

@@ -39,8 +39,8 @@ export function compareSchemas(comparison: SchemaComparison, site: Site, base: F
 }
 
 /**
- * The maximum number of times that a walk visits one pair of schemas. A widely shared schema has too many fields to
- * name all of them.
+ * The maximum number of times that a walk visits one pair of schemas. A report cannot name every field that uses a
+ * widely shared schema.
  */
 const mostTimes = 16;
 
@@ -83,8 +83,8 @@ function stepOf(site: Site, base: Shape, head: Shape): Step {
 }
 
 /**
- * Checks the findings with the library. If neither a pair nor its contents have a severe finding, the library must find
- * the pair compatible. Otherwise the library checks each pair inside it in the same way.
+ * Checks the findings with the library jsoncompat. If neither a pair of schemas nor its contents have a severe finding,
+ * jsoncompat must find the pair compatible. Otherwise jsoncompat checks each pair inside it in the same way.
  */
 function audit(walk: Walk, step: Step): void {
   if (step.isExplained || step.parts.size > 0) {

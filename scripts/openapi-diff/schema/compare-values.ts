@@ -77,7 +77,7 @@ function compareLists(walk: Walk, step: Step): void {
     );
     return;
   }
-  // Another rule reports whether null is still allowed.
+  // Ignores null in both lists, because another rule reports whether null is still allowed.
   const [had, has] = [base.values, head.values].map(values => values.filter(value => value !== null)) as [
     Json[],
     Json[],

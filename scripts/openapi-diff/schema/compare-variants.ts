@@ -32,7 +32,7 @@ interface Variant {
   text: string;
   /** The values of the constant fields, which identify the alternative. */
   marks: Map<string, string>;
-  /** The types of an alternative, which identify it if nothing else does. */
+  /** The types of an alternative. They identify the alternative if nothing else does. */
   types: string;
 }
 

@@ -10,11 +10,11 @@ const known = new Map<string, boolean>();
 
 /**
  * Whether the new schema is safe for a client of the old schema. It must accept all old requests, or send only old
- * responses. If the library cannot prove that, the change counts as unsafe.
+ * responses. If the library jsoncompat cannot prove that, the change counts as unsafe.
  *
  * The library alone is not sufficient. It answers only yes or no, ignores formats and readOnly, reports a merged allOf
- * as narrower, and ignores unevaluatedProperties. Therefore the schemas that it gets have these parts resolved. It is
- * used only for keywords without a rule, and to check the walk. Like this tool, it accepts a new optional field of a
+ * as narrower, and ignores unevaluatedProperties. Therefore it gets schemas with these parts resolved. It decides only
+ * about keywords without a rule, and checks the other findings. Like openapi-diff, it accepts a new optional field of a
  * request, because clients do not send fields that their document does not describe.
  */
 export function isCompatible(direction: Direction, base: JsonObject, head: JsonObject): boolean {

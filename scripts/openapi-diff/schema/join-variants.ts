@@ -3,8 +3,7 @@ import type { Kind, Shape, Size } from './shape.ts';
 
 /**
  * Normalizes the alternatives of a schema. Each alternative gets one type, and all lists of values become one list. If
- * the types of all alternatives differ, the alternatives become one schema, because each keyword concerns only one
- * type.
+ * all alternatives have different types, they become one schema, because each keyword concerns only one type.
  */
 export function joinVariants(variants: readonly Shape[]): Shape[] {
   const pieces = variants.filter(({ kinds }) => kinds.size > 0).flatMap(split);

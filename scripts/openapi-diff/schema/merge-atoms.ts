@@ -15,7 +15,7 @@ import {
   sizes,
 } from './shape.ts';
 
-/** Merges schema objects (atoms) into one normalized schema (shape). It allows the values that all atoms allow. */
+/** Merges schema objects (atoms) into one normalized schema (shape), which allows the values that all atoms allow. */
 export function mergeAtoms(
   document: OpenApiDocument,
   direction: Direction,

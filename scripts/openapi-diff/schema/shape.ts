@@ -1,7 +1,7 @@
 import type { Located } from '../document.ts';
 import type { Json, JsonObject } from '../json.ts';
 
-/** The direction of the data, from a client's point of view: it sends requests and receives responses. */
+/** The direction of the data. A client sends data in requests and receives data in responses. */
 export type Direction = 'request' | 'response';
 
 /**

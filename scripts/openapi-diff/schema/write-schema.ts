@@ -82,7 +82,7 @@ function writePlain(writer: Writer, shape: Shape): JsonObject {
   ];
   if (repeated.length === 0) return written;
   const [first, ...others] = repeated;
-  // Keywords such as `then` depend on other keywords of their schema, so the keywords of one schema stay together.
+  // Keywords such as `then` depend on other keywords of the same schema, so the keywords of one schema stay together.
   if (others.length === 0 && isObject(first)) return { ...written, ...first };
   return { ...written, allOf: repeated };
 }

@@ -14,7 +14,7 @@ const notices = {
   kept: 'The deletion of the account is canceled.',
 };
 
-/** Owners beyond this number would fill more than two lines of the page. */
+/** The maximum number of owners on the account page. More would fill more than two lines. */
 const maxOwners = 5;
 
 /**
@@ -76,7 +76,7 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
     return visit.page('account/delete', 'Delete the account', data, { problem });
   }
 
-  /** Requires the slug and the password, because nobody can restore an erased account. */
+  /** Requires the account's slug and the owner's password, because nobody can restore an erased account. */
   async function scheduleDeletion(visit: Visit) {
     const { id, slug } = visit.account;
     if (visit.field('slug').trim() !== slug) {

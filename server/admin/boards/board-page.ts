@@ -92,13 +92,13 @@ function flagsOfWindow(name: string, window: Window, now: Date) {
   return state === 'open' ? [] : [{ label: `${name} ${state}`, chip: 'chip-active' }];
 }
 
-/** A submission window or a voting window. Null and undefined mean no bound. */
+/** The period when a board accepts ideas, or votes. A missing time leaves that end of the period open. */
 interface Window {
   openAt?: Date | null | undefined;
   closeAt?: Date | null | undefined;
 }
 
-/** The opening time belongs to the window and the closing time does not, as in check-board.ts. */
+/** Returns a window's state. It is open from openAt, and closed from closeAt, as in check-board.ts. */
 export function stateOfWindow({ openAt, closeAt }: Window, now: Date): 'not open yet' | 'open' | 'closed' {
   if (openAt && now < openAt) return 'not open yet';
   return closeAt && now >= closeAt ? 'closed' : 'open';

@@ -46,7 +46,7 @@ export const boardRoutes: Route[] = [
   ...tagRoutes,
 ];
 
-/** Freezing and unfreezing both ask for confirmation first, because a frozen board stops every client. */
+/** A form that freezes or unfreezes a board. It asks for confirmation, because it affects every client. */
 function freezeRoute(
   isFrozen: boolean,
   { back, ...question }: Omit<Question, 'name' | 'back'> & { back: string },
@@ -136,8 +136,8 @@ function showSettings(visit: Visit, problem?: Problem) {
     return {
       form,
       maxDescriptionLength,
-      // After a BoardChangedError the page shows the change of the other person. The user has now seen it, so the next
-      // save is allowed to overwrite it.
+      // After a BoardChangedError the page shows the other person's change. The user has then seen that change, so the
+      // user's next save may overwrite it.
       seenAt: problem && !isStale ? visit.field('seen_at') : board.updatedAt.toISOString(),
       isFrozen,
       publicUrl: isPublic ? `${visit.server.config.BASE_URL}/b/${slug}` : undefined,

@@ -15,12 +15,12 @@ export const bounds = [
 export type Bound = (typeof bounds)[number];
 
 export interface DeadlineForm {
-  /** The time zone of the times that the person entered. */
+  /** The time zone of the times that the person sends. */
   zone: string;
-  /** The time zone that the form used for the stored times. */
+  /** The form showed the stored times in this time zone. */
   shownZone: string;
   seenAt: string;
-  /** Returns the form's value for a bound: a day and time, or an empty text for no bound. */
+  /** Returns the text in the form field of a bound: a day and time, or an empty text for no bound. */
   textOf(bound: Bound): string;
 }
 
@@ -58,12 +58,12 @@ export function changesOf(board: Board, form: DeadlineForm): { changes: BoardCha
   const twice: Bound[] = [];
   for (const bound of bounds) {
     const text = form.textOf(bound);
-    // Skips an unchanged bound, so that its milliseconds stay. If its local time occurs twice on that day, the stored
-    // time stays, too.
+    // Skips an unchanged bound, to keep the exact stored time. The text in the form has no milliseconds, and can mean
+    // two times when clocks go back.
     if (text === storedText(board, bound, zone)) continue;
     const times = text === '' ? [null] : timesOf(text, bound, zone);
-    // Some local times occur twice because clocks go back. The form then means the first one, and the page shows it in
-    // UTC.
+    // A local time occurs twice when clocks go back. The server then stores the first occurrence, and the page shows it
+    // in UTC.
     changes[bound.property] = times[0] ?? null;
     if (times.length > 1) twice.push(bound);
   }

@@ -17,7 +17,7 @@ const notices = {
 
 const look = 'The times below are now shown in the new time zone. Check them and save again';
 
-/** The page with the deadlines of a board for ideas and votes (POST /api/v1/ideas; Idea actions, 2). */
+/** The page with a board's deadlines for ideas and votes (specification: POST /api/v1/ideas; Idea actions, 2). */
 export const deadlineRoute: Route = {
   path: '/admin/boards/:slug/deadlines',
   show: showDeadlines,
@@ -51,14 +51,14 @@ function showDeadlines(visit: Visit, problem?: Problem) {
     const zoneName = form?.zone ?? chosenZone(visit);
     return {
       ...presentDeadlines(board, { zoneName, form, now: visit.server.clock.now() }),
-      // After a BoardChangedError the page shows the change of the other person. The user has now seen it, so the next
-      // save is allowed to overwrite it.
+      // After a BoardChangedError the page shows the other person's change. The user has then seen that change, so the
+      // user's next save may overwrite it.
       seenAt: form && !isStale ? form.seenAt : board.updatedAt.toISOString(),
     };
   });
 }
 
-/** The cookie with the time zone that was last chosen in this browser. */
+/** The cookie with the time zone that the user last chose in this browser. */
 const zoneCookie = 'idea_board_zone';
 const yearSeconds = 365 * 86_400;
 

@@ -51,7 +51,7 @@ export function openZone(name: string): Zone {
     second: 'numeric',
   });
 
-  /** Returns the local time of an instant, encoded as the instant with the same time in UTC. */
+  /** Returns the local time of an instant as a number: another instant, which has this date and time in UTC. */
   function localMsAt(timeMs: number): number {
     const parts = Object.fromEntries(clock.formatToParts(timeMs).map(({ type, value }) => [type, Number(value)]));
     const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0 } = parts;
@@ -64,7 +64,7 @@ export function openZone(name: string): Zone {
     timesOf(localText) {
       const localMs = parseLocal(localText);
       if (localMs === undefined) return undefined;
-      // If the time zone changes its offset near that day, these are the offsets before and after the change.
+      // The offsets from UTC a day before and a day after. They differ if the time zone changes its offset in between.
       const offsets = [-dayMs, dayMs].map(away => localMsAt(localMs + away) - (localMs + away));
       return [...new Set(offsets)]
         .map(offset => localMs - offset)
@@ -91,16 +91,16 @@ export function openZone(name: string): Zone {
 
 const dayMs = 86_400_000;
 
-/** The years that a date field accepts. The last hours of 9999 in UTC are in the year 10000 in some time zones. */
+/** The first and the last year in date fields. The end of 9999 in UTC is in the year 10000 in some time zones. */
 const [firstYear, lastYear] = [1970, 9998];
 
 export const localBounds = { min: `${firstYear}-01-01T00:00`, max: `${lastYear}-12-31T23:59` };
 
-/** Parses a local time as if it were in UTC. Returns undefined for an invalid text. */
+/** Parses the text of a local time as if it were in UTC. Returns undefined if the text is no local time. */
 function parseLocal(text: string): number | undefined {
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/.test(text)) return undefined;
   const time = new Date(`${text}Z`);
-  // For example, JavaScript reads February 30 as a day in March.
+  // Refuses a day that does not exist. JavaScript would read February 30 as a day in March.
   if (Number.isNaN(time.getTime()) || time.toISOString().slice(0, 16) !== text.slice(0, 16)) return undefined;
   const year = time.getUTCFullYear();
   return year >= firstYear && year <= lastYear ? time.getTime() : undefined;

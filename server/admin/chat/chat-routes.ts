@@ -39,8 +39,8 @@ const kindNames: Record<ChatKind, string> = {
 };
 
 /**
- * The pages for the chat channels that an account's boards post to. The URL of a channel is a secret and appears on no
- * page.
+ * The pages for the chat channels that an account's boards post to. The webhook URL of a channel is a secret and
+ * appears on no page.
  */
 export function chatRoutes(server: ServerDependencies, postTest: PostTest): Route[] {
   const secretBox = buildSecretBox(server.appKey);
@@ -132,7 +132,7 @@ function listPath(visit: Visit, notice: keyof typeof notices): string {
   return visit.path('/admin/chat', { notice });
 }
 
-/** The empty form for a new channel. Forms never get a channel's URL, because it is a secret. */
+/** The empty form for a new channel. Forms never contain a channel's webhook URL, because it is a secret. */
 const emptyForm = { kind: '', board: '', name: '', eventTypes: [] as string[] };
 
 function readForm(visit: Visit): typeof emptyForm {

@@ -13,7 +13,7 @@ const notices = {
   role: 'Your role has changed.',
 };
 
-/** The number of boards that people see at a glance. The home page links to the other boards. */
+/** The maximum number of boards that a section of the home page lists. A link leads to the other boards. */
 const maxBoards = 8;
 
 /** The first page after sign-in: the account's open tasks, the user, and links to other pages. */
@@ -34,8 +34,8 @@ async function showHome(visit: Visit<AccountOfUser | undefined>) {
 }
 
 /**
- * Reads the home page's data for the user's role. Moderators see the queue, admins also their boards, and members see
- * boards to read.
+ * Reads the home page's data for the user's role. Moderators see the boards with pending ideas. Admins also see all
+ * boards and problems. Other members see the public boards.
  */
 async function readAccountAtHome(
   admin: Administration,

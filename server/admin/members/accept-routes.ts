@@ -17,8 +17,8 @@ import { buildKnownBrowsers } from '../sign-in/throttle.ts';
 const path = '/admin/invitations/:token';
 
 /**
- * Serves the page of an invitation link. The page reveals whether a user has the invited address. Only the reader of
- * that address's mail has the link, or a person who got the link from the inviter.
+ * Serves the page of an invitation link. The page reveals whether a user has the invited e-mail address. But only the
+ * owner of this mailbox has the link, and people who got it from the inviter.
  */
 export function serveInvitationLinks(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit, passwords } = server;
@@ -42,7 +42,7 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
   async function signUp(visit: Visit<undefined>) {
     const { request, reply } = visit;
     const { hash, email, user_id: existing, ...invitation } = await requireInvitation(visit);
-    // A user with this address was created since the page was loaded.
+    // A user with this e-mail address was created since the page was loaded.
     if (existing !== null) throw new FormProblem(409, 'The address has a user. Sign in to join');
     const name = visit.field('name');
     const credential = await passwords.hash(await readNewPassword(request.body, email));
@@ -100,7 +100,7 @@ function pathOf({ account_slug }: Pick<FollowedInvitation, 'account_slug'>): str
   return `/admin?${new URLSearchParams({ account: account_slug, notice: 'joined' })}`;
 }
 
-/** Another request may have used the invitation link in the meantime. */
+/** Shows that the link has expired if another request has used it in the meantime. */
 async function refuseExpired<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -79,10 +79,10 @@ async function showList(visit: Visit) {
 
 const blockLabels = { '': 'Blocked or not', yes: 'Blocked', no: 'Not blocked' };
 
-/** The longest search text. Names have at most this length, and most addresses are shorter. */
+/** The maximum length of a search text. Names have at most this length, and most e-mail addresses are shorter. */
 const maxBeginning = 100;
 
-/** Reads the filter and the position in the list from the query. Ignores invalid parameters. */
+/** Reads the filter and the position in the member list from the query. Ignores invalid parameters. */
 function readFilter(visit: Visit) {
   const q = visit.parameter('q').trim().slice(0, maxBeginning);
   const role = roleOf(visit.parameter('role'));

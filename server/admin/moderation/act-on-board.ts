@@ -8,8 +8,8 @@ import { type Problem, problemOf } from '../shell/form.ts';
 import type { Visit } from '../shell/visit.ts';
 
 /**
- * The context of a moderator's operation on a board. Functions for ideas and administrative functions both accept it.
- * Unlike an operation with an API token, it also writes to the audit log.
+ * The context of a signed-in moderator's operation on a board. Functions for ideas and administrative functions both
+ * accept it. Unlike the context of an API token, it can record audit entries.
  */
 export interface Moderation extends Administration {
   readonly actor: Actor;
@@ -25,7 +25,7 @@ export function actOnIdea<T>(visit: Visit, ideaId: number, work: (op: Moderation
   return act(visit, { ideaId }, work);
 }
 
-/** Runs a change of an idea. The change waits for its turn among the requests that lock the idea. */
+/** Runs work that changes an idea. The work waits in line with the other requests that lock the idea. */
 export function changeIdea<T>(
   visit: Visit,
   ideaId: number,

@@ -23,7 +23,7 @@ const IdeasQuery = z.object({
 });
 type IdeasQuery = z.output<typeof IdeasQuery>;
 
-/** The number of ideas that load quickly on a phone. list-ideas.ts has a statement for pages of this size. */
+/** The number of ideas that load quickly on a phone. list-ideas.ts has a fast SQL statement for this page size. */
 export const ideasPerPage = 20;
 const excerptLength = 220;
 
@@ -44,7 +44,7 @@ async function showIdeas(visit: Visit) {
 function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & { board: string }) {
   return actOnBoard(visit, given.board, async op => {
     const board = await readBoard(op);
-    // If the moderator has just switched boards, ignores the status key of the previous board.
+    // If the moderator has just switched boards, ignores the filter by a status of the previous board.
     const statusKey = board.statuses.find(({ key }) => key === given.status_key)?.key;
     const query = { ...given, status_key: statusKey };
     const { q, sort } = query;

@@ -12,7 +12,7 @@ import { changeIdea, type Moderation, problemOfAction } from './act-on-board.ts'
 import { showIdea } from './idea-page.ts';
 import { ideaPath, type Notice, notices } from './way-back.ts';
 
-/** The page of an idea, and the forms that set its status and tags, and follow or unfollow it. */
+/** The page of an idea, with forms that set the idea's status and tags, and follow or unfollow the idea. */
 export const ideaRoutes: Route[] = [
   { path: '/admin/ideas/:id', show: async visit => (await showRejected(visit)) ?? showIdea(visit) },
   changeRoute('status', async (op, id, visit) => {

@@ -68,8 +68,8 @@ const noTarget: Problem = { status: 422, message: 'Choose the idea to merge into
 const unknownTarget: Problem = { status: 404, message: 'This board has no such idea' };
 
 /**
- * Returns the message for a refused merge. A missing idea must be the target, because for a missing source the page
- * itself responds with not_found.
+ * Returns the message for a refused merge. If an idea is not found, it is the target of the merge. For a missing
+ * source, the page itself responds with not_found.
  */
 function problemOfTarget(error: unknown): Problem {
   return error instanceof DomainError && error.key === 'not_found' ? unknownTarget : problemOfAction(error);
@@ -127,7 +127,7 @@ function previewPath(visit: Visit, targetId: number): string {
   return visit.path(`${ideaPath(visit.id())}/merge`, { target: String(targetId) });
 }
 
-/** Asks for confirmation first, because the followers are notified. */
+/** Asks for confirmation before an unmerge, because the server notifies the idea's followers of an unmerge. */
 async function askToUnmerge(visit: Visit): Promise<Question> {
   const id = visit.id();
   const { source, target } = await actOnIdea(visit, id, async op => {

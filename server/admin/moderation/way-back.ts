@@ -3,8 +3,8 @@ import type { PersonView } from '../../domain/users/read-people.ts';
 import type { Visit } from '../shell/visit.ts';
 
 /*
- * Moderators open a form from the queue or from the page of an idea. The form's address remembers that page, so that
- * the form can lead back to it. The parameter is from=queue with the page of the queue, or from=<id of an idea>.
+ * Moderators open a form from the queue or from the page of an idea. The form's URL names that page, so that the form
+ * can lead back to it. The query parameter is from=queue with the place in the queue, or from=<id of an idea>.
  */
 
 export const notices = {
@@ -35,14 +35,14 @@ export function wayToIdea(id: number): Record<string, string> {
   return { from: String(id) };
 }
 
-/** Returns the parameters of the current address that remember the moderator's previous page. */
+/** Returns the query parameters of the current URL that name the moderator's previous page. */
 export function wayOf(visit: Visit): Record<string, string> {
   if (visit.parameter('from') === 'queue') return wayToQueue(visit);
   const id = visit.number('from');
   return id === undefined ? {} : wayToIdea(id);
 }
 
-/** Returns the path of the moderator's previous page, or `otherwise` if the address does not contain one. */
+/** Returns the path of the moderator's previous page, or `otherwise` if the URL does not name one. */
 export function wayBack(visit: Visit, otherwise: string, parameters: { notice?: Notice } = {}): string {
   if (visit.parameter('from') === 'queue') {
     return visit.path('/admin/queue', { ...placeInQueue(visit), ...parameters });
@@ -62,7 +62,7 @@ function placeInQueue(visit: Visit): Record<string, string> {
 
 /**
  * Tells whether a person is blocked, with the path to block or unblock them. `person` is undefined for people outside
- * the account, such as the deleted user.
+ * the account, such as the placeholder for erased users.
  */
 export function presentPerson(visit: Visit, person: PersonView | undefined, way: Record<string, string>) {
   if (!person) return { isBlocked: false };

@@ -21,8 +21,8 @@ import { buildThrottle } from '../sign-in/throttle.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 
 /**
- * Changes the signed-in user's e-mail addresses. A new address takes effect when the same user opens the link that was
- * mailed to it. The owner of a mistyped address therefore gets no access.
+ * Changes the signed-in user's e-mail addresses. A new e-mail address takes effect when the same user opens the link
+ * that was mailed to it. So if the user mistypes the address, its owner gets no access.
  */
 export function addressRoutes(
   server: ServerDependencies,
@@ -81,7 +81,7 @@ export function addressRoutes(
     return profilePath(visit, change.field === 'email' ? 'email_changed' : 'mail_changed');
   }
 
-  /** Mails a confirmation link to an address. Returns false if the user already has the address. */
+  /** Mails a confirmation link to an e-mail address. Returns false if the user already has the address. */
   async function ask(visit: OwnVisit, field: AddressField, address: string): Promise<boolean> {
     const userId = visit.user.id;
     if (config.SMTP_URL === undefined)
@@ -92,12 +92,12 @@ export function addressRoutes(
       isAsked = await visit.administer(admin => requestAddress(admin, { userId, field, address }));
       return isAsked;
     } finally {
-      // Only mails count against the rate limit.
+      // If the server sends no mail, the request does not count against the rate limit.
       if (!isAsked) await charged.giveBack();
     }
   }
 
-  /** Returns the address change of a valid link. Only the user who requested the change may use the link. */
+  /** Returns the e-mail address change of a valid link. Only the user who requested it may use the link. */
   async function requireChange({ user }: OwnVisit, token: string): Promise<AddressChange> {
     const change = tokens.read(token, clock.now());
     if (change?.userId !== user.id || !(await isAddressWanted(database, change))) throw invalidLink();

@@ -37,7 +37,7 @@ async function showNotifications(visit: OwnVisit) {
   const data = {
     navigation: ownNavigation(visit, notificationsPath),
     notifications: shown.map(one => presentNotification(visit, one)),
-    // The session counts only the newest notifications. Older ones on the other pages of the list may also be unread.
+    // unread_count covers only the newest notifications. An older one on this page of the list may also be unread.
     hasUnread: visit.user.unread_count > 0 || shown.some(({ read_at }) => read_at === null),
     newestId: shown[0]?.id ?? 0,
     ...visit.pageLinks(notificationsPath, 'before', hasMore && shown.at(-1)?.id),
@@ -86,7 +86,7 @@ async function unfollow(visit: OwnVisit) {
   return visit.path(followingPath, { ...placeOf(visit), notice: 'unfollowed' });
 }
 
-/** Returns the query parameter for the current page of the list. */
+/** Returns the query parameter of the current page of the list, so that a form can lead back to this page. */
 function placeOf(visit: OwnVisit): Record<string, string> {
   const before = visit.number('before');
   return before === undefined ? {} : { before: String(before) };
@@ -119,8 +119,8 @@ function hrefOf(visit: OwnVisit, notification: NotificationView): string | undef
 }
 
 /**
- * Returns the idea's address for the user: in moderation, at IDEA_URL, or on its public board. Undefined if the user
- * can open no page of the idea.
+ * Returns the URL where the user can see the idea: in the admin area, at IDEA_URL, or on its public board. Undefined if
+ * the user can open no page of the idea.
  */
 function ideaLink(
   { user, request, server: { config } }: OwnVisit,

@@ -53,7 +53,7 @@ export async function showProfile(
     notificationEmail: user.notification_email === null ? undefined : shownAddress(user.notification_email),
     givenNotificationEmail:
       refusedForm === 'notifications' ? visit.field('notification_email').trim() : (user.notification_email ?? ''),
-    // A new address can be confirmed only through a mailed link.
+    // Whether the server can mail the link that confirms a new e-mail address.
     isMailed: config.SMTP_URL !== undefined,
     ...passwordLengths,
     erasedFrom: showErasure(user.deletion_requested_at, config.USER_DELETION_GRACE_HOURS),

@@ -13,17 +13,14 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /**
-     * Whether the form is for visitors and needs no form_token. They may have signed in in another tab after they
-     * opened the form.
+     * Whether the form is for visitors and needs no form_token. A visitor may have signed in in another tab after
+     * opening the form.
      */
     isForVisitors?: boolean;
   }
 }
 
-/**
- * Returns a form field or a parameter of the address. Returns an empty text if it is missing or was sent more than
- * once.
- */
+/** Returns a form field or a query parameter. Returns an empty text if it is missing or was sent more than once. */
 export function fieldOf(sent: unknown, name: string): string {
   const value = typeof sent === 'object' && sent !== null ? (sent as Record<string, unknown>)[name] : undefined;
   return typeof value === 'string' ? value : '';
@@ -34,7 +31,7 @@ export function idFieldOf(sent: unknown, name: string): number | undefined {
   return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
-/** The reason for refusing a form. The page shows the reason above the form. */
+/** The reason why the server refused a form. The page shows the reason above the form. */
 export interface Problem {
   status: number;
   message: string;
@@ -61,7 +58,7 @@ export function ownProblemOf(error: unknown): Problem {
 /** Returns the message to show for an invalid input or a conflict. Rethrows every other error. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof AdministrationError) {
-    // The message may quote a text from a user, such as the name of a board.
+    // The message may quote text from users, such as the name of a board, with line breaks.
     const message = oneLine(error.message);
     if (error.reason === 'invalid') return { status: 422, message, cause: error };
     if (error.reason === 'conflict') return { status: 409, message, cause: error };
@@ -77,8 +74,8 @@ export function newFormId(): string {
 }
 
 /**
- * Refuses a form that has already run, such as after a double click or a reload. The transaction of the form records
- * its id. A second request therefore waits for the first, and a refused form can be sent again.
+ * Refuses a form that has already run, such as after a double click or a reload. The form's transaction records the
+ * form_id. A second request therefore waits for the first. After a rollback, the user can send the form again.
  */
 export async function requireFirst(admin: Administration, body: unknown): Promise<void> {
   const id = fieldOf(body, 'form_id');
@@ -139,7 +136,7 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
   }
 }
 
-/** Does not trust the Host header: after DNS rebinding, another site's page has the same host as its forms. */
+/** Does not trust the Host header: after DNS rebinding, it equals the host of the other site's page. */
 function isFromOrigin(expected: string) {
   return ({ headers: { origin, 'sec-fetch-site': site } }: FastifyRequest): boolean =>
     origin === expected && (site === undefined || site === 'same-origin');

@@ -30,8 +30,8 @@ const titles = {
 export const busyRefusal = new Refusal(503, 'Too busy', 'Many people are signing in right now. Try again in a minute.');
 
 /**
- * Converts an operation's error to an error with its own page. Returns undefined for an error that has the same page
- * everywhere.
+ * Converts an operation's error to an error with a page of its own. Returns undefined for other errors, which have the
+ * same page everywhere.
  */
 export function refusalOf(error: Error): Refusal | undefined {
   if (error instanceof Refusal) return error;

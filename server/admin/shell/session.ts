@@ -43,7 +43,7 @@ export function readBrowserSessions(app: FastifyInstance, { database, clock, con
 /** An onRequest hook that redirects visitors to the sign-in page. After signing in, they return to the page. */
 export async function requireSession(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
-  // The path of a form may have no page. The entered values are lost, and the sign-in page says so.
+  // A path that accepts only forms has no page to return to. The entered values are lost, and the sign-in page says so.
   const next = request.server.pageRoutes.has(request.routeOptions.url ?? '') ? request.url : '/admin';
   const notice = request.method === 'GET' ? {} : { notice: 'expired' };
   return reply.redirect(`/admin/sign-in?${new URLSearchParams({ next, ...notice })}`, 303);
@@ -66,7 +66,7 @@ export function administer<T>(
 
 type CookieConfig = Pick<Config, 'BASE_URL'>;
 
-/** Returns the hash of the token in the cookie. The session of the token may have ended. */
+/** Returns the hash of the session token in the cookie. The session may already have ended. */
 function sessionHashOf({ cookies }: FastifyRequest, config: CookieConfig): Buffer | undefined {
   const text = cookies[cookieName(config, 'session')];
   return text === undefined ? undefined : hashOfSecret(text);
@@ -99,8 +99,8 @@ export function cookieName(config: CookieConfig, name: 'session' | 'browser'): s
 }
 
 /**
- * SameSite is lax instead of strict, so that links in mails and chats open the session. Browsers send forms of other
- * sites without the cookie.
+ * SameSite is lax instead of strict, so that links in mails and chats open the session. Browsers still send forms of
+ * other sites without the cookie.
  */
 export function cookieOptions(config: CookieConfig) {
   return { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(config) } as const;
@@ -111,11 +111,11 @@ function isSecure({ BASE_URL }: CookieConfig): boolean {
 }
 
 /*
- * The account that a page shows. If a user has several accounts, the page's address has account=<slug>. Two tabs can
- * then show two accounts, and a form changes the account that its page showed.
+ * The account that a page shows. If a user has several accounts, the page's URL has account=<slug>. Two tabs can then
+ * show two accounts, and a form changes the account that its page showed.
  */
 
-/** An onRequest hook for users with several accounts. It adds the account to an address that lacks it. */
+/** An onRequest hook for users with several accounts. If a URL names no account, it redirects to one that does. */
 export async function nameAccount(request: FastifyRequest, reply: FastifyReply) {
   const { accounts } = sessionOf(request).user;
   const [first, second] = accounts;
@@ -133,13 +133,13 @@ export function findAccount(request: FastifyRequest): AccountOfUser | undefined 
   const slug = fieldOf(request.query, 'account');
   if (slug === '') return accounts[0];
   const account = accounts.find(one => one.slug === slug);
-  // An account of other people gets the same answer as an unknown account, which does not reveal whether the account
-  // exists.
+  // An account of other people gets the same answer as an unknown account. So the answer does not reveal which accounts
+  // exist.
   if (!account) throw new DomainError('not_found');
   return account;
 }
 
-/** Returns the account for the header of a page that belongs to no account. Ignores accounts of other people. */
+/** Returns the account for the header of a page without an account, such as the profile. Ignores accounts of others. */
 export function accountAround(request: FastifyRequest): AccountOfUser | undefined {
   const { accounts } = sessionOf(request).user;
   const slug = fieldOf(request.query, 'account');
@@ -188,7 +188,7 @@ export function isOwner(account: AccountOfUser | undefined): boolean {
   return account?.role === 'owner';
 }
 
-/** Whether the account's plan includes the Agent API (Authentication, 8). */
+/** Whether the account's plan includes the Agent API (specification: Authentication, 8). */
 export function hasAgentApi(
   { plan }: Pick<AccountOfUser, 'plan'>,
   { PLANS_WITHOUT_AGENT_API: without }: Config,

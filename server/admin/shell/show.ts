@@ -6,7 +6,7 @@ export function shownName(name: string): string {
   return shortLine(name, 100, '(no name)');
 }
 
-/** Formats a host with its port. It is not shortened, because the end of a host shows who owns it. */
+/** Formats a host name with its port. It is not shortened, because the end of a host name shows who owns it. */
 export function shownHost(host: string): string {
   return shortLine(host, 260, '(no host)');
 }
@@ -30,7 +30,7 @@ interface ShownTime {
 
 const times = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 
-/** Formats a time in UTC, with that label. Pages run no script, so the server does not know the reader's time zone. */
+/** Formats a time in UTC and says so. Pages run no script, so the server does not know the reader's time zone. */
 export function showTime(time: Date): ShownTime {
   return { text: `${times.format(time)} UTC`, iso: time.toISOString() };
 }

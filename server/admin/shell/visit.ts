@@ -20,8 +20,8 @@ import { shownName } from './show.ts';
  *     { path: '/admin/things/:id/delete', ask: visit => …, run: deleteThing },
  *   ]);
  *
- * GET calls `show` or `ask`. POST calls `run`. If `run` is refused, POST calls `show` with the problem. Each function gets
- * the visit: the request with its account, and the methods that answer it.
+ * GET calls `show` or `ask`. POST calls `run`. If `run` refuses the form, POST calls `show` with the problem. Each
+ * function gets the visit: the request with its account, and the methods that answer the request.
  */
 
 /** The answer to a request: a page, or the path to redirect to. */
@@ -48,10 +48,10 @@ export interface Route<Account extends AccountOfUser | undefined = AccountOfUser
 
 /**
  * A confirmation question before an operation that cannot be undone or that affects others. The question's form posts
- * to the same address.
+ * to the same URL.
  */
 export interface Question {
-  /** The verb of the heading, such as `Revoke <name>?` */
+  /** The verb at the start of the heading, such as `Revoke` in `Revoke <name>?` */
   verb: string;
   name: string;
   /** The effects of the operation, in a sentence or two. */
@@ -152,7 +152,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     return idFieldOf(this.request.query, name);
   }
 
-  /** Returns the place of the current page in a list with cursors. Throws validation_failed for an invalid cursor. */
+  /** Returns the current page's position in a list with cursors. Throws validation_failed for a wrong cursor. */
   place(sort: string, perPage: number, name = 'cursor'): Place {
     return placeOf({ cursor: this.parameter(name) || undefined }, sort, perPage);
   }
@@ -166,8 +166,8 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   }
 
   /**
-   * Renders a page. Its template also gets `path`, `accountName`, the text of `problem`, and the text of the notice
-   * that the query names.
+   * Renders a page. Its template also gets `path`, `accountName`, the message of `problem`, and the notice that the
+   * query parameter names.
    */
   page(
     template: string,
@@ -192,9 +192,8 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   }
 
   /**
-   * Returns the links to the next and the first page of a list. `name` is the parameter with the place of a page, which
-   * the first page lacks. `next` is the place of the next page, which the last page lacks. `kept` has the list's other
-   * parameters.
+   * Returns the links to the next and the first page of a list. `name` is the query parameter with a page's position.
+   * `next` is the position of the next page, if there is one. `kept` has the list's other query parameters.
    */
   pageLinks(
     path: string,
@@ -227,7 +226,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   }
 }
 
-/** The highest page number. Real lists are shorter, and PostgreSQL can still compute the offset of the rows. */
+/** The highest page number. Real lists have fewer pages, and PostgreSQL can still compute the offset of the rows. */
 const lastPage = 1_000_000;
 
 export interface Words {

@@ -21,7 +21,7 @@ export async function readNewPassword(body: unknown, email: string): Promise<str
 }
 
 /**
- * Asks for the signed-in user's password in the field current_password. It protects actions that could do harm in an
+ * Asks for the signed-in user's password in the field current_password, before an action that could do harm in an
  * unattended browser. Throws a FormProblem for a wrong password. The rate limits of sign-in apply, so that nobody can
  * guess passwords here.
  */

@@ -48,7 +48,7 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
       await charged.fail();
       const user = outcome.userId === undefined ? {} : { user_id: outcome.userId };
       audit.record('sign_in.failed', { ...client, reason: outcome.refused, ...user });
-      // Every failed sign-in gets the same answer. Otherwise attackers could find out which addresses have a user.
+      // Every failed sign-in gets the same answer, so that nobody can find out which e-mail addresses have a user.
       throw new FormProblem(422, 'The e-mail address or the password is wrong');
     }
     await charged.succeed();
@@ -63,7 +63,7 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
     const isEnded = await endSession(database, tokenHash);
     if (isEnded) audit.record('sign_out', { ...clientOf(visit.request), user_id: user.id });
     clearSessionCookie(visit.reply, config);
-    // After the sign-out, the visitor can accept an invitation to another address.
+    // `next` leads back to an invitation for another e-mail address, which the visitor can accept after the sign-out.
     const next = visit.field('next');
     return next === '' ? '/admin/sign-in?notice=signed_out' : safeNextPath(next);
   }
@@ -93,7 +93,7 @@ const home = '/admin';
  * another host.
  */
 function safeNextPath(text: string): string {
-  // No real server has this origin. If the text resolves to another origin, the text leads to another host.
+  // No real server has this origin. If the parsed text has another origin, it leads to another host.
   const base = 'http://admin.invalid';
   const url = URL.parse(text, base);
   if (!url || url.origin !== base || url.username !== '' || url.password !== '') return home;

@@ -19,13 +19,13 @@ const quarterHour = 15 * 60;
 const hour = 60 * 60;
 const day = 24 * hour;
 
-/** The name of a rate limit, the limited client or address, the maximum count and the length of its period. */
+/** A rate limit: its name, the limited client, user or e-mail address, the maximum count and the period's length. */
 type Limit = [bucket: string, identity: string, limit: number, windowSeconds: number];
 
 /**
  * Limits password attempts and requests for mails, by network or user and by e-mail address. A known browser has its
  * own limit, so that other people cannot use up its attempts. Each function counts an attempt before it looks anything
- * up, so that concurrent attempts cannot exceed a limit. If a limit is exceeded, it throws a FormProblem. `giveBack`
+ * up, so that concurrent attempts cannot exceed a limit. Above a limit, the function throws a FormProblem. `giveBack`
  * removes a harmless attempt from the count. The database stores e-mail addresses only as hashes with a key from
  * APP_KEY.
  */
@@ -57,8 +57,8 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
 
   return {
     /**
-     * Counts an attempt both as a failure and as a success. The outcome removes one of the two counts. Successes are
-     * limited only by e-mail address, even in known browsers, because they require the right password.
+     * Counts a sign-in attempt both as a failure and as a success. The caller then removes the count that proved wrong.
+     * Successes are limited only by e-mail address, even in known browsers, because they require the right password.
      */
     async chargeSignIn(request: FastifyRequest, reply: FastifyReply, email: string) {
       const browser = knownBrowsers.find(request, email);
@@ -78,15 +78,15 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
         ['password-link:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP, quarterHour],
         ['password-link:address', identityOf(email), config.RATE_LIMIT_PASSWORD_LINK, hour],
       ]),
-    /** Counts a mail with a link that confirms an address, so that nobody can send many mails to other people. */
+    /** Counts a mail that confirms an e-mail address, so that nobody can send many mails to other people. */
     chargeAddressLink: (request: FastifyRequest, reply: FastifyReply, userId: number, email: string) =>
       chargeAll(request, reply, 'requests', [
         ['address-link:user', String(userId), config.RATE_LIMIT_PASSWORD_LINK, hour],
         ['address-link:address', identityOf(email), config.RATE_LIMIT_PASSWORD_LINK, hour],
       ]),
     /**
-     * Counts an invitation. Each account has its own limit for an address, so that it learns nothing about the
-     * invitations of other accounts.
+     * Counts an invitation. Each account has its own limit for an e-mail address. So an account learns nothing about
+     * the invitations of other accounts.
      */
     chargeInvitation: (
       request: FastifyRequest,
@@ -112,9 +112,9 @@ function describeWait(seconds: number): string {
 const keptSeconds = 90 * day;
 
 /**
- * An attacker can fail on purpose until the limit for an address is reached, which would lock out the user with that
- * address. After a sign-in, the user's browser therefore gets a cookie and its own limit for that address. OWASP calls
- * it a device cookie. The cookie is no session: a thief of the cookie gets only as many attempts as any browser.
+ * Recognizes the browsers of users who have signed in there. An attacker can fail on purpose until the limit for an
+ * e-mail address is reached, which would lock out its user. A known browser therefore has a cookie and its own limit.
+ * OWASP calls it a device cookie. A thief of the cookie gets no session, and only as many attempts as any browser.
  */
 export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 'config' | 'appKey'>) {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board known browser 1', 32));
@@ -125,8 +125,8 @@ export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 
       .digest();
 
   /**
-   * Returns the id that counts this browser's attempts. Returns undefined if nobody has signed in with the address in
-   * this browser.
+   * Returns the id that counts this browser's attempts. Returns undefined if nobody has signed in with the e-mail
+   * address in this browser.
    */
   function find({ cookies }: FastifyRequest, email: string): string | undefined {
     const [, id = '', mac = ''] = /^([\w-]{22})\.([\w-]{43})$/.exec(cookies[cookie] ?? '') ?? [];
@@ -137,7 +137,7 @@ export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 
 
   return {
     find,
-    /** Call this after the password was correct. A known browser keeps its id, so that it gets no new attempts. */
+    /** Call this after the correct password. A known browser keeps its id, so it gets no new attempts. */
     remember(request: FastifyRequest, reply: FastifyReply, email: string) {
       const id = find(request, email) ?? randomBytes(16).toString('base64url');
       const value = `${id}.${macOf(id, email).toString('base64url')}`;

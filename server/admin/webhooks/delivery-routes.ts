@@ -12,9 +12,7 @@ import { presentWebhook } from './present-webhook.ts';
 const deliveriesPerPage = 25;
 const attemptsPerPage = 10;
 
-/**
- * The maximum number of deliveries that one form redelivers. More would block the database and the person for too long.
- */
+/** The maximum number of deliveries that one form redelivers. More would keep the person waiting for too long. */
 const mostRedelivered = 10_000;
 
 const dayMs = 86_400_000;

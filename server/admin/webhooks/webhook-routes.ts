@@ -94,8 +94,8 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
   function saveWebhook(visit: Visit) {
     const { url, description, eventTypes } = readForm(visit);
     const save: WebhookOperation = (admin, endpoint) => {
-      // The form shows the normalized URL. If it comes back unchanged, the stored URL stays as it was first entered,
-      // without a new check.
+      // The form shows the normalized URL. If the user leaves it unchanged, the server keeps the URL as it was first
+      // entered, and does not check it again.
       const changes = { description, eventTypes, ...(url === shownUrl(endpoint.url) ? {} : { url }) };
       return updateWebhook(admin, endpoint, changes, guard);
     };

@@ -4,10 +4,10 @@ import { canonicalAddress } from '../../domain/users/canonical-address.ts';
 import { invocation } from '../command.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** The maximum number of users in the output. All of them need the same remedy. */
+/** The doctor command names at most this many users. All of them need the same remedy. */
 const maxNamed = 100;
 
-/** Finds users who cannot sign in because an older user has another spelling of the same address. */
+/** Finds users who cannot sign in because an older user has another spelling of the same e-mail address. */
 export async function diagnoseAddresses(db: Kysely<Tables>): Promise<Finding[]> {
   const rows = await db
     .selectFrom('users')

@@ -7,7 +7,7 @@ import { error, type Finding, ok, warning } from './finding.ts';
 
 export interface KnownExtensions {
   findings: Finding[];
-  /** The extensions that EXTENSIONS names. Empty if they cannot be loaded. */
+  /** The extensions that the setting EXTENSIONS names. Empty if they cannot be loaded. */
   extensions: readonly Extension[];
 }
 
@@ -32,7 +32,7 @@ export async function diagnoseExtensions(
   }
 }
 
-/** Finds extensions that still subscribe to events but are missing from EXTENSIONS. */
+/** Finds extensions that still subscribe to events but are missing from the setting EXTENSIONS. */
 export async function diagnoseLeftExtensions(db: Kysely<Tables>, extensions: readonly Extension[]): Promise<Finding[]> {
   const names = extensions.map(({ name }) => name);
   const rows = await db

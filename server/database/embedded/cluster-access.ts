@@ -20,8 +20,8 @@ import {
 const run = promisify(execFile);
 
 /**
- * Returns the password of the application's database role. It is stored outside the cluster, because every process of
- * PostgreSQL's system user can read the cluster.
+ * Returns the password of the application's database role. It is stored outside the database cluster, because every
+ * process of PostgreSQL's system user can read the cluster.
  */
 export async function loadPassword(dataDir: string, runAs?: UserIds): Promise<string> {
   const file = join(dataDir, 'postgres.password');
@@ -29,12 +29,12 @@ export async function loadPassword(dataDir: string, runAs?: UserIds): Promise<st
   const kept = await readKeptSecret(file, name);
   if (kept !== undefined) return kept.toString('base64');
   const secret = await makeKeptSecret(file, name);
-  // The system user that owns the cluster can start it later without root, and then needs the password.
+  // The owner of the database cluster can start PostgreSQL later without root, and then needs the password.
   if (runAs !== undefined && runAs.uid !== unprivileged.uid) await chown(file, runAs.uid, runAs.gid);
   return secret.toString('base64');
 }
 
-/** Whether the cluster requires a password from every client, and the application's role has this password. */
+/** Whether the database cluster requires a password from every client, and the application's role has this password. */
 export async function isSecured(directory: string, password: string): Promise<boolean> {
   return (await readIfExists(join(directory, 'pg_hba.conf'))) === describeAccess(password);
 }
@@ -46,8 +46,8 @@ export interface StoppedCluster {
 }
 
 /**
- * Sets up the roles, the password and the access rules of a stopped cluster. An interrupted run can be repeated,
- * because pg_hba.conf is written last. Returns false if another process uses the cluster.
+ * Sets up the roles, the password and the access rules of a stopped database cluster. An interrupted run can be
+ * repeated, because pg_hba.conf is written last. Returns false if another process uses the cluster.
  */
 export async function secureCluster(
   cluster: StoppedCluster,
@@ -66,8 +66,8 @@ export async function secureCluster(
 }
 
 /**
- * Returns the text of pg_hba.conf, which contains a fingerprint of the password. If the cluster was copied or the
- * password was lost, the fingerprint differs. The cluster is then secured again.
+ * Returns the text of pg_hba.conf, which contains a fingerprint of the password. If the database cluster was copied or
+ * the password was lost, the fingerprint differs. The cluster is then secured again.
  */
 function describeAccess(password: string): string {
   const fingerprint = createHash('sha256').update(password).digest('hex').slice(0, 16);
@@ -166,7 +166,7 @@ export async function runAlone(
   } catch (error) {
     const { message, stderr = '' } = error as Error & { stderr?: string };
     if (isLockConflict(stderr)) return 'in_use';
-    // A cluster without the application's database is fine, because the first start creates the database later.
+    // A database cluster may lack the application's database, because the first start creates the database later.
     if (stderr.includes(`database "${applicationName}" does not exist`)) return 'done';
     // The error's own message must not be shown, because it could contain the statement with the password.
     const reason = pickReason(stderr) ?? message.split('\n')[0];

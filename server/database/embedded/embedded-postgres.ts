@@ -15,7 +15,7 @@ import {
 } from './postmaster.ts';
 
 export interface EmbeddedPostgresOptions {
-  /** The data directory, with the cluster `postgres` and the log `postgres.log`. Created if it does not exist. */
+  /** The data directory, with the database cluster in `postgres`, and `postgres.log`. Created if it does not exist. */
   dataDir: string;
   /**
    * Whether PostgreSQL writes every commit to the disk at once. False is faster for tests, but a power failure may lose
@@ -74,10 +74,8 @@ export async function startEmbeddedPostgres(options: EmbeddedPostgresOptions): P
 }
 
 /**
- * Connects to the running PostgreSQL of a data directory, which stop() then leaves running. If none is running, starts
- * PostgreSQL until stop().
- *
- * @throws {EmbeddedPostgresError} A one-line message.
+ * Connects to the PostgreSQL that runs in a data directory. stop() leaves it running. If none is running, starts
+ * PostgreSQL, and stop() stops it.
  */
 export async function connectOrStart(options: EmbeddedPostgresOptions): Promise<EmbeddedPostgres> {
   const dataDir = resolve(options.dataDir);
@@ -107,7 +105,7 @@ async function useRunning(dataDir: string): Promise<EmbeddedPostgres | undefined
   });
 }
 
-/** Finds or creates the cluster. Secures it if it accepts clients without a password. */
+/** Finds or creates the database cluster. Secures a cluster that accepts clients without a password. */
 async function prepareCluster(dataDir: string, binaries: PostgresBinaries, isDurable: boolean) {
   const found = await findCluster(dataDir);
   if (found === undefined) await makeDirectory(dataDir);
@@ -135,7 +133,7 @@ interface Session<Outcome> {
   outcome: Outcome;
 }
 
-/** The time that a ready PostgreSQL may still refuse connections, for example if all of them are taken. */
+/** How long a ready PostgreSQL may still refuse connections, for example if all its connections are taken. */
 const failureLimitMs = 3_000;
 
 /** PostgreSQL's error codes when it ends or refuses sessions during its shutdown. */
@@ -201,7 +199,7 @@ async function takeOwnership(client: Client): Promise<boolean> {
 /** The id of the advisory lock. It is arbitrary, because the database `postgres` has no other advisory locks. */
 const ownershipLock = 1;
 
-/** Waits up to half a second, because PostgreSQL may not have noticed yet that the former owner was killed. */
+/** Waits half a second for the lock, because PostgreSQL may not know yet that the former owner was killed. */
 async function lockCluster(client: Client): Promise<boolean> {
   await client.query(`set lock_timeout = '500ms'`);
   try {
@@ -238,8 +236,8 @@ function keepOwnership(first: Client, postmaster: Postmaster, password: string) 
   return {
     isHeld: () => isHeld,
     /**
-     * Stops taking the lock again. The session and its lock end with PostgreSQL's shutdown, so no other process can
-     * become the owner before.
+     * Stops taking the lock again. The session and its lock end with PostgreSQL's shutdown. So no other process can
+     * become the owner before the shutdown.
      */
     release: () => {
       isReleased = true;
@@ -251,7 +249,7 @@ async function createApplicationDatabase(client: Client) {
   const { rowCount } = await client.query('select from pg_database where datname = $1', [applicationName]);
   if (rowCount !== 0) return;
   await client.query(`create database ${applicationName}`).catch((error: DatabaseError) => {
-    // Another process has created the database in the meantime.
+    // Another process has created the application's database in the meantime.
     if (error.code !== '42P04' && error.code !== '23505') throw error;
   });
 }

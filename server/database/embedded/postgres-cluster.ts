@@ -23,7 +23,7 @@ export interface Cluster {
   directory: string;
   /** Identifies the directory, even if the directory is moved or deleted while PostgreSQL runs. */
   inode: { dev: number; ino: number };
-  /** The log file. It is outside the cluster, because only PostgreSQL's system user can read the cluster. */
+  /** The log file. It is outside `directory`, because only PostgreSQL's system user can read `directory`. */
   logFile: string;
   /** The system user that runs PostgreSQL. Undefined if it is the current user. */
   runAs: UserIds | undefined;
@@ -31,14 +31,14 @@ export interface Cluster {
 
 const run = promisify(execFile);
 
-/** Finds the cluster of a data directory. Returns undefined if the cluster does not exist yet. */
+/** Finds the database cluster of a data directory. Returns undefined if no cluster exists yet. */
 export async function findCluster(dataDir: string): Promise<Cluster | undefined> {
   const path = join(dataDir, 'postgres');
   const directory = await realpath(path).catch(async (error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw error;
     const isDangling = await lstat(path).then(Boolean, () => false);
     if (!isDangling) return undefined;
-    // The link's target may be on an unmounted disk. A new cluster would hide that.
+    // The target of the symbolic link may be on an unmounted disk. A new database would hide that.
     throw new EmbeddedPostgresError(`${path} is a link to a missing database: remove it to start with a new one`);
   });
   if (directory === undefined) return undefined;
@@ -52,15 +52,15 @@ export async function findCluster(dataDir: string): Promise<Cluster | undefined>
   const cluster = { dataDir, directory, inode: { dev, ino }, logFile: join(dataDir, 'postgres.log') };
   if (!isRoot()) return { ...cluster, runAs: undefined };
   if (uid !== 0) return { ...cluster, runAs: { uid, gid } };
-  // Root has copied the cluster here, for example to restore a backup.
+  // Root has copied the database cluster here, for example to restore a backup.
   await giveTree(directory, unprivileged);
   return { ...cluster, runAs: unprivileged };
 }
 
 /**
- * Creates a cluster in an existing data directory. If PostgreSQL's system user cannot enter that directory, the cluster
- * is in the shared directory, and a link in the data directory leads to it. The modes of parent directories do not
- * change.
+ * Creates a database cluster in an existing data directory. If PostgreSQL's system user cannot enter that directory,
+ * the cluster is in the shared directory, and a link in the data directory leads to it. The modes of parent directories
+ * do not change.
  */
 export async function createCluster(
   dataDir: string,
@@ -74,7 +74,7 @@ export async function createCluster(
   };
   const occupants = await readdir(path).catch(() => []);
   if (occupants.length > 0) {
-    // Another process has just created a cluster here. If the files are no cluster, the check below reports that.
+    // Another process has just created a cluster here. If the files are no cluster, findCluster() below reports that.
   } else if (!isRoot() || (await canEnter(unprivileged, dataDir))) {
     await buildDirectory(path, initialize);
   } else {
@@ -152,6 +152,6 @@ async function giveTree(directory: string, { uid, gid }: UserIds) {
   for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {
     await lchown(join(entry.parentPath, entry.name), uid, gid);
   }
-  // The directory itself comes last. If this run is interrupted, the next start repeats it.
+  // Changes the owner of the directory itself last. Until then, each start repeats an interrupted run.
   await lchown(directory, uid, gid);
 }

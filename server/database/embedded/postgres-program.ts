@@ -30,7 +30,7 @@ export function isLockConflict(output: string): boolean {
 /** The embedded PostgreSQL is not available. The message is one line for the operator. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError';
-  /** Is `in_use` if another live process owns the cluster. */
+  /** Is `in_use` if another live process owns the embedded PostgreSQL. */
   readonly code: 'in_use' | undefined;
 
   constructor(message: string, { code, ...options }: ErrorOptions & { code?: 'in_use' } = {}) {

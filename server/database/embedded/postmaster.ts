@@ -21,15 +21,15 @@ export interface Postmaster {
    * PostgreSQL logs each refused connection.
    */
   status: 'starting' | 'ready' | 'stopping' | undefined;
-  /** The process, if this process started it. */
+  /** PostgreSQL's process, if this process started it. */
   child?: ChildProcess;
 }
 
 const pollIntervalMs = 20;
 
 /**
- * The maximum time for a start. After a crash, recovery replays up to a gigabyte of log (max_wal_size). A slow disk
- * needs this time.
+ * The maximum time for a start. After a crash, recovery replays up to a gigabyte of write-ahead log (max_wal_size). A
+ * slow disk needs this time.
  */
 const startLimitMs = 60_000;
 
@@ -52,8 +52,8 @@ const socketParentLimitBytes = 103 - '/idea-board-XXXXXX/.s.PGSQL.5432'.length;
 const port = 5432; // Can be constant, because every cluster has its own socket directory.
 
 /**
- * Waits until the cluster's PostgreSQL accepts connections. If none is running, calls `launch`. Without `launch`,
- * returns undefined. If PostgreSQL is stopping, first waits for its exit.
+ * Waits until the PostgreSQL of a database cluster accepts connections. If none is running, calls `launch`. Without
+ * `launch`, returns undefined. If PostgreSQL is stopping, first waits for its exit.
  */
 export async function awaitPostmaster(
   cluster: Cluster,
@@ -86,7 +86,7 @@ export async function awaitPostmaster(
   );
 }
 
-/** Finds the running PostgreSQL of a cluster, even if another process started it. */
+/** Finds the running PostgreSQL of a database cluster, even if another process started it. */
 async function findPostmaster(cluster: Cluster): Promise<Postmaster | undefined> {
   const recorded = await readPostmasterFile(cluster);
   return recorded !== undefined && (await isPostmaster(recorded.pid, cluster)) ? recorded : undefined;
@@ -123,7 +123,7 @@ export interface Launched {
   logOffset: number;
 }
 
-/** Starts PostgreSQL in its own session. Otherwise Ctrl-C in a terminal would stop it before the server has drained. */
+/** Starts PostgreSQL in its own process group, because Ctrl-C must not stop it before the server has drained. */
 export async function launchPostmaster(
   cluster: Cluster,
   binaries: PostgresBinaries,
@@ -171,7 +171,7 @@ async function openLog({ logFile, runAs }: Cluster) {
   if (size > logLimitBytes) await rename(logFile, `${logFile}.old`);
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
   const handle = await open(logFile, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
-  // The system user that owns the cluster can start it later without root, and must be able to write the log.
+  // The owner of the database cluster can start PostgreSQL later without root, and must be able to write the log.
   if (runAs !== undefined) await handle.chown(runAs.uid, runAs.gid);
   return { handle, offset: (await handle.stat()).size };
 }

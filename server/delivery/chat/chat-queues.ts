@@ -6,7 +6,7 @@ import { sql } from 'kysely';
  */
 const quickQueues = 4;
 
-/** The queue of a channel c. Channels share queues. All posts of one channel use one queue and keep their order. */
+/** The queue of a channel c (an SQL alias). Channels share queues. The posts of one channel keep their order. */
 export const chatQueue = sql<string>`format('chats:%s:%s', c.account_id, c.id % ${sql.lit(quickQueues)})`;
 
 /** Returns the queue for an account's slow and failing channels, so that its other channels do not wait for them. */

@@ -42,7 +42,7 @@ function escapeMrkdwn(text: string): string {
 
 /**
  * Renders an Adaptive Card for an incoming webhook of a workflow in Microsoft Teams. Text runs do not support Markdown.
- * A mention would need an entity, and the card has none.
+ * Only an entity of the card can mention a person, and the card has none.
  */
 function renderForTeams({ sentence, quote, url }: ChatMessage) {
   return {

@@ -8,12 +8,12 @@ export interface Run {
   url?: string;
 }
 
-/** An event in the form that a chat shows: a sentence with a link to the idea, and the beginning of a comment. */
+/** An event as a chat shows it: a sentence with a link to the idea, and the beginning of a comment. */
 export interface ChatMessage {
   sentence: Run[];
   /** The beginning of the comment, on one line and not escaped yet. */
   quote: string | undefined;
-  /** The URL of the idea, for notifications that show no formatting, and for a button. */
+  /** The URL of the idea, for a button and for the plain text that a phone shows as a notification. */
   url: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export function describeEvent(body: EventBody, urlOf: (board: string, ideaId: nu
 
   switch (body.type) {
     case 'idea.created':
-      // The sentence names the author of the idea. The actor may be the moderator who approved it.
+      // The sentence names the author of the idea. The moderator who approved the idea may have caused the event.
       return message(nameOf(idea.author.name), ' submitted ', title);
     case 'idea.status_changed':
       return message(actor, ' moved ', title, ' to ', {

@@ -75,7 +75,7 @@ export function postToChat(deps: TaskDependencies) {
     const accountId = job.account_id ?? (await findAccountOfEvent(database, eventId));
     if (accountId === undefined) return;
     const [due] = await database.query(selectPost, { accountId, channelId, eventId });
-    // The post is obsolete: the channel was disabled or removed, or the idea was removed.
+    // The post is no longer needed: the channel was disabled or removed, or the idea was removed.
     if (!due) return;
     const tryLater = (tries: number, delayMs: number) =>
       addJob(database, {

@@ -16,7 +16,7 @@ import { type MailContent, writeLinkMail } from './write-mail.ts';
 
 interface AccountMail extends MailContent {
   to: string;
-  /** The id of the recipient for the log, which must not contain addresses. Undefined if the address has no user. */
+  /** The id of the recipient for the log, which must not contain e-mail addresses. Undefined if there is no user. */
   userId?: number;
   /** Records whether the mail was sent. */
   settle?(outcome: 'mailed' | 'refused'): Promise<unknown>;
@@ -47,7 +47,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
   const passwordLink = { label: 'Set another password', url: `${config.BASE_URL}/admin/password-link` };
 
   return {
-    /** The user id is null for an unknown address. If sending fails, nobody gets the link, and it expires. */
+    /** The user id is null for an unknown e-mail address. If the mail fails, nobody gets the link, and it expires. */
     mail_password_link: mailTask<{ user_id: number | null }>('password', async payload => {
       const userId = payload.user_id;
       const link = userId === null ? undefined : await insertPasswordLink(database, userId, clock.now());
@@ -77,7 +77,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
       }),
     ),
 
-    /** The mail does not say who asked for it. */
+    /** The mail with the link that confirms an e-mail address does not name the person who asked for it. */
     mail_address_link: mailTask<{ user_id: number; field: AddressField; address: string; basis: string }>(
       'address',
       async ({ user_id: userId, field, address, basis }) => {
@@ -139,7 +139,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
     ),
   } satisfies TaskList;
 
-  /** Writes a security notice to the address that a user signs in with. */
+  /** Writes a security notice to the e-mail address that a user signs in with. */
   async function noticeTo(userId: number, words: { subject: string; purpose: string }) {
     const to = await readSignInAddress(database, userId);
     if (to === undefined) return undefined;

@@ -128,7 +128,7 @@ export function mailNotifications(deps: TaskDependencies) {
     if (accountId === undefined) return;
     const due = await database.query(selectDue, { accountId, ids });
     const failures = new Map<number, unknown>();
-    // The reason why no more mail can be sent now. The remaining mails are left to a later try or another process.
+    // The reason why no more mail can be sent now. A later try or another process sends the remaining mails.
     let obstacle: unknown;
     for (const notification of due) {
       if (stopping.aborted) obstacle ??= new Error('The worker stops');
@@ -139,7 +139,7 @@ export function mailNotifications(deps: TaskDependencies) {
     return ids.map(id => (failures.has(id) ? Promise.reject(failures.get(id)) : undefined));
   }
 
-  /** Sends one mail and marks its notification. Returns the error of this mail. Throws if no mail can be sent now. */
+  /** Sends one mail and marks its notification. Returns an error of this mail only. Throws if no mail can be sent. */
   async function mailOne(mailer: Mailer, notification: DueNotification): Promise<Error | undefined> {
     const outcome = await deliver(mailer, mailOf(notification), { metrics });
     if (outcome.result === 'failed') return new Error(outcome.reason);
@@ -171,7 +171,7 @@ export function mailNotifications(deps: TaskDependencies) {
   }
 }
 
-/** Returns the subscription that a mail's link ends: all mail in a mail to moderators, otherwise the followed idea. */
+/** Returns the subscription that a mail's unsubscribe link ends: all mails to a moderator, or the followed idea. */
 function subscriptionOf({ kind, user_id, idea_id, followed_id }: DueNotification): Subscription {
   if (kind === 'idea.pending' || kind === 'webhook.disabled') return { userId: user_id, ideaId: 'all' };
   return { userId: user_id, ideaId: followed_id ?? idea_id ?? 'all' };

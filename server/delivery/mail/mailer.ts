@@ -17,7 +17,7 @@ export interface Mail {
   unsubscribeUrl?: string;
 }
 
-/** Sends mails. The outcome is `refused` if the mail server will never accept the message or the address. */
+/** Sends mails. The outcome is `refused` if the mail server will never accept the message or the e-mail address. */
 export interface Mailer extends Channel<Mail> {
   close(): void;
 }
@@ -46,7 +46,7 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
       try {
         await transport.sendMail({
           from,
-          // The recipient is an object. In a string, a comma or bracket in the address could make two recipients.
+          // The recipient is an object. In a string, a comma or bracket could turn one e-mail address into two.
           to: { name: '', address: mailboxOf(to) },
           ...content,
           messageId: `<${messageId}>`,
@@ -96,7 +96,7 @@ const commandsOfMessage = ['RCPT TO', 'DATA'];
 
 /**
  * Returns the outcome of one mail after an error. Returns undefined if no mail can be sent, such as after a refused
- * sender or login. Nodemailer refuses an invalid address without asking the mail server.
+ * sender or login. Nodemailer refuses an invalid e-mail address without asking the mail server.
  */
 function outcomeOf({ code, command, responseCode, permanent }: NodemailerError): Outcome | undefined {
   const refused = { result: 'refused', reason: 'The mail server refuses the message' } as const;

@@ -8,10 +8,10 @@ export interface MailContent {
   html: string;
 }
 
-/** The texts of a mail with one link. */
+/** The parts of a mail with one link. */
 interface LinkMail {
   subject: string;
-  /** An optional paragraph before the purpose. */
+  /** An optional paragraph before the paragraph that says what the link is for. */
   sentence?: string;
   purpose: string;
   link: { label: string; url: string };

@@ -22,13 +22,13 @@ import { buildWebhookChannel } from './webhook-channel.ts';
 /** The payload of a job. Jobs from the previous version of the server have no account_id. */
 const Payload = z.object({ account_id: z.int().optional(), endpoint_id: z.int(), lane: z.int() });
 
-/** How long a lane may keep its slot in one turn. After this time it must wait for its next turn. */
+/** How long a lane (a delivery queue of an endpoint) may send in one turn. Then it lets other lanes send first. */
 const turnMs = 1_000;
 
 /** The maximum length of an answer that is stored in the log of deliveries. */
 const keptCharacters = 4_096;
 
-/** One turn of a lane in this process. In a turn the lane sends its due deliveries. */
+/** One turn of a lane, a delivery queue of an endpoint. During its turn the lane sends its due deliveries. */
 interface Turn {
   /** Whether another job for the lane started during this turn. If so, another turn follows. */
   isCalledAgain: boolean;
@@ -119,14 +119,14 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
     }
   }
 
-  /** Sends deliveries in order until one fails or is slow. Records each success while the next delivery is sent. */
+  /** Sends deliveries in order until one fails or is slow. Records each success while it sends the next delivery. */
   async function sendInOrder(deliveries: DueDelivery[], lane: Lane, turn: Turn, signal: AbortSignal | undefined) {
     const recording: Promise<unknown>[] = [];
     try {
       for (const delivery of deliveries) {
         const { outcome, attempt } = await send(delivery, lane, signal);
         if (outcome.result !== 'delivered') {
-          // Waits for the earlier records, so that the log has the order of the tries.
+          // Waits for the earlier records, so that the delivery log has the order of the tries.
           await Promise.all(recording);
           await recordFailure(delivery, lane, outcome, attempt);
           return;
@@ -142,8 +142,8 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
   }
 
   /**
-   * Sends a single delivery to a failing endpoint, unless another process is doing so. So an endpoint that hangs takes
-   * only one job of all workers. Resolves to true if the lane must wait.
+   * Sends a single delivery to a failing endpoint, unless another process is doing so. So an endpoint that hangs
+   * occupies only one job of all workers. Resolves to true if the lane must wait.
    */
   async function probe(delivery: DueDelivery, lane: Lane, failingForMs: number, signal: AbortSignal | undefined) {
     const { accountId, endpointId } = lane;
@@ -196,7 +196,7 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
   }
 }
 
-/** Returns the beginning of an answer as text that PostgreSQL can store. */
+/** Returns the beginning of an endpoint's answer as text that PostgreSQL can store. */
 function readable(body: Buffer): string | null {
   if (body.length === 0) return null;
   return body.toString('utf8', 0, keptCharacters).replaceAll('\0', '�');
@@ -205,8 +205,8 @@ function readable(body: Buffer): string | null {
 const now = sql<string>`now()`;
 
 /**
- * Claims the single try for this process. The claim lasts longer than a try. If the process dies, the endpoint waits
- * until the claim ends.
+ * Claims the only try that a failing endpoint may get now. The claim lasts longer than a try. If the process dies, the
+ * endpoint waits until the claim ends.
  */
 const claimProbe = query('claim_webhook_probe', (db, $: Arguments<AccountEndpoint>) =>
   db

@@ -10,8 +10,8 @@ interface TakenSlot {
 const maxRemembered = 10_000;
 
 /**
- * Decides which lanes of endpoints one process sends from at the same time. A receiver that hangs holds a slot for ten
- * seconds. These limits keep an account with such receivers from taking every slot:
+ * Decides which lanes (delivery queues of endpoints) send at the same time in one process. A receiver that hangs holds
+ * a slot for ten seconds. These limits keep an account with such receivers from taking every slot:
  *
  * - An account has `accountShare` slots, which is half of all slots.
  * - An endpoint has one slot. An endpoint that answers within `quickMs` is quick and has eight: one for each lane.
@@ -30,7 +30,7 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   /** The time of an endpoint's last quick answer. Undefined if its last delivery was slow or failed. */
   const quickAt = new Map<number, number | undefined>();
 
-  /** Whether an endpoint is quick: it answered quickly within the last `quickMs`, even if another delivery is slow. */
+  /** Whether an endpoint's last answer was quick. A slow running delivery counts only `quickMs` after that answer. */
   function isQuick(endpointId: number): boolean {
     const lastQuick = quickAt.get(endpointId);
     if (lastQuick === undefined) return false;
@@ -58,9 +58,9 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   function wakeWaiting(accountId: number): Lane[] {
     const isLate = ({ endpointId }: Lane) => Number(quickAt.has(endpointId) && !isQuick(endpointId));
     const candidates = [...waiting.values().filter(lane => lane.accountId === accountId)];
-    // Another process may take the jobs of the woken lanes. If no slot is taken in this process, nothing wakes a lane
-    // later, so all lanes are woken. If only slow endpoints hold slots, no slot may become free for long. So more lanes
-    // are woken than there are free slots.
+    // Another process may take the jobs of the woken lanes. If this process has no taken slot, nothing here wakes a
+    // lane later, so it wakes all lanes. If only slow endpoints hold slots, it may take long until a slot is free. So
+    // it wakes more lanes than there are free slots.
     const holders = [...taken.values().filter(({ lane }) => lane.accountId === accountId)];
     const isLast = holders.length === 0;
     const mayHang = !holders.some(({ lane }) => isQuick(lane.endpointId));
@@ -100,7 +100,7 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
       quickAt.set(endpointId, isQuickAnswer ? performance.now() : undefined);
       return isQuickAnswer && !wasQuick ? wakeWaiting(lane.accountId) : [];
     },
-    /** Whether a lane may keep its slot for its next delivery. If not, the lane waits. */
+    /** Whether a lane may keep its slot and send its next delivery. If not, the lane waits for a slot. */
     keep(lane: Lane): boolean {
       const slot = taken.get(laneKey(lane));
       if (!slot) return false;

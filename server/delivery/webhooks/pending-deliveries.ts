@@ -16,13 +16,13 @@ import {
 /** A due delivery with its event and its endpoint. */
 export type DueDelivery = RowOf<typeof selectDue>;
 
-/** How many deliveries of a lane are read at a time. Few, so that a change of the endpoint soon takes effect. */
+/** How many deliveries of a lane are read at a time. A small number, so that a changed endpoint soon takes effect. */
 const chunkSize = 16;
 
 /** The lanes of one account, as arguments of a query. */
 type LanesOfAccount = LaneColumns & { accountId: number };
 
-/** Builds the query for the due deliveries d of a lane l. */
+/** Builds the query for the due deliveries of a lane. The table aliases are d and l. */
 function dueOfLane(from: ExpressionBuilder<Tables & { l: LaneRow }, 'l'>, $: Arguments<LanesOfAccount>) {
   return from
     .selectFrom('webhook_deliveries as d')
@@ -70,7 +70,7 @@ const selectDue = query('select_due_deliveries', (db, $: Arguments<LanesOfAccoun
     .orderBy('d.id'),
 );
 
-/** Uses a limit, because for `exists` PostgreSQL may read the due deliveries of all lanes. */
+/** Uses a limit instead of `exists`. For `exists`, PostgreSQL may read the due deliveries of all lanes. */
 const selectAnyDue = query('select_any_due_delivery', (db, $: Arguments<LanesOfAccount>) =>
   db
     .selectFrom(lanesOf($))

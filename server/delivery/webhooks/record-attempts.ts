@@ -7,7 +7,7 @@ import { type AccountEndpoint, type Lane, wakeLanes } from '../../domain/webhook
 import type { AuditLog } from '../../observability/audit-log.ts';
 import { nextTry, retryPolicies } from '../retry-policy.ts';
 
-/** One try of a delivery. It has the status and the beginning of the answer, or an error. */
+/** One try of a delivery. It has either the HTTP status and the beginning of the endpoint's answer, or an error. */
 export interface Attempt {
   accountId: number;
   deliveryId: number;
@@ -39,7 +39,7 @@ interface Result {
   finishedAt: RawBuilder<string | null>;
 }
 
-/** Returns the columns of a delivery d after a try. If a person requested a redelivery meanwhile, d stays pending. */
+/** Returns a delivery's columns after a try. A delivery stays pending if a person requested a redelivery meanwhile. */
 function deliveryAfter(dueAt: RawBuilder<string>, { state, nextAttemptAt, finishedAt }: Result) {
   const isRedelivered = sql`d.state = 'pending' and d.next_attempt_at is distinct from ${dueAt}`;
   return {
@@ -50,7 +50,7 @@ function deliveryAfter(dueAt: RawBuilder<string>, { state, nextAttemptAt, finish
   };
 }
 
-/** Builds a table a from JSON. Its quoted column names are the field names of the type Attempt. */
+/** Turns JSON into a table with the alias a. Its quoted column names are the field names of the type Attempt. */
 function attemptsOf(attempts: RawBuilder<string>) {
   return sql<Attempt>`json_to_recordset(${attempts}::json)`.as<'a'>(
     sql`a("deliveryId" bigint, "attemptedAt" timestamptz, "durationMs" integer, status integer, response text,
@@ -85,7 +85,7 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
             .selectFrom('attempts as a')
             .innerJoin('delivered as d', 'd.id', 'a.deliveryId')
             .select([$.accountId.as('account_id'), 'd.id', 'a.attemptedAt', 'a.durationMs', 'a.status'])
-            // If the event was redacted during the try, drops the answer, because it may repeat the removed text.
+            // If the event was redacted during the try, drops the answer's text, which may repeat the removed text.
             .select(d => d.case().when('d.is_redacted', '=', false).then(d.ref('a.response')).end().as('response')),
         ),
     )

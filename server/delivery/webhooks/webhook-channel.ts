@@ -6,7 +6,7 @@ import { type Channel, post } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
 import type { DueDelivery } from './pending-deliveries.ts';
 
-/** The status of an endpoint that wants no more deliveries (Standard Webhooks). */
+/** The HTTP status of an endpoint that wants no more deliveries (Standard Webhooks). */
 const gone = 410;
 const maxCachedKeys = 1_000;
 
@@ -19,7 +19,7 @@ export function buildWebhookChannel({
 }: Pick<TaskDependencies, 'requests' | 'secretBox' | 'clock' | 'config'>): Channel<DueDelivery> {
   const keyOf = cacheKeys(sealed => signingKey(secretBox.open(sealed, secretPurpose)));
 
-  /** Opens the endpoint's previous secret. After a change of APP_KEY, only the new secret signs the deliveries. */
+  /** Decrypts the endpoint's previous secret. After a change of APP_KEY, only the new secret signs deliveries. */
   function keyUnlessLost(sealed: Buffer): Buffer | undefined {
     try {
       return keyOf(sealed);
@@ -42,7 +42,7 @@ export function buildWebhookChannel({
   };
 }
 
-/** Caches the opened keys, because opening a secret takes longer than signing with it. */
+/** Caches the decrypted keys, because decrypting a secret takes longer than signing with it. */
 function cacheKeys(open: (sealed: Buffer) => Buffer): (sealed: Buffer) => Buffer {
   const keys = new Map<string, Buffer>();
   return sealed => {

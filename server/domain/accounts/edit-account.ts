@@ -9,7 +9,7 @@ interface NewAccount {
   name: string;
   slug: string;
   plan?: string;
-  /** The first owner. createAccount finds the user by address, or creates a user with this name. */
+  /** The first owner. createAccount finds the user by e-mail address, or creates a user with this name. */
   owner: { email: string; name?: string };
 }
 

@@ -26,7 +26,7 @@ const selectAccountLocked = query('lock_account', (db, $: Arguments<{ accountId:
   db.selectFrom('accounts').select('id').where('id', '=', $.accountId).forNoKeyUpdate(),
 );
 
-/** Locks an account, so that changes of its owners or of the number of its webhooks wait for each other. */
+/** Locks an account, so that changes of its members, tokens, webhooks or chat channels wait for each other. */
 export async function lockAccount(admin: Administration, accountId: number): Promise<void> {
   await admin.query(selectAccountLocked, { accountId });
 }
@@ -37,10 +37,10 @@ export async function requireLockedAccount(admin: Administration, accountId: num
   return requireUsable(await admin.em.findOneOrFail(Account, accountId, options));
 }
 
-/** The oldest owner is first. If erasure_began_at is set, the erasure cannot be stopped. */
+/** The owners are e-mail addresses, the oldest owner first. After erasure_began_at, nobody can cancel the deletion. */
 export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 
-/** The argument accountId is the id of one account, or the column a.id to select all accounts. */
+/** Selects one account by its id, or all accounts if the argument accountId is the column a.id. */
 function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
   const owners = db
     .selectFrom('memberships as m')
@@ -75,7 +75,7 @@ export function readAccount({ db }: Administration, accountId: number): Promise<
   return accountViews(db, sql.val(accountId)).where('a.id', '=', accountId).executeTakeFirstOrThrow(accountIsGone);
 }
 
-/** Reads the problems that admins must see. A failing webhook still gets events, a disabled webhook gets none. */
+/** Reads the problems that admins must see. A failing webhook still gets events, but a disabled webhook gets none. */
 export function readAccountOverview({ db }: Administration, accountId: number) {
   const webhooks = db
     .selectFrom('webhook_endpoints as w')

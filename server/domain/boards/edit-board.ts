@@ -12,8 +12,8 @@ interface BoardFields {
 }
 
 /**
- * The statuses of a new board. The API derives an idea's `status` from the category of its status. The key of each
- * default status equals this `status`.
+ * The statuses of a new board. The API has a fixed `status` for each category, and the key of each default status
+ * equals the `status` of its category.
  */
 export const defaultStatuses: { key: string; category: StatusCategory; label: string }[] = [
   { key: 'open', category: 'inbox', label: 'Open' },
@@ -66,7 +66,7 @@ function boardSlugTaken(slug: string) {
   };
 }
 
-/** The changes of a board. A time set to null removes that end of the submission or voting window. */
+/** The changes of a board. Setting a time to null removes that opening or closing time. */
 export interface BoardChanges extends Partial<BoardFields> {
   isFrozen?: boolean;
   submissionsOpenAt?: Date | null;
@@ -102,7 +102,7 @@ export async function updateBoard(admin: Administration, board: Board, changes: 
   await explainViolations(
     {
       ...boardSlugTaken(board.slug),
-      // The check above cannot see two concurrent changes of different ends of the same submission or voting window.
+      // checkWindow misses an invalid window if one person changes its start while another changes its end.
       boards_submissions_check: windowMessage('submission'),
       boards_voting_check: windowMessage('voting'),
     },

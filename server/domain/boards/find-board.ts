@@ -18,7 +18,7 @@ export class BoardChangedError extends AdministrationError {
   }
 }
 
-/** Locks a board. Throws if its settings have changed since the person saw them at seenAt (in RFC 3339 format). */
+/** Locks a board. Throws if its updatedAt differs from seenAt, the updatedAt (RFC 3339) that the person has seen. */
 export async function requireBoardAsSeen(admin: Administration, accountId: number, slug: string, seenAt: string) {
   const locked = await admin.db
     .selectFrom('boards')
@@ -31,7 +31,7 @@ export async function requireBoardAsSeen(admin: Administration, accountId: numbe
   return board;
 }
 
-/** Locks a board, so that changes of its status registry wait for each other and for submissions of ideas. */
+/** Locks a board, so that changes of its list of statuses wait for each other and for submissions of ideas. */
 export async function lockBoard(admin: Administration, board: BoardOfAccount) {
   await admin.db
     .selectFrom('boards')

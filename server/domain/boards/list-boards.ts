@@ -56,7 +56,7 @@ interface Choice {
   offset?: number;
 }
 
-/** Counts the pending ideas of each board up to countLimit. */
+/** Lists boards with the numbers of their pending ideas, which are exact up to countLimit. */
 export function listBoardOverviews(
   admin: Administration,
   accountId: number,
@@ -72,10 +72,10 @@ export function listBoardOverviews(
 
 export type ModeratedBoard = Awaited<ReturnType<typeof listModeratedBoards>>[number];
 
-/** The maximum count of pending ideas on pages. An exact count would cost more than the rest of the page. */
+/** HTML pages count pending ideas up to this number. An exact count would take longer than the rest of the page. */
 export const maxPendingCount = 100;
 
-/** Counts the pending ideas of each board up to maxPendingCount. */
+/** Lists boards with the numbers of their pending ideas, counted up to maxPendingCount. */
 export function listModeratedBoards({ db }: QueryBuilding, accountId: number) {
   return db
     .selectFrom('boards as b')

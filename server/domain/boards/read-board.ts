@@ -58,7 +58,7 @@ export function checkNotFrozen(board: { is_frozen: boolean }) {
   if (board.is_frozen) throw new DomainError('board_frozen');
 }
 
-/** The submission window includes its opening time but not its closing time. */
+/** Throws if ideas cannot be submitted now. The submission window includes its opening but not its closing time. */
 export function checkSubmissions(
   board: Pick<BoardView, 'is_frozen' | 'submissions_open_at' | 'submissions_close_at'>,
   now: Date,

@@ -33,7 +33,7 @@ interface NewChannel {
   eventTypes?: readonly string[];
 }
 
-/** The maximum number of channels in an account. More channels would fill the job queue, with a job for each event. */
+/** The maximum number of channels in an account. Each event adds one job for each channel to the job queue. */
 const maxChannels = 100;
 
 export async function createChannel(
@@ -64,7 +64,7 @@ export async function createChannel(
   return channel;
 }
 
-/** Enables a channel for future events. The channel never gets the events from the time when it was disabled. */
+/** Enables a channel for future events. The channel never gets the events that occurred while it was disabled. */
 export async function enableChannel(admin: Administration, named: NamedChannel): Promise<void> {
   const channel = await requireChannel(admin, named);
   const wasDisabled = Boolean(channel.disabledAt);
@@ -73,7 +73,7 @@ export async function enableChannel(admin: Administration, named: NamedChannel):
   if (wasDisabled) admin.audit.record('chat_channel.enabled', describe(channel));
 }
 
-/** Disables a channel. If the channel was already disabled, its old reason stays. */
+/** Disables a channel. If the channel was already disabled, it keeps its earlier reason. */
 export async function disableChannel(admin: Administration, named: NamedChannel): Promise<void> {
   const channel = await requireChannel(admin, named);
   if (channel.disabledAt !== null) return;
@@ -96,10 +96,10 @@ export interface OpenedChannel {
   boardName: string;
 }
 
-/** Posts a test message to a channel. Returns the reason if the post fails, or undefined if it succeeds. */
+/** Posts a test message to a channel. Returns an error message if the post fails, or undefined if it succeeds. */
 export type PostTest = (channel: OpenedChannel) => Promise<string | undefined>;
 
-/** Prepares a test message. Call the result after the commit, because a transaction must not wait for a chat. */
+/** Returns a function that posts a test message. Call it after the commit, because a chat service may be slow. */
 export async function testChannel(admin: Administration, secretBox: SecretBox, named: NamedChannel) {
   const channel = await requireChannel(admin, named);
   const { accountId, boardId, kind } = channel;

@@ -1,11 +1,11 @@
 import type { ChatKind } from '../../entities/chat-channel.ts';
 import { type AddressGuard, problemOfUrl } from '../../outgoing/address-guard.ts';
 
-/** The purpose that binds an encrypted URL to chat channels (see SecretBox). */
+/** The `purpose` argument for SecretBox when it encrypts or decrypts the URL of a chat channel. */
 export const chatUrlPurpose = 'chat channel url';
 
 interface UrlForm {
-  /** The allowed hosts and parent domains. Undefined for Mattermost, which people host themselves, also without TLS. */
+  /** The allowed hosts and parent domains. Undefined for Mattermost: people host it themselves, some without TLS. */
   hosts?: string[];
   path: RegExp;
   /** An example URL for the error message. */
@@ -43,8 +43,8 @@ const forms: Record<ChatKind, UrlForm> = {
 const maxUrlLength = 2000;
 
 /**
- * Explains why a URL is not an incoming webhook of the chat service. Returns undefined for a valid URL. The explanation
- * never contains the URL, because the URL is a secret.
+ * Returns an explanation if a URL is not an incoming webhook of the chat service, or undefined if the URL is valid. The
+ * explanation never contains the URL, because the URL is a secret.
  */
 export function problemOfChatUrl(kind: ChatKind, text: string, guard?: AddressGuard): string | undefined {
   const { hosts, path, example } = forms[kind];

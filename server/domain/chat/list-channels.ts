@@ -37,7 +37,7 @@ export async function listChannels(
   return rows.map(row => mask(row, secretBox));
 }
 
-/** Lists channels, newest first. The page starts at the newest channel, or after a given one. */
+/** Lists chat channels, newest first. If `before` is given, lists only channels with smaller ids. */
 export async function listChannelPage(
   admin: Administration,
   secretBox: SecretBox,

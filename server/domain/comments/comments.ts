@@ -12,16 +12,19 @@ const selectCommentRules = query(
   (db, $: Arguments<{ accountId: number; ideaId: number; statusId: number; userId: number }>) =>
     db
       .selectFrom(['statuses as s', 'users as u'])
-      .select(['s.allow_comments', 'u.name as author_name'])
-      .select(eb =>
-        eb
-          .selectFrom('comments as c')
-          .select('c.author_id')
-          .where(c => c.and({ 'c.account_id': $.accountId, 'c.idea_id': $.ideaId }))
-          .orderBy('c.id', 'desc')
-          .limit(1)
-          .as('last_author_id'),
+      .leftJoinLateral(
+        eb =>
+          eb
+            .selectFrom('comments as c')
+            .select(['c.id', 'c.author_id', 'c.created_at'])
+            .where(c => c.and({ 'c.account_id': $.accountId, 'c.idea_id': $.ideaId }))
+            .orderBy('c.id', 'desc')
+            .limit(1)
+            .as('last'),
+        join => join.onTrue(),
       )
+      .select(['s.allow_comments', 'u.name as author_name'])
+      .select(['last.id as last_id', 'last.author_id as last_author_id', 'last.created_at as last_created_at'])
       .where(eb => eb.and({ 's.account_id': $.accountId, 's.id': $.statusId, 'u.id': $.userId })),
 );
 
@@ -73,18 +76,22 @@ const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
 );
 
 /**
- * Adds a comment in the name of the actor (Idea actions, rule 6) and makes the actor follow the idea. Locks the idea,
- * so that the second of two concurrent comments by one user sees the first.
+ * Adds a comment by the acting user (specification: Idea actions, rule 6) and makes the user follow the idea. Locks the
+ * idea, so that the second of two concurrent comments by one user sees the first.
  */
 export async function commentOnIdea(op: WriteOperation, ideaId: number, body: string): Promise<CommentView> {
   const { accountId, userId, tokenId } = op.actor;
   const idea = await lockIdea(op, ideaId);
   const [rules] = await op.query(selectCommentRules, { accountId, ideaId, statusId: idea.status_id, userId });
-  // The erasure of the user may have begun after the request was authenticated.
+  // The server may have erased the user after it authenticated the request.
   if (!rules) throw new DomainError('unauthorized');
   if (!rules.allow_comments) throw new DomainError('status_comments_closed');
   checkPublished(idea);
-  if (rules.last_author_id === userId) throw new DomainError('consecutive_comment');
+  const { last_id, last_author_id, last_created_at } = rules;
+  if (last_id !== null && last_created_at !== null && last_author_id === userId) {
+    const last_comment = { id: last_id, created_at: presentTime(last_created_at) };
+    throw new DomainError('consecutive_comment', { details: { last_comment } });
+  }
 
   const created = { idea_id: ideaId, body, created_at: op.now.toISOString() };
   const author = { id: userId, name: rules.author_name };
@@ -103,7 +110,7 @@ export async function commentOnIdea(op: WriteOperation, ideaId: number, body: st
 
 export type CommentView = RowOf<typeof selectComments>;
 
-/** The sort order of the list, for its cursors. The list is sorted by id, because later comments have larger ids. */
+/** The name of the list's sort order in cursors. The list is sorted by id, because later comments have larger ids. */
 export const commentSort = 'oldest';
 
 const selectComments = query(

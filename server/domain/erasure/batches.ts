@@ -35,7 +35,7 @@ type Condition<Table extends keyof Tables, Values> = (
   $: Arguments<Values>,
 ) => Expression<SqlBool>;
 
-/** Defines the removal of an account's rows that meet a condition, or of all its rows. */
+/** Defines the removal of all rows of an account in a table, or only of the rows that meet a condition. */
 export function batchedRemoval<Table extends keyof Tables, Values extends Batch>(
   name: string,
   table: Table,
@@ -55,20 +55,20 @@ export function batchedChange<Values extends Batch>(
   table: keyof Tables,
   build: (db: Kysely<Tables>, $: Arguments<Values>) => Compilable<unknown>,
 ): BatchedChange<Values> {
-  // Not a prepared statement, because the best query plan depends on the number of rows to change.
+  // This is not a prepared statement, because the best query plan depends on the number of rows to change.
   return { table, statement: query(name, build, { isPrepared: false }) };
 }
 
 /**
- * Selects one batch of an account's rows that meet a condition, by their primary key. A subquery finds the keys. If the
- * key is one column, the keys become an array of ids, which PostgreSQL always looks up through the index.
+ * The SQL condition that a row belongs to the next batch. A subquery finds the primary keys of the batch. If the key is
+ * one column, the keys become an array of ids, which PostgreSQL always looks up through the index.
  *
  * For a key of several columns, only the subquery contains the condition. If the statement around the subquery repeated
  * the condition, PostgreSQL would read all matching rows again for each batch.
  */
 export function isInBatch(table: keyof Tables, $: Arguments<Batch>, condition?: Expression<SqlBool>) {
   const primaryKey = primaryKeyOf(table);
-  // A table without account_id needs a condition that leads to the account, such as the account's tokens.
+  // If the primary key has no account_id, the condition must select the rows of the account, for example by its tokens.
   const ofAccount = primaryKey.includes('account_id') ? [sql`account_id = ${$.accountId}`] : [];
   const columns = sql.join(primaryKey.filter(column => column !== 'account_id').map(column => sql.ref(column)));
   const batch = sql`
@@ -116,14 +116,14 @@ export interface ErasureOptions {
   dueBefore: Date;
   /** The approximate maximum number of rows that one transaction changes. */
   batchSize: number;
-  /** Records the erasure in its last transaction, so the record and the erasure are committed together. */
+  /** Records the erasure in its last transaction, so that the erasure and its record are committed together. */
   record(transaction: Queryable, erased: ErasureResult): Promise<void>;
 }
 
 /** The result of the erasure of an account or user. */
 export interface ErasureResult {
   id: number;
-  /** Whether an earlier run began this erasure. If so, the counts contain only the rows that the earlier run left. */
+  /** Whether an earlier run began this erasure. If so, the counts have only the rows that the earlier run left over. */
   isResumed: boolean;
   counts: RowCounts;
 }
@@ -133,7 +133,7 @@ export interface UserEraser {
   readonly name: string;
   /**
    * Erases the user in the last transaction of the erasure, before the row of the user is deleted. The server may call
-   * it more than once.
+   * it more than once for the same user.
    */
   eraseUser?(transaction: Queryable, userId: number): Promise<void>;
 }

@@ -53,8 +53,8 @@ const changes = [
 ];
 
 /**
- * Finds an account that contains rows which the erasure of a user still has to change. The query searches all accounts,
- * because a user may have rows in accounts that they have left.
+ * Finds an account with rows of a user that the erasure still has to change. The query searches all accounts, because a
+ * user may have rows in accounts that they have left.
  */
 const selectAccountLeft = query(
   'select_account_with_rows_of_user',
@@ -101,8 +101,8 @@ export async function changeUserRows(
     addCount(counts, 'ideas', await moveIdeas(database, redaction, now));
     for (const change of changes) await runBatches(database, change, batch, counts);
   }
-  // This call comes after all ideas have the new author. Responses that the server stores from now on show the
-  // placeholder instead of the user.
+  // By now the placeholder is the author of all the user's ideas. So responses that the server stores from now on do
+  // not show the user.
   addCount(counts, 'idempotency_keys', await redactAnswers(database, userId, placeholder, batchSize));
 }
 

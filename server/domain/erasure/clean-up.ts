@@ -9,8 +9,8 @@ import { eraseUser } from './erase-user.ts';
 import { findHolds } from './request-deletion.ts';
 
 /**
- * Scans all accounts, because any account may be due. An erasure that has begun stays due even if the operator extends
- * the grace period.
+ * Finds the accounts that are due for erasure. An erasure that has begun stays due even if the operator extends the
+ * grace period.
  */
 const selectDueAccounts = query('select_due_accounts', (db, $: Arguments<{ dueBefore: Date }>) =>
   db
@@ -50,7 +50,7 @@ export interface CleanUpOptions {
   now: Date;
   erasers: readonly UserEraser[];
   witness: CleanUpWitness;
-  /** Records an erasure in the last transaction of that erasure. */
+  /** Records an erasure in the audit log. Runs in the last transaction of that erasure. */
   record(transaction: Queryable, what: Erased, result: ErasureResult): Promise<void>;
   batchSize?: number;
 }
@@ -59,9 +59,9 @@ export interface CleanUpOptions {
 const defaultBatchSize = 1000;
 
 /**
- * Erases first the accounts and then the users whose grace period is over (Operational rules, 1 and 2). An owner cannot
- * be erased before their account. If one erasure fails, the others continue. Returns false and does nothing if another
- * clean-up is running.
+ * Erases first the accounts and then the users whose grace period is over (specification: Operational rules, 1 and 2).
+ * An owner cannot be erased before their account. If one erasure fails, the others continue. Returns false and does
+ * nothing if another clean-up is running.
  */
 export async function cleanUp(
   database: Database,
@@ -108,7 +108,7 @@ function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Gr
 
 const hourMs = 3_600_000;
 
-/** Lists due accounts and users. The field held_by has the reasons that prevent the erasure of a user. */
+/** Lists accounts and users that are due for erasure. held_by has the reasons that prevent the erasure of a user. */
 export async function listDue(database: Queryable, graces: Graces, now: Date) {
   const { accountsDueBefore, usersDueBefore } = dueTimes(graces, now);
   const accounts = await database.query(selectDueAccounts, { dueBefore: accountsDueBefore });
@@ -132,7 +132,7 @@ const tryLock = sql(
 const unlock = sql('unlock_clean_up', { arguments: {}, row: {} }, 'select pg_advisory_unlock_all()');
 
 /**
- * Runs the work, unless another clean-up is running. Parallel clean-ups would do no harm, but would often wait for each
+ * Calls `work`, unless another clean-up is running. Parallel clean-ups would do no harm, but would often wait for each
  * other's locks.
  */
 async function whileAlone(database: Database, work: () => Promise<void>): Promise<boolean> {
@@ -142,7 +142,7 @@ async function whileAlone(database: Database, work: () => Promise<void>): Promis
     if (lock?.is_acquired) await work();
     return lock?.is_acquired ?? false;
   } finally {
-    // If unlocking fails, the server closes the connection, which also releases the lock.
+    // If unlocking fails, release(error) closes the database connection. PostgreSQL then releases the lock.
     await runOn(connection, unlock, {}).then(
       () => connection.release(),
       error => connection.release(error),

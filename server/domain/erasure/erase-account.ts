@@ -67,8 +67,8 @@ const lockAccount = query('lock_account_for_erasure', (db, $: Arguments<{ accoun
 type Begin = Arguments<{ accountId: number; now: Date }>;
 
 /**
- * The statements that block all actions in the account and stop everything that it sends. They run first, because the
- * erasure removes the data step by step.
+ * The statements that block all actions in the account and stop its webhooks and chat posts. They run first, because
+ * the erasure removes the data step by step.
  */
 const beginStatements = [
   query('begin_account_erasure', (db, $: Begin) =>
@@ -93,16 +93,16 @@ const beginStatements = [
 ];
 
 /**
- * Deletes the account. Cascades also remove the rows of requests that began before the erasure and wrote rows during
- * it.
+ * Deletes the account. A request that began before the erasure may have added rows during the erasure. Foreign keys
+ * delete these rows, too.
  */
 const deleteAccount = query('delete_account', (db, $: Arguments<{ accountId: number }>) =>
   db.deleteFrom('accounts').where('id', '=', $.accountId).returning('id'),
 );
 
 /**
- * Erases an account whose grace period is over, and all its data (Operational rules, 1). Returns undefined if the
- * deletion was cancelled, or if another run has erased the account.
+ * Erases an account whose grace period is over, and all its data (specification: Operational rules, 1). Returns
+ * undefined if the deletion was cancelled, or if another run has erased the account.
  *
  * The first transaction marks the account and ends all use of it. After that transaction, the deletion cannot be
  * cancelled. The rows are removed in batches, each in its own transaction. If the process is killed, the next run

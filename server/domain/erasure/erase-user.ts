@@ -40,8 +40,8 @@ const lockUser = query('lock_user_for_erasure', (db, $: Arguments<{ userId: numb
 );
 
 /**
- * Replaces the user's profile. From now on every reader sees the placeholder's name. The new address is unique and ends
- * in .invalid, so it receives no mail (RFC 2606). The user's own address becomes free for a new sign-up.
+ * Replaces the user's profile. From now on every reader sees the placeholder's name. The new e-mail address is unique
+ * and ends in .invalid, so it receives no mail (RFC 2606). A new sign-up may use the old address.
  */
 const clearProfile = query(
   'begin_user_erasure',
@@ -73,7 +73,7 @@ interface Identity {
   email: string | null;
 }
 
-/** The removals of all rows that give the user access: signed in, through a token or by an invitation. */
+/** The statements that end the user's access: memberships, passwords, sessions, OAuth records and invitations. */
 const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
   ...(['memberships', 'sign_in_methods', 'sessions', 'password_links'] as const).map(table => ({
     table,
@@ -112,9 +112,9 @@ function isOfIssuer(db: Kysely<Tables>, $: OfUser) {
 }
 
 /**
- * Begins the erasure of a user who is due, or returns the reasons that prevent it. Cancelling the deletion, or making
- * the user an owner, also locks the user. So the first operation to get the lock wins. Returns undefined if the user
- * does not exist or is not due.
+ * Begins the erasure of a user whose deletion is due, or returns the reasons that prevent it. Cancelling the deletion,
+ * or making the user an owner, also locks the user. So the first operation to get the lock wins. Returns undefined if
+ * the user does not exist or the deletion is not due.
  */
 function beginUserErasure(
   database: Database,
@@ -127,7 +127,7 @@ function beginUserErasure(
     const counts: RowCounts = {};
     if (user?.erasure_began_at != null) return { isResumed: true, counts };
     if (!user?.is_due) return undefined;
-    // Checks after the lock of the user: a transaction that makes the user an owner has either committed or will fail.
+    // The user is locked now, so a transaction that makes the user an owner has either committed or will fail.
     const heldBy = await findHolds({ query }, userId);
     if (heldBy.length > 0) return { heldBy };
 
@@ -138,7 +138,7 @@ function beginUserErasure(
     for (const { table, removal } of accesses) addCount(counts, table, (await query(removal, identity)).length);
     addCount(counts, 'jobs', await removeUserJobs({ query }, userId));
     const addresses = [email, notificationEmail].filter(address => address !== null);
-    // An error message of a mail server may contain the user's mailbox.
+    // An error message of a mail server may contain the address with its domain in ASCII (see mailboxOf).
     await forgetErrorsNaming({ query }, [name, ...addresses, ...addresses.map(mailboxOf)]);
     return { isResumed: false, counts };
   });
@@ -149,8 +149,8 @@ interface UserErasureOptions extends ErasureOptions {
 }
 
 /**
- * Erases a user whose grace period is over (Operational rules, 2; User-deletion placeholders). Returns undefined if the
- * deletion was cancelled, or if another run has erased the user.
+ * Erases a user whose grace period is over (specification: Operational rules, 2; User-deletion placeholders). Returns
+ * undefined if the deletion was cancelled, or if another run has erased the user.
  *
  * The first transaction marks the user, ends all access and clears the profile. After that transaction, the deletion
  * cannot be cancelled. The rows are changed account by account in batches, each in its own transaction.
@@ -181,8 +181,8 @@ const lockErased = query('lock_user', (db, $: OfUser) =>
 );
 
 /**
- * Gives the tokens to the placeholder and renames them. The name of a token may contain a person's name, such as "Ada's
- * laptop".
+ * Makes the placeholder user the issuer of the user's API tokens, and renames them. The name of a token may contain a
+ * person's name, such as "Ada's laptop".
  */
 const passTokens = query(
   'pass_tokens_of_user',

@@ -3,8 +3,8 @@ import { array, bigint, integer, nullable, sql, text } from '../../database/sql.
 import { addCount, type Batch, type RowCounts } from './batches.ts';
 
 /**
- * Looks at the next batch of jobs by id, and removes the account's jobs from the queue. No index finds jobs by their
- * payload.
+ * Reads the next batch of all jobs in the order of their ids, and removes the jobs of the account among them. No index
+ * finds jobs by their payload.
  *
  * Running jobs are not removed. Their tasks end without an error if the rows named in the payload are gone.
  */
@@ -67,7 +67,7 @@ export async function removeAccountJobs(database: Queryable, batch: Batch, count
   }
 }
 
-/** The error messages of jobs may contain any text. The payloads of the jobs that remain contain only ids. */
+/** Clears the error messages that contain one of the words. The payloads of the remaining jobs contain only ids. */
 const clearErrors = sql(
   'clear_errors_of_jobs',
   { arguments: { words: array(text()) }, row: {} },
@@ -80,7 +80,7 @@ export async function forgetErrorsNaming(database: Queryable, words: readonly st
   await database.query(clearErrors, { words });
 }
 
-/** The payload of mail_address_link contains an address. A running job ends by itself, because the user is gone. */
+/** Removes a user's waiting mail jobs, because a payload may have an e-mail address. Running jobs end by themselves. */
 const removeLinks = sql(
   'remove_jobs_of_user',
   { arguments: { userId: bigint() }, row: { count: integer() } },

@@ -7,7 +7,7 @@ import { type Redaction, redactEvents } from './redact-events.ts';
 /** The number of ideas that one transaction locks. It is small, so that few writers wait for the locks. */
 const ideasAtOnce = 50;
 
-/** Not prepared statements, because the best query plan depends on the limit and on the number of ideas. */
+/** These statements are not prepared, because their best plan depends on the limit and on the number of ideas. */
 const options = { isPrepared: false };
 
 const selectIdeas = query(
@@ -111,7 +111,7 @@ export async function moveIdeas(database: Database, redaction: Redaction, now: D
   }
 }
 
-/** Uses two connections, because the connection that finds the events may hold locks on the ideas. */
+/** Finds events on one connection and redacts them on another, because the first may hold locks on the ideas. */
 async function redactEventsOf(finder: Queryable, database: Database, ideaIds: readonly number[], redaction: Redaction) {
   const { accountId, batchSize } = redaction;
   const userId = String(redaction.userId);

@@ -33,7 +33,7 @@ export interface ShownPerson {
   name: string;
 }
 
-/** Replaces a user in a JSON text, as an author or an actor. Returns undefined if the text does not show the user. */
+/** Replaces a user (an author or actor) in a JSON text. Returns undefined if the text does not show the user. */
 export function redactPerson(json: string, userId: number, replacement: ShownPerson): string | undefined {
   let isShown = false;
   const redacted = JSON.parse(json, (_key, value: unknown) => {
@@ -45,8 +45,8 @@ export function redactPerson(json: string, userId: number, replacement: ShownPer
 }
 
 /**
- * In the contract, an object with only an id and a name is always a person. An actor also has the id of a token. Other
- * objects have more fields: boards a slug, tags a color.
+ * In the JSON of the API, an object with only an id and a name is always a person. An actor also has the id of a token.
+ * Other objects have more fields: boards a slug, tags a color.
  */
 function isPerson(value: unknown): value is ShownPerson {
   if (typeof value !== 'object' || value === null) return false;

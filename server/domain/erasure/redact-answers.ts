@@ -13,7 +13,7 @@ interface AnswerKey {
 
 /**
  * Reads the stored responses of all accounts in the order of the primary key. No index finds the responses that show a
- * user. The column mayShow is false for a text that cannot show the user. Nearly all texts are of this kind.
+ * user. The column mayShow is false for a response that cannot show the user. Nearly all responses are of this kind.
  */
 const selectAnswers = query(
   'select_answers_that_may_show',
@@ -75,7 +75,7 @@ export async function redactAnswers(
   }
 }
 
-/** Without the lock, a parallel erasure of another user could write back the text that shows this user. */
+/** Without the lock, a parallel erasure of another user could write back an old response that still shows this user. */
 function redactAnswer(database: Database, key: AnswerKey, userId: number, placeholder: ShownPerson): Promise<boolean> {
   return database.transaction(async ({ query }) => {
     const [answer] = await query(lockAnswer, key);

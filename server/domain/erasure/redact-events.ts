@@ -4,9 +4,9 @@ import { type Arguments, query } from '../../database/query.ts';
 import { redactPerson, type ShownPerson } from './placeholder.ts';
 
 /*
- * An event contains people's names in its data, and in the body that workers of the previous version read. Events are
- * rewritten and not removed, so pending webhooks still arrive and notifications still make sense. A webhook's body is
- * signed when it is sent, so the signature matches the rewritten body.
+ * The data of an event contains people's names. So does the body, which only workers of the previous version read.
+ * Events are rewritten and not removed, so pending webhooks still arrive and notifications still make sense. A
+ * webhook's body is signed when it is sent, so the signature matches the rewritten body.
  */
 
 /** The replacement of one user by the placeholder in one account. */
@@ -86,8 +86,8 @@ const writeEvents = query('write_redacted_events', (db, $: Arguments<RewrittenEv
 );
 
 /**
- * Replaces a user by the placeholder in the given events. Clears the responses of webhook receivers, because they may
- * repeat the body. Deliveries are marked first, so that no worker stores a response to the old body afterwards.
+ * Replaces a user by the placeholder in the given events. Clears the responses of webhook receivers, because a response
+ * may repeat the event. Deliveries are marked first, so that no worker stores a response to the old body afterwards.
  */
 export async function redactEvents(
   database: Database,
@@ -125,8 +125,8 @@ const selectActed = query(
 );
 
 /**
- * Redacts all events that a user caused. A redacted event has the placeholder as its actor, so each search finds only
- * events that are left.
+ * Redacts all events in an account that a user caused, and returns their number. A redacted event has the placeholder
+ * as its actor, so each search finds only events that are left.
  */
 export async function redactActed(database: Database, redaction: Redaction): Promise<number> {
   const { accountId, userId, batchSize } = redaction;

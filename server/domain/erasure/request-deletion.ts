@@ -7,7 +7,7 @@ import { requireLockedAccount } from '../accounts/find-account.ts';
 import type { Administration } from '../administration.ts';
 import { lockUser } from '../users/find-user.ts';
 
-/** Searches all accounts, because one user may own several accounts. */
+/** Selects all accounts that the user owns, and whether the user is the operator of the server. */
 const selectHolds = query('select_holds', (db, $: Arguments<{ userId: number }>) =>
   db
     .selectFrom('users as u')
@@ -19,8 +19,8 @@ const selectHolds = query('select_holds', (db, $: Arguments<{ userId: number }>)
 );
 
 /**
- * Returns the reasons that prevent the erasure of a user: the user owns an account or operates the server. Ignores the
- * accounts that will be erased before the user. Each reason completes the sentence "The user is …".
+ * Returns the reasons that prevent the erasure of a user: the user owns an account or operates the server. Ignores
+ * erasedAccountIds, which are erased before the user. Each reason completes the sentence "The user is …".
  */
 export async function findHolds(
   database: Queryable,

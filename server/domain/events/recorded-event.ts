@@ -11,13 +11,13 @@ import { presentTime } from '../time.ts';
 
 export type RecordedEvent = Pick<Selectable<Tables['events']>, 'type' | 'occurred_at' | 'data' | 'body'>;
 
-/** The body is selected only if the event has no data. */
+/** Selects the columns of a recorded event. Selects the body only if the data is null. */
 export function recordedEventOf(e: ExpressionBuilder<Tables & { e: Tables['events'] }, 'e'>) {
   const body = e.case().when('e.data', 'is', null).then(e.ref('e.body')).end().as('body');
   return ['e.type', 'e.occurred_at', 'e.data', body] as const;
 }
 
-/** The data of an event e. For an event from the previous version, the data is only inside the body. */
+/** The SQL for the data of an event e. If the previous version recorded the event, the data is only in the body. */
 const dataOfEvent = "coalesce(e.data, (e.body -> 'data')::jsonb)";
 
 /** Selects a text from an event's data: `textInEvent('idea', 'title')` is the title of the idea. */
@@ -71,7 +71,7 @@ function presentIdeaInEvent({ author, ...columns }: IdeaInEvent, linkTo: LinkToI
   return idea;
 }
 
-/** Has no filter on the account, because a job of the previous version does not name it. */
+/** Has no filter on the account, because a job of the previous version does not name the account. */
 const selectAccount = query('select_account_of_event', (db, $: Arguments<{ eventId: string }>) =>
   db.selectFrom('events as e').select('e.account_id').where('e.id', '=', $.eventId),
 );

@@ -90,8 +90,8 @@ const insertIdea = query('insert_idea', (db, $: Arguments<NewIdea>) =>
 );
 
 /**
- * Creates an idea in the name of the actor (POST /api/v1/ideas). The actor then follows the idea. On a board with
- * pre-moderation, the idea awaits approval unless the actor is a moderator.
+ * Creates an idea by the acting user (POST /api/v1/ideas), who then follows the idea. On a board with pre-moderation,
+ * the idea awaits approval unless the user is a moderator.
  */
 export async function createIdea(op: WriteOperation, input: { title: string; body: string }): Promise<IdeaView> {
   const { accountId, boardId, userId, tokenId, isModerator } = op.actor;

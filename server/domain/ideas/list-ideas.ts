@@ -57,11 +57,11 @@ function cursorOf(sort: IdeaFilter['sort'], idea: IdeaView): Cursor {
 interface ListForm {
   sort: IdeaFilter['sort'];
   isPending: boolean;
-  /** Whether ideas in hidden statuses are always left out, even if the filter names a hidden status. */
+  /** Whether the reader is a visitor. The list then has no ideas in hidden statuses, even if the filter names one. */
   isPublic: boolean;
   isSearch: boolean;
   hasCursor: boolean;
-  /** The maximum number of rows to read for each status. A page needs no more of one status. Null with an offset. */
+  /** The maximum number of rows to read for each status, or null if the page has an offset. */
   rowsOfStatus: number | null;
 }
 
@@ -75,7 +75,7 @@ interface ListForm {
 const enoughRows = [21, 101] as const;
 
 /**
- * The arguments of every variant. Variants without a cursor or a search ignore the arguments for the cursor or the
+ * The arguments of every list query. Queries without a cursor or a search ignore the arguments for the cursor or the
  * search.
  */
 interface ListArguments {
@@ -110,7 +110,7 @@ const listQueries = new Map<string, Query<ListArguments, ListedIdea>>(
   forms.map(form => {
     const name = nameOf(form);
     // A search is not a prepared statement, because its best plan depends on the word. A rare word needs the index of
-    // words, and a common word needs the index in list order.
+    // words. A common word needs the index that has the order of the list.
     return [name, query(name, ideasOf(form), { isPrepared: !form.isSearch })];
   }),
 );
@@ -128,8 +128,8 @@ function nameOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }
 }
 
 /**
- * Reads the first rows of each shown status from the index in list order, then merges the rows. The cost does not
- * depend on how many statuses are shown. With a cursor the cost does not depend on the page number either.
+ * Reads the first rows of each shown status from an index in the order of the list, then merges the rows. The cost does
+ * not depend on how many statuses are shown. With a cursor the cost does not depend on the page number either.
  */
 function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm) {
   return (db: Kysely<Tables>, $: Arguments<ListArguments>) => {

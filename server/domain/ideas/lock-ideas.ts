@@ -27,7 +27,7 @@ const selectIdeasLocked = query(
       .forShare('b'),
 );
 
-/** Returns the ideas in the given order. Throws not_found or board_frozen. */
+/** Locks ideas and returns them in the given order. Throws not_found or board_frozen. */
 export async function lockIdeas(op: WriteOperation, ids: readonly number[]): Promise<LockedIdea[]> {
   const { accountId, boardId, isModerator } = op.actor;
   const rows = await op.query(selectIdeasLocked, { accountId, boardId, ideaIds: ids, isModerator });
@@ -50,21 +50,21 @@ export function checkPublished(
   idea: Pick<LockedIdea, 'moderation_state' | 'merged_into_id'>,
   meanings?: ErrorMeanings,
 ) {
-  if (idea.moderation_state !== 'published') throw new DomainError('idea_not_published', undefined, meanings);
-  if (idea.merged_into_id !== null) throw new DomainError('idea_already_merged', undefined, meanings);
+  if (idea.moderation_state !== 'published') throw new DomainError('idea_not_published', { meanings });
+  if (idea.merged_into_id !== null) throw new DomainError('idea_already_merged', { meanings });
 }
 
-/** The key that makes operations on one idea run one after the other (see Database.inTurn). */
+/** The key that limits how many operations on one idea run at the same time (see Database.inTurn). */
 export function turnOnIdea(ideaId: number): string {
   return `idea:${ideaId}`;
 }
 
-/** The keys of a merge. One key is for the whole account, because an unmerge does not know which ideas it will lock. */
+/** The inTurn keys of a merge. One is for the account, because an unmerge does not know which ideas it will lock. */
 export function turnsOfMerge(...ideaIds: number[]): (actor: Pick<Actor, 'accountId'>) => string[] {
   return ({ accountId }) => [...ideaIds.map(turnOnIdea), `merging:${accountId}`];
 }
 
-/** Returns a Queryable that runs each statement in its own turn (see Database.inTurn). */
+/** Returns a Queryable that runs each statement through Database.inTurn, which limits parallel work for each key. */
 export function inTurnAlone(database: Pick<Database, 'query' | 'inTurn'>, keys: readonly string[]): Queryable {
   return { query: (statement, values) => database.inTurn(keys, () => database.query(statement, values)) };
 }

@@ -57,7 +57,7 @@ export function isVisible(
   ]);
 }
 
-/** A copied vote counts only after the merge that needs the copy (see copy_votes). */
+/** The condition that a vote counts. A copied vote counts only after the merge that needs it (see copy_votes). */
 export function countsAsVote(vote: string, accountId: Expression<number>): Expression<boolean> {
   const [carriedFrom, ideaId] = [sql.ref(`${vote}.carried_from_id`), sql.ref(`${vote}.idea_id`)];
   return sql<boolean>`(${carriedFrom} is null or exists (
@@ -85,7 +85,7 @@ const selectIdea = query('select_idea', (db, $: Arguments<OneIdea>) =>
     .where(s => s.or([s('s.is_hidden', '=', false), s.not($.isPublic)])),
 );
 
-/** Returns undefined if the reader may not see the idea. */
+/** Reads an idea. Returns undefined if the reader may not see the idea. */
 export async function readIdea(op: ReadOperation, ideaId: number): Promise<IdeaView | undefined> {
   const { accountId, boardId, voterId, isModerator } = op.actor;
   const isPublic = isPublicReader(op.actor);
@@ -101,7 +101,7 @@ const selectIdeas = query(
       .where(i => i('i.id', '=', i.fn.any($.ideaIds))),
 );
 
-/** Reads ideas in the given order. The operation has locked or created them, so all of them exist. */
+/** Reads ideas in the given order. The calling operation has locked or created the ideas, so all of them exist. */
 export async function requireIdeas(op: WriteOperation, ideaIds: readonly number[]): Promise<IdeaView[]> {
   const { accountId, voterId } = op.actor;
   const rows = await op.query(selectIdeas, { accountId, voterId, ideaIds });

@@ -13,7 +13,7 @@ const lockUser = query('lock_accepting_user', (db, $: Arguments<{ userId: number
   db.selectFrom('users').select('id').where('id', '=', $.userId).forKeyShare(),
 );
 
-/** Makes the user with the invited address a member. An invitation works only once. */
+/** Makes the user with the invited e-mail address a member. An invitation works only once. */
 export async function acceptInvitation(admin: Administration, linkHash: Buffer, userId: number): Promise<void> {
   await join(admin, await takeInvitation(admin, linkHash, userId), userId);
 }
@@ -24,10 +24,10 @@ export interface NewUser {
 }
 
 /**
- * Creates a user with the invited address, makes the user a member, and signs the user in. The invitation link has
- * proven that the person owns the address.
+ * Creates a user with the invited e-mail address, makes the user a member, and signs the user in. The invitation link
+ * has proven that the person owns the address.
  *
- * In the audit log, the server is the actor of the user's creation, and the new user is the actor of the rest. If a
+ * The audit log names the server as the creator of the user, and the new user as the actor of the other changes. If a
  * user with this address exists by now, the call fails. That user must sign in and accept the invitation.
  */
 export async function signUpByInvitation(

@@ -23,13 +23,14 @@ export interface IssuedInvitation {
   email: string;
   role: Role;
   expiresAt: Date;
-  /** The token of the link, which the inviter hands over. Undefined if a worker creates the link and mails it. */
+  /** The token of the link that the inviter hands over. Undefined if a worker creates the link and mails it. */
   token: string | undefined;
 }
 
 /**
- * Invites an address to become a member of the account. A second invitation to the same address replaces the first,
- * including its role, and the first link stops working. The result does not reveal whether a user has this address.
+ * Invites the owner of an e-mail address to become a member of the account. A second invitation to the same address
+ * replaces the first, including its role, and the first link stops working. The result does not reveal whether a user
+ * has this address.
  */
 export async function inviteMember(
   admin: Administration,

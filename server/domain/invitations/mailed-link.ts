@@ -36,8 +36,8 @@ const updateLink = query(
 );
 
 /**
- * Creates a new link for an invitation mail. A link from an earlier attempt stops working. Returns undefined if the
- * invitation was already mailed or is no longer open.
+ * Creates a new link for an invitation mail. The link from an earlier attempt to send the mail stops working. Returns
+ * undefined if the invitation was already mailed or is no longer open.
  */
 export async function makeInvitationLink(
   db: Queryable,
@@ -49,7 +49,7 @@ export async function makeInvitationLink(
   return mailed && { ...mailed, token, tokenHash };
 }
 
-/** Changes nothing if the invitation has a new link by now, because the new link has its own mail and outcome. */
+/** Stores the outcome of a mail. Changes nothing if the invitation has a new link by now, which has its own mail. */
 const updateDelivery = query(
   'update_invitation_delivery',
   (db, $: Arguments<OneInvitation & { tokenHash: Buffer; outcome: 'mailed' | 'refused' }>) =>

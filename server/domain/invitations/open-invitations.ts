@@ -7,11 +7,11 @@ import { type Administration, AdministrationError } from '../administration.ts';
 import { activeMemberships, lockMembers, mayManageIn } from '../members/authority.ts';
 
 /**
- * The condition that an invitation i of an account is open. It has not expired, its address has a canonical form, and
- * its account is not being erased. Its inviter may still invite to its role, and its address does not belong to a
- * blocked user.
+ * The condition that an invitation i of an account is open. The invitation has not expired, and the e-mail address has
+ * a canonical form. The account is not being erased. The inviter may still give the role, and no blocked user has the
+ * address.
  *
- * Every query checks this condition, so blocking or removing a user need not change any invitation.
+ * Every query of invitations checks this condition, so blocking or removing a user need not change any invitation.
  */
 export function isOpenInvitation(
   i: ExpressionBuilder<Tables & { i: Tables['invitations'] }, 'i'>,
@@ -76,7 +76,7 @@ export function requireInvitation(
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The account has no such invitation'));
 }
 
-/** Revokes an invitation. The actor needs the same role as for sending this invitation. */
+/** Revokes an invitation. The acting user needs a role that may also send this invitation. */
 export async function revokeInvitation(admin: Administration, accountId: number, invitationId: number): Promise<void> {
   const authority = await lockMembers(admin, accountId);
   const { email, role } = await requireInvitation(admin, accountId, invitationId);
@@ -85,7 +85,7 @@ export async function revokeInvitation(admin: Administration, accountId: number,
   admin.audit.record('invitation.revoked', { account_id: accountId, invitation_id: invitationId, email, role });
 }
 
-/** user_id is the user who has the invited address, or null if no user has the address. */
+/** user_id is the id of the user who has the invited e-mail address, or null if no user has it. */
 export type FollowedInvitation = RowOf<typeof selectInvitation>;
 
 /** Has no filter on the account, because only the link is known. */
@@ -118,7 +118,7 @@ const selectInvitation = query('select_followed_invitation', (db, $: Arguments<{
  * Reads an invitation by the hash of the token in its link. Returns undefined if the invitation was accepted or
  * revoked, has expired, or never existed.
  *
- * The result may reveal whether a user has the invited address, because the link was sent to that address.
+ * The result may reveal whether a user has the invited e-mail address, because the link is only for its owner.
  */
 export async function readInvitation(
   db: Queryable,

@@ -27,7 +27,7 @@ export function activeMemberships(db: Kysely<Tables>, accountId: Expression<numb
     .where(m => m.not(isBlocked(accountId, m.ref('m.user_id'))));
 }
 
-/** The rights of the actor to give, change and take away roles in an account. */
+/** The rights of the acting user to give, change and take away roles in an account. */
 interface Authority {
   require(...roles: Role[]): void;
 }
@@ -43,8 +43,8 @@ export async function readActiveRole(db: Queryable, user: UserInAccount): Promis
 }
 
 /**
- * Locks the members of an account, then reads the actor's rights to manage roles. The rights are read after the lock,
- * because they may have changed since the actor opened the page. The operator of the server may do everything.
+ * Locks the members of an account, then reads the acting user's rights to manage roles. The rights are read after the
+ * lock, because another transaction may change them before. The operator of the server may do everything.
  */
 export async function lockMembers(admin: Administration, accountId: number): Promise<Authority> {
   await lockAccount(admin, accountId);

@@ -4,7 +4,7 @@ import { type Administration, AdministrationError, actingUserOf, explainViolatio
 import { revokeTokensOf } from '../tokens/change-tokens.ts';
 import { hasOtherOwner, lockMembers, type UserInAccount } from './authority.ts';
 
-/** Makes a user a member, and deletes the invitation to the user's address. */
+/** Makes a user a member, and deletes the invitation to the user's e-mail address. */
 export async function addMember(admin: Administration, member: UserInAccount, role: Role): Promise<void> {
   const authority = await lockMembers(admin, member.accountId);
   authority.require(role);
@@ -19,7 +19,7 @@ const deleteInvitation = query('delete_invitation_of_member', (db, $: Arguments<
     .whereRef('i.canonical_email', '=', 'u.canonical_email'),
 );
 
-/** Does not check the actor's role. The caller must hold the lock of the account. */
+/** Makes a user a member, without checking the acting user's role. The caller must hold the lock of the account. */
 export async function insertMember(
   admin: Administration,
   { accountId, userId }: UserInAccount,
@@ -49,7 +49,7 @@ export async function setMemberRole(admin: Administration, member: UserInAccount
  * from the user stop working.
  *
  * The user's OAuth grants end, because a grant acts as the user. API tokens belong to the account, so the caller
- * decides whether tokens that the user issued keep working.
+ * decides whether API tokens that the user issued keep working.
  */
 export async function removeMember(
   admin: Administration,
@@ -66,7 +66,7 @@ export async function removeMember(
   await revokeTokensOf(admin, member, keepsTokens ? ['oauth'] : ['oauth', 'api']);
 }
 
-/** If a user became an owner during the erasure, the membership would prevent the erasure. */
+/** The messages if a user in erasure would become a member or an owner. An owner cannot be erased. */
 export const userInErasure = {
   memberships_user_stays: 'The user is being erased',
   memberships_user_id_fkey: 'The user was erased',

@@ -23,7 +23,7 @@ function membersOf(db: Kysely<Tables>, accountId: number) {
 }
 
 export interface MemberFilter {
-  /** The first characters of the name or of the address. Upper and lower case do not matter. */
+  /** The first characters of the name or of the e-mail address. Upper and lower case do not matter. */
   beginning?: string | undefined;
   role?: Role | undefined;
   isBlocked?: boolean | undefined;
@@ -39,8 +39,7 @@ export interface MemberPlace {
  * Lists members of an account: owners first, then admins, moderators and members. Within a role, the oldest user comes
  * first.
  *
- * The query has one part for each role and combines the parts. Without the parts, PostgreSQL would have to sort all
- * members.
+ * The query is a union of one query for each role. With a single query, PostgreSQL would have to sort all members.
  */
 export async function listMembers(
   { db }: Administration,
@@ -75,7 +74,7 @@ function matching(members: ReturnType<typeof membersOf>, { beginning, isBlocked 
   const chosen = isBlocked === undefined ? members : members.where('b.user_id', isBlocked ? 'is not' : 'is', null);
   if (beginning === undefined) return chosen;
   return chosen.where(m => {
-    // PostgreSQL converts the text to lower case, because JavaScript has other rules for lower case.
+    // PostgreSQL converts the search text to lower case, because JavaScript has other rules for lower case.
     const pattern = m.fn<string>('lower', [m.val(`${beginning.replace(/[\\%_]/g, '\\$&')}%`)]);
     return m.or([m(m.fn('lower', ['u.email']), 'like', pattern), m(m.fn('lower', ['u.name']), 'like', pattern)]);
   });

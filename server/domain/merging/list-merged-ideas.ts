@@ -2,10 +2,10 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { ReadOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
 
-/** A merged idea. Its score comes from its own votes, and an unmerge restores this score. */
+/** An idea that was merged into another. Its score counts only its own votes, as before the merge. */
 export type MergedIdea = RowOf<typeof selectMergedIdeas>;
 
-/** The sort order of the list, for its cursors. The list is sorted by id, because later merges have larger ids. */
+/** The name of the list's sort order in cursors. The list is sorted by id, because later merges have larger ids. */
 export const mergedSort = 'merged';
 
 const selectMergedIdeas = query(

@@ -75,8 +75,9 @@ export const callBeginMerge = sql(
 );
 
 /**
- * Merges an idea, the source, into another idea, the target (Idea actions, rule 4). The source keeps its votes. The
- * target gets a copy of each vote whose voter did not vote on the target. So an unmerge restores both tallies exactly.
+ * Merges an idea, the source, into another idea, the target (specification: Idea actions, rule 4). The source keeps its
+ * votes. The target gets a copy of each vote whose voter did not vote on the target. So an unmerge restores both
+ * tallies exactly.
  *
  * Call copyVotesAhead first, because it copies most votes before mergeIdea locks the ideas.
  */

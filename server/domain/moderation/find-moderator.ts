@@ -11,8 +11,8 @@ interface Person {
 }
 
 /**
- * Selects the boards that a person moderates. Also selects the person's voter, which exists only after the person's
- * first vote.
+ * Selects the boards that a person moderates. Also selects the id of the person's voter, which is null until the person
+ * votes for the first time.
  */
 function boardsOfModerator(db: Kysely<Tables>, accountId: Expression<number>, userId: Expression<number>) {
   return db

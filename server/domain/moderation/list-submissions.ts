@@ -59,7 +59,7 @@ export const rejectedSort = 'rejected';
  * Reads a page of an account's rejected ideas, the latest rejection first. Each idea has the reason that its author
  * sees.
  *
- * A subquery selects the rows of the page in the order of its index. A single join would sort all rejected ideas.
+ * A subquery reads the rows of the page in the order of an index. A single join would sort all rejected ideas.
  */
 export async function pageRejectedIdeas({ db }: QueryBuilding, accountId: number, place: Place) {
   const { perPage, cursor } = place;

@@ -11,7 +11,7 @@ export async function approveIdea(admin: Administration, accountId: number, idea
   return true;
 }
 
-/** The maximum length of the reason. A comment has the same maximum length. */
+/** The maximum length of the reason for a rejection. A comment has the same maximum length. */
 const maxReasonLength = 500;
 
 /** Rejects a pending idea with a reason for its author. Returns false if the idea is already rejected. */
@@ -29,7 +29,7 @@ const decisions: Record<Exclude<ModerationState, 'pending'>, string> = {
   rejected: 'was rejected: only a pending one can be approved',
 };
 
-/** Throws on a frozen board, like every other write (see lockIdeas). */
+/** Publishes or rejects a pending idea. Throws if the board is frozen, like every other write (see lockIdeas). */
 async function leaveQueue(
   { db, now }: Administration,
   accountId: number,

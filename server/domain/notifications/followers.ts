@@ -7,7 +7,7 @@ interface Following {
   userId: number;
 }
 
-/** Returns false if the member already follows the idea. */
+/** Makes a member follow an idea. Returns false if the member already follows the idea. */
 export async function followIdea(admin: Administration, accountId: number, { ideaId, userId }: Following) {
   const row = await admin.db
     .with('idea', cte =>
@@ -48,7 +48,7 @@ export async function followIdea(admin: Administration, accountId: number, { ide
   return true;
 }
 
-/** Returns false if the user did not follow the idea. */
+/** Makes a user unfollow an idea. Returns false if the user did not follow the idea. */
 export async function unfollowIdea(admin: Administration, { ideaId, userId }: Following): Promise<boolean> {
   // Has no filter on the account, because an unsubscribe link contains only the user and the idea.
   const ended = await admin.db
@@ -78,7 +78,7 @@ export async function requireIdeaOf({ db }: Administration, accountId: number, i
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The account has no idea ${ideaId}`));
 }
 
-/** The oldest follower is first. A follower without a notification_email gets no mail. */
+/** Lists the followers of an idea, oldest follower first. A follower without a notification_email gets no mail. */
 export async function listFollowers(admin: Administration, accountId: number, ideaId: number, limit: number) {
   await requireIdeaOf(admin, accountId, ideaId);
   return admin.db

@@ -1,8 +1,8 @@
 import { oneLine, shortLine, truncate } from '../../text/plain-text.ts';
 
 /**
- * The kinds of notifications. A notification of the kind `webhook.disabled` is about an endpoint, and all others are
- * about an event.
+ * The kinds of notifications. A notification of the kind `webhook.disabled` is about a webhook endpoint, and all others
+ * are about an event.
  */
 export const notificationKinds = [
   'idea.approved',
@@ -17,7 +17,7 @@ export const notificationKinds = [
 
 export type NotificationKind = (typeof notificationKinds)[number];
 
-/** The content of a notification. The texts are unchanged: wordsOf shortens them. */
+/** The content of a notification. The texts are as users wrote them: wordsOf shortens them. */
 export interface NotificationSubject {
   kind: NotificationKind;
   board: string | null;
@@ -27,9 +27,9 @@ export interface NotificationSubject {
   actor: string | null;
   statusLabel: string | null;
   comment: string | null;
-  /** The body of a pending idea, the reason for a rejection, or the reason why an endpoint was disabled. */
+  /** The body of a pending idea, the reason for a rejection, or the reason why a webhook was disabled. */
   detail: string | null;
-  /** The URL of the disabled endpoint. */
+  /** The URL of the disabled webhook. */
   endpointUrl: string | null;
 }
 

@@ -80,7 +80,7 @@ export function listNotifications(
     .execute();
 }
 
-/** Marks the given notifications, all up to an id, or all as read. Returns the number that were unread. */
+/** Marks notifications as read: the given ones, all up to an id, or all. Returns the number that were unread. */
 export async function markRead(
   admin: Administration,
   userId: number,
@@ -102,7 +102,7 @@ export async function markRead(
   return count;
 }
 
-/** The user still gets notifications in the app. */
+/** Ends notification mails to a user. The user still gets notifications in the app. */
 export async function endMail(admin: Administration, userId: number): Promise<void> {
   const { numUpdatedRows } = await admin.db
     .updateTable('users')

@@ -15,11 +15,11 @@ export interface Consent {
   boards: { boardId: number; grant: Grant }[];
   grantId: string;
   grantPayload: OauthPayload;
-  /** The result of the authorization request. The OAuth provider continues with this result. */
+  /** The user's answer, in the format with which oidc-provider (the library) resumes the request. */
   result: OauthPayload;
 }
 
-/** If the client does not redeem its code within this time after the consent, the grant's API token expires. */
+/** The API token of a grant expires if the client does not redeem its authorization code within this time. */
 const redemptionMs = 5 * 60_000;
 
 /**
@@ -64,7 +64,7 @@ export async function refuseConsent(
   admin.audit.record('oauth.consent_denied', { user_id: userId, client_id: clientId, ...account });
 }
 
-/** An answered authorization request does not match, so a form that is sent twice creates only one grant. */
+/** Matches only an unanswered authorization request, so a consent form that is sent twice creates only one grant. */
 const setResult = query(
   'answer_oauth_interaction',
   (db, $: Arguments<{ idHash: Buffer; result: OauthPayload; now: Date; userId: number }>) =>

@@ -3,7 +3,7 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { OauthRecord } from '../../entities/oauth-record.ts';
 
-/** The OAuth provider's JSON. In this document, accountId is the id of a user, and grantId is the id of a grant. */
+/** A JSON document of oidc-provider (the library). In it, accountId is the id of a user, not of an account. */
 export type OauthPayload = OauthRecord['payload'];
 
 export interface FoundRecord {
@@ -53,7 +53,7 @@ const insertRecord = query('store_oauth_record', (db, $: Arguments<NewRecord & R
     ),
 );
 
-/** A record without a grant is a client, or an authorization request that awaits consent. */
+/** Stores a record without a grant: a client, or an authorization request that awaits consent. */
 export async function storeRecord(db: Queryable, { id, ...record }: NewRecord & { id: string }): Promise<void> {
   const noGrant = { grantId: null, userId: null, tokenId: null, accountId: null, parentHash: null };
   await db.query(insertRecord, { ...record, ...noGrant, idHash: hashOfId(id) });

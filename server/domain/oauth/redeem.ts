@@ -29,8 +29,8 @@ export class RedemptionError extends Error {
 }
 
 /**
- * A client may redeem the same refresh token again within this time. Both official MCP SDKs send one refresh request
- * for each parallel call that gets 401. A client that lost the response also repeats its request.
+ * A client may redeem the same refresh token again within this time. The official MCP SDKs send one refresh request for
+ * each parallel call that gets HTTP status 401. A client that lost the response also repeats its request.
  */
 const leewayMs = 60_000;
 

@@ -1,10 +1,10 @@
 import { AdministrationError } from '../administration.ts';
 
-/** The minimum and maximum length in characters (NIST SP 800-63B). The maximum limits the cost of hashing. */
+/** The minimum and maximum number of characters (NIST SP 800-63B). The maximum limits the cost of hashing. */
 export const minPasswordLength = 12;
 export const maxPasswordLength = 256;
 
-/** Rejects a password that is easy to guess. No kinds of characters, such as digits, are required. */
+/** Rejects a password that is easy to guess. Does not require certain kinds of characters, such as digits. */
 export async function checkPassword(password: string, email: string): Promise<void> {
   const length = [...password].length;
   if (length < minPasswordLength) throw invalid(`The password must have at least ${minPasswordLength} characters`);
@@ -31,7 +31,7 @@ function hasFewCharactersOrSteps(password: string): boolean {
   return new Set(codes).size <= 2 || new Set(steps).size <= 2;
 }
 
-/** Well-known passwords that the package's list of common passwords does not contain. */
+/** Common passwords that the list of the package @zxcvbn-ts/language-common does not contain. */
 const otherCommon = [
   'correct horse battery staple',
   'correcthorsebatterystaple',
@@ -46,8 +46,8 @@ const weakEnding = /^(?:.{0,4}|\P{L}{0,6}|(?:qwerty|asdfgh|zxcvb)\p{L}*)$/su;
 
 /**
  * Whether a password is a common password, possibly repeated, with at most a weak ending. A weak ending is up to four
- * characters, up to six digits and marks, or a row of the keyboard. The first call loads the package, which takes 5 MB
- * and 40 ms.
+ * characters, up to six digits and marks, or a row of the keyboard. The first call loads a list of common passwords.
+ * This takes 5 MB and 40 ms.
  */
 async function isCommon(password: string): Promise<boolean> {
   const { dictionary } = await import('@zxcvbn-ts/language-common');

@@ -9,8 +9,8 @@ import { maySignIn } from './session.ts';
 export const passwordLinkMinutes = 30;
 
 /**
- * Adds the mail job. The number of attempts is small, because a late link is useless. Has no filter on the account,
- * because an address belongs to no account.
+ * Adds the job that mails a password link. It has few attempts, because a late link is useless. Has no filter on the
+ * account, because an e-mail address belongs to no account.
  */
 const leaveMail = query('leave_password_link_mail', (db, $: Arguments<{ email: string }>) =>
   db
@@ -34,8 +34,8 @@ const leaveMail = query('leave_password_link_mail', (db, $: Arguments<{ email: s
 );
 
 /**
- * Queues a mail with a password link to the user with this address. For an unknown address it also adds a job, so that
- * neither the response nor its duration reveals whether the user exists.
+ * Queues a mail with a password link to the user with this e-mail address. For an unknown address it also adds a job,
+ * so that neither the response nor its duration reveals whether the user exists.
  *
  * The worker creates the link, so no job contains a link. Returns the user's id for the audit log.
  */
@@ -80,7 +80,7 @@ const insertLink = query('insert_password_link', (db, $: Arguments<NewLink>) =>
     .$narrowType<{ email: string }>(),
 );
 
-/** Returns the token of the link together with the user. Only this user may get the token. */
+/** Creates a password link and returns its token with the user's data. Only this user may get the token. */
 export async function insertPasswordLink(
   db: Queryable,
   userId: number,
@@ -133,7 +133,7 @@ const deleteLinks = query('delete_password_links', (db, $: Arguments<{ userId: n
   db.deleteFrom('password_links').where('user_id', '=', $.userId),
 );
 
-/** Call this after the user's password was set or the user's address has changed. */
+/** Deletes a user's password links. Call this after a change of the user's password or e-mail address. */
 export async function endPasswordLinks(db: Queryable, userId: number): Promise<void> {
   await db.query(deleteLinks, { userId });
 }

@@ -12,9 +12,9 @@ export interface PasswordCosts {
  */
 const costs: PasswordCosts = { memoryKib: 7_168, passes: 5 };
 
-/** The maximum number of parallel computations. The limit leaves memory and threads for file access and DNS. */
+/** The maximum number of parallel hash computations. The limit leaves memory and threads for file access and DNS. */
 const maxRunning = 2;
-/** The maximum number of waiting computations. Most clients would disconnect before the end of a longer queue. */
+/** The maximum number of waiting hash computations. Most clients would disconnect before the end of a longer queue. */
 const maxWaiting = 100;
 
 interface Verification {
@@ -27,7 +27,7 @@ export interface Passwords {
   /** Returns the hash as a PHC string of argon2id, which contains the salt and the cost settings. */
   hash(password: string): Promise<string>;
   /**
-   * Compares a password with its stored hash. Without a credential, takes the same time and reports a wrong password.
+   * Compares a password with its stored hash. Without a stored hash, takes the same time and reports a wrong password.
    */
   verify(credential: string | undefined, password: string): Promise<Verification>;
 }
@@ -41,8 +41,8 @@ export function buildPasswords({ memoryKib, passes }: PasswordCosts = costs): Pa
   const takeTurn = buildTurns();
   const hash = (password: string) => argon2.hash(normalize(password), { ...options, type: argon2.argon2id });
   /**
-   * The hash of a random secret. `verify` compares with this hash if there is no credential. Every call waits for this
-   * hash. Otherwise only the first call without a credential would be slower.
+   * The hash of a random secret. `verify` compares with this hash if the user has no password. Every call waits for
+   * this hash. Otherwise only the first call for a user without a password would be slower.
    */
   let decoy: Promise<string> | undefined;
 

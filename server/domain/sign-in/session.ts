@@ -29,13 +29,13 @@ export function maySignIn(u: OfUser) {
   ]);
 }
 
-/** set_at is the time when the compared password was set. */
+/** A user whose password was compared and is right. set_at is the time when this password was set. */
 export interface ProvenUser {
   id: number;
   set_at: string | null;
 }
 
-/** Selects nothing if the password has changed since it was compared. */
+/** Selects a user who may sign in, or nothing if the password has changed since it was compared. */
 export function provenUsers(db: Kysely<Tables>, $: Arguments<ProvenUser>) {
   return db
     .selectFrom('users as u')
@@ -114,7 +114,7 @@ export async function endAllSessions(db: Queryable, userId: number): Promise<num
   return (await db.query(deleteAll, { userId })).length;
 }
 
-/** The number of newest notifications that are checked for the unread count. Every page shows this count. */
+/** Every page shows the number of unread notifications among this many of the newest ones. */
 export const newestNotifications = 50;
 
 /**

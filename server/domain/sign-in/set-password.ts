@@ -29,7 +29,7 @@ export async function redeemPasswordLink(admin: Administration, linkHash: Buffer
 
 /**
  * Stores a password. Every change must increase updated_at, because a sign-in compares it to detect that the password
- * has changed in the meantime.
+ * has changed during the sign-in.
  */
 const upsertPassword = query('upsert_password', (db, $: Arguments<{ userId: number; credential: string; now: Date }>) =>
   db
@@ -70,7 +70,7 @@ export async function setPassword(admin: Administration, userId: number, credent
   return password.set_at;
 }
 
-/** Locks the user before the password, in the same order as an erasure. */
+/** Locks the user before the password, in the same order as an erasure, to prevent deadlocks. */
 const lockPassword = query('lock_own_password', (db, $: Arguments<ProvenUser>) =>
   provenUsers(db, $).forNoKeyUpdate(['u', 'm']),
 );

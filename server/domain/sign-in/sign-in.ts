@@ -23,8 +23,9 @@ const selectCandidate = query('select_sign_in_candidate', (db, $: Arguments<{ em
 );
 
 /**
- * Signs a user in with address and password, and starts a new session. Every failed attempt compares one password hash,
- * even if the user or the password does not exist. So the response time reveals nothing.
+ * Signs a user in with e-mail address and password, and starts a new session. Every failed attempt compares one
+ * password hash, even if the user or the password does not exist. So the response time does not reveal whether the user
+ * exists.
  *
  * The reason for a failure is only for the audit log, never for the client.
  */

@@ -13,7 +13,7 @@ export interface StatusFields {
   isHidden?: boolean;
   allowVotes?: boolean;
   allowComments?: boolean;
-  /** The position in the status registry, starting at 1. The default is the last position. */
+  /** The position in the board's list of statuses, starting at 1. The default is the last position. */
   position?: number;
 }
 
@@ -64,7 +64,7 @@ export async function updateStatus(admin: Administration, status: Status, change
   if (changed.length > 0) admin.audit.record('status.updated', { ...describe(status), changed });
 }
 
-/** Throws if an idea has the status, even if the idea is rejected or merged. */
+/** Removes a status of a board. Throws if an idea has the status, even if the idea is rejected or merged. */
 export async function removeStatus(admin: Administration, status: Status): Promise<void> {
   await lockRegistry(admin, status);
   await checkNotLastInbox(admin, status, 'removed');
@@ -86,7 +86,7 @@ export function requireStatus(admin: Administration, { id: boardId, accountId }:
   return admin.em.findOneOrFail(Status, { accountId, boardId, key }, { failHandler: () => notFound(key) });
 }
 
-/** Waits for other changes of the registry, and then reads the status again. */
+/** Waits for other changes of the board's statuses, and then reads the status again. */
 async function lockRegistry(admin: Administration, status: Status) {
   await lockBoard(admin, { id: status.boardId, accountId: status.accountId });
   if (!(await admin.em.refresh(status))) throw notFound(status.key);
@@ -156,8 +156,8 @@ export function listStatuses(admin: Administration, board: BoardOfAccount) {
 }
 
 /**
- * Selects statuses with the number of their published ideas and of their pending ideas. Each count uses its own index.
- * Merged and rejected ideas are not counted, because no list shows them.
+ * Selects statuses with the numbers of their published and pending ideas. Each count uses its own index. Merged and
+ * rejected ideas are not counted, because no list shows them.
  */
 function statusesInUse(admin: Administration, board: BoardOfAccount) {
   const statuses = statusListings(admin, board).select(s => s.fn.countAll<number>().over().as('status_count'));
@@ -178,7 +178,7 @@ function statusesInUse(admin: Administration, board: BoardOfAccount) {
 
 export type StatusInUse = Awaited<ReturnType<typeof listStatusesInUse>>[number];
 
-/** Counts the ideas of each status up to countLimit. */
+/** Lists statuses with the numbers of their ideas, which are exact up to countLimit. */
 export function listStatusesInUse(
   admin: Administration,
   board: BoardOfAccount,

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { type Arguments, query } from '../../database/query.ts';
+import { readBoard } from '../boards/read-board.ts';
 import { DomainError } from '../domain-error.ts';
 import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
@@ -44,13 +45,16 @@ const moveIdea = query('update_idea_status', (db, $: Arguments<Move>) =>
     ),
 );
 
-/** Sets the status of an idea (Idea actions, rule 3). Changes nothing if the idea already has this status. */
+/** Sets the status of an idea (specification: Idea actions, rule 3). Does nothing if the idea already has it. */
 export async function setIdeaStatus(op: WriteOperation, ideaId: number, key: string): Promise<IdeaView> {
   const { accountId, boardId, userId, tokenId } = op.actor;
   const idea = await lockIdea(op, ideaId);
   checkPublished(idea);
   const [status] = await op.query(selectStatus, { accountId, boardId, key, oldId: idea.status_id });
-  if (!status) throw new DomainError('invalid_status');
+  if (!status) {
+    const { statuses } = await readBoard(op);
+    throw new DomainError('invalid_status', { details: { statuses: statuses.map(one => one.key) } });
+  }
   if (status.id !== idea.status_id) {
     await op.query(moveIdea, {
       accountId,

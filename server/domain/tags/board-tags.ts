@@ -41,7 +41,7 @@ export async function removeTag(admin: Administration, tag: Tag): Promise<void> 
   admin.audit.record('tag.removed', removed);
 }
 
-/** Upper and lower case of the name do not matter. */
+/** Finds a tag of a board by its name. Upper and lower case do not matter. */
 export async function requireTag(admin: Administration, { id: boardId, accountId }: BoardOfAccount, name: string) {
   const hasName = { [raw('lower(name)')]: raw('lower(?)', [name.trim()]) };
   const tag = await admin.em.findOne(Tag, { accountId, boardId, ...hasName });
@@ -86,7 +86,7 @@ function nameTaken(name: string) {
   return { tags_board_id_name_key: `Another tag of the board has the name ${quote(name)}` };
 }
 
-/** Counts the ideas of each tag up to countLimit. */
+/** Lists tags with the numbers of their ideas, which are exact up to countLimit. */
 export function listTagsInUse(
   admin: Administration,
   board: BoardOfAccount,

@@ -1,5 +1,6 @@
 import { maxTagsOfIdea } from '../../../contract/limits.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { readBoard } from '../boards/read-board.ts';
 import { DomainError } from '../domain-error.ts';
 import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
@@ -13,8 +14,9 @@ interface TagOnIdea {
 }
 
 /**
- * Adds a tag to an idea that has fewer tags than the maximum. Locks the tag, so that the statement finds no tag after a
- * concurrent removal and does not fail. The caller must lock the idea first, so that the statement counts all its tags.
+ * Adds a tag to an idea that has fewer tags than the maximum. Locks the tag: if another transaction removes the tag at
+ * the same time, the statement finds no tag instead of failing. The caller must lock the idea first, so that the
+ * statement counts all tags of the idea.
  */
 const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { boardId: number }>) =>
   db
@@ -66,12 +68,15 @@ const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { b
     ]),
 );
 
-/** Adds a tag of the board to an idea (Idea actions, rule 5). Changes nothing if the idea already has the tag. */
+/** Adds a tag of the board to an idea (specification: Idea actions, rule 5), unless the idea already has the tag. */
 export async function addIdeaTag(op: WriteOperation, ideaId: number, tagId: number): Promise<IdeaView> {
   checkPublished(await lockIdea(op, ideaId));
   const { accountId, boardId } = op.actor;
   const [result] = await op.query(insertIdeaTag, { accountId, boardId, ideaId, tagId, now: op.now });
-  if (!result?.is_tag) throw new DomainError('invalid_tag');
+  if (!result?.is_tag) {
+    const { tags } = await readBoard(op);
+    throw new DomainError('invalid_tag', { details: { tags } });
+  }
   if (!result.is_added && !result.had_tag) throw new DomainError('too_many_tags');
   if (result.is_added) {
     op.audit?.record('idea.tag_added', { account_id: accountId, idea_id: ideaId, tag_id: tagId });
@@ -94,7 +99,7 @@ const deleteIdeaTag = query('delete_idea_tag', (db, $: Arguments<TagOnIdea>) =>
     .returning('id'),
 );
 
-/** Removes a tag from an idea (Idea actions, rule 5). Changes nothing if the idea does not have the tag. */
+/** Removes a tag from an idea (specification: Idea actions, rule 5), unless the idea does not have the tag. */
 export async function removeIdeaTag(op: WriteOperation, ideaId: number, tagId: number): Promise<IdeaView> {
   checkPublished(await lockIdea(op, ideaId));
   const { accountId } = op.actor;

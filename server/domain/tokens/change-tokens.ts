@@ -116,7 +116,7 @@ async function checkBoards(admin: Administration, { accountId, boards }: NewToke
   if (found < ids.size) throw new AdministrationError('not_found', 'The account does not have all boards of the token');
 }
 
-/** The votes of a revoked token still count. */
+/** Revokes a token. The votes of the token still count. */
 export async function revokeToken(admin: Administration, accountId: number, tokenId: number): Promise<void> {
   const token = await admin.em.findOne(ApiToken, { id: tokenId, accountId });
   if (!token) throw new AdministrationError('not_found', `The account has no token ${tokenId}`);

@@ -45,12 +45,12 @@ function listingOf({ db, now }: Administration, accountId: number, tokens: Retur
     ]);
 }
 
-/** Includes revoked tokens and the tokens of OAuth grants. */
+/** Lists all tokens of an account, including revoked tokens and the tokens of OAuth grants. */
 export function listTokens(admin: Administration, accountId: number) {
   return listingOf(admin, accountId, tokensOf(admin, accountId)).orderBy('t.id').execute();
 }
 
-/** Active tokens come before all others. Within both groups, the newest token comes first. */
+/** Lists active tokens before expired and revoked tokens. Within both groups, the newest token comes first. */
 export async function listTokenPage(
   admin: Administration,
   accountId: number,

@@ -16,8 +16,8 @@ import { revokeTokensOf } from '../tokens/change-tokens.ts';
  */
 export async function blockUser(admin: Administration, { accountId, userId }: UserInAccount, reason?: string) {
   const checked = reason === undefined ? undefined : checkText(reason, 0, 500, 'reason');
-  // If two owners block each other at the same time, the second operation waits here and then fails, because its actor
-  // is blocked.
+  // If two owners block each other at the same time, the second operation waits here. It then fails, because its acting
+  // user is already blocked.
   await lockAccount(admin, accountId);
   const role = await checkMayBlock(admin, { accountId, userId });
   if (role === 'owner' && !(await hasOtherOwner(admin, { accountId, userId }))) {
@@ -66,7 +66,7 @@ async function checkMayBlock(admin: Administration, { accountId, userId }: UserI
   throw new AdministrationError('forbidden', `Your role in the account is not enough to block ${person}`);
 }
 
-/** The role is null if the user is not a member. */
+/** A blocked user. The role is null if the user is not a member. */
 export type BlockView = Awaited<ReturnType<typeof listBlocks>>['rows'][number];
 
 export async function listBlocks({ db }: QueryBuilding, accountId: number, place: Place) {

@@ -24,7 +24,7 @@ export function canonicalAddress(text: string): string {
   return `${local}${(domainInAscii(domain) ?? domain).replace(/\.+$/, '')}`;
 }
 
-/** Returns an address for mail servers: the local part as typed, and the domain in its canonical form. */
+/** Returns an e-mail address for mail servers: the local part as typed, and the domain in its canonical form. */
 export function mailboxOf(address: string): string {
   return splitAddress(address).local + splitAddress(canonicalAddress(address)).domain;
 }
@@ -32,13 +32,13 @@ export function mailboxOf(address: string): string {
 /** Returns a domain in ASCII and lower case. Returns undefined if the domain is not valid in DNS. */
 export function domainInAscii(domain: string): string | undefined {
   if (isAscii(domain)) return lowerAscii(domain);
-  // domainToASCII parses a domain like the host of a URL: it would decode %41 and stop at a slash. So other characters
-  // are rejected here.
+  // domainToASCII parses a domain like the host of a URL: it would decode %41 and stop at a slash. So a domain with
+  // ASCII characters other than letters, digits, `.`, `_` and `-` is rejected here.
   if (/[^a-z0-9._-]/i.test(domain.replace(/\P{ASCII}/gu, ''))) return undefined;
   return domainToASCII(domain) || undefined;
 }
 
-/** Splits an address after its last @. */
+/** Splits an e-mail address after its last @. */
 export function splitAddress(address: string): { local: string; domain: string } {
   const end = address.lastIndexOf('@') + 1;
   return { local: address.slice(0, end), domain: address.slice(end) };

@@ -7,7 +7,7 @@ import { checkEmail } from '../fields.ts';
 import { updateUser } from './edit-user.ts';
 import { lockUser } from './find-user.ts';
 
-/** The sign-in address or the notification address of a user. */
+/** The field of a user that contains the e-mail address for the sign-in or for notifications. */
 export type AddressField = 'email' | 'notification_email';
 
 export interface AddressChange {
@@ -22,8 +22,8 @@ export interface AddressChange {
 }
 
 /**
- * The tokens in the links that confirm an address. A token contains the change and a MAC. The database does not store
- * the token.
+ * The tokens in the links that confirm an e-mail address. A token contains the change and a MAC. The database does not
+ * store the token.
  */
 export interface AddressTokens {
   make(change: AddressChange, expiresAt: Date): string;
@@ -62,20 +62,20 @@ export function buildAddressTokens(appKey: Uint8Array): AddressTokens {
   };
 }
 
-/** Only a signed-in user can open the page. */
+/** Returns the link that confirms an e-mail address. Only a signed-in user can open its page. */
 export function addressUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, token: string): string {
   return `${BASE_URL}/admin/profile/confirm?token=${token}`;
 }
 
-/** The number of hours that a link works. People open some mailboxes only once a day. */
+/** A confirmation link works for this number of hours, because people open some mailboxes only once a day. */
 export const addressLinkHours = 24;
 
 /** The maximum number of attempts to send the mail. It is small, because a mail that arrives much later is useless. */
 const maxAttempts = 5;
 
 /**
- * Queues a mail with a confirmation link to the address that a user wants. The old address stays until the user
- * confirms the new one, because the new one may belong to another person.
+ * Queues a mail with a confirmation link to the new e-mail address of a user. The old address stays until the user
+ * confirms the new one, because the new address may belong to another person.
  *
  * If the sign-in address is to change, the present address also gets a notice, so that its owner can prevent the
  * change. Returns false if the user has the address already.
@@ -96,8 +96,8 @@ export async function requestAddress(
 }
 
 /**
- * Sets an address that the user has confirmed through a link. Rejects the link if the user's data changed after the
- * request (see basisOf).
+ * Sets an e-mail address that the user has confirmed through a link. Rejects the link if the user's data changed after
+ * the request (see basisOf).
  */
 export async function confirmAddress(admin: Administration, change: AddressChange): Promise<void> {
   const user = await lockUser(admin, change.userId);
@@ -126,8 +126,8 @@ const selectBasis = query('select_basis_of_address', (db, $: Arguments<{ userId:
 );
 
 /**
- * Returns a digest of the user's present address. The digest for the sign-in address also changes with the user's
- * password.
+ * Returns a digest of the user's present e-mail address. The digest for the sign-in address also changes with the
+ * user's password.
  */
 async function basisOf(db: Pick<Administration, 'query'>, userId: number, field: AddressField): Promise<string> {
   const [user] = await db.query(selectBasis, { userId });

@@ -37,7 +37,7 @@ function emailTaken(email: string) {
 interface UserChanges {
   name?: string;
   email?: string;
-  /** The address for notifications. Null removes the address. */
+  /** The e-mail address for notifications. Null removes the address. */
   notificationEmail?: string | null;
 }
 

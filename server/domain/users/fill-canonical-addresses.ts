@@ -8,8 +8,8 @@ import { canonicalAddress, maxAddressLength } from './canonical-address.ts';
 const batchSize = 1_000;
 
 /**
- * Makes processes fill in canonical forms one after the other. Then, of two rows with the same address, the older row
- * gets the canonical form.
+ * Makes processes fill in canonical e-mail addresses one after the other. So if two rows have the same address, the
+ * older row gets the canonical form.
  */
 const lockFilling = sql(
   'lock_canonical_addresses',
@@ -95,8 +95,8 @@ function rowsOf({ ids, forms }: Arguments<Forms>) {
 }
 
 /**
- * Fills in missing canonical forms of addresses, because servers of the previous version write addresses without them.
- * A second run changes nothing.
+ * Fills in missing canonical forms of e-mail addresses, because servers of the previous version write addresses without
+ * them. A second run changes nothing.
  *
  * If two users have the same address, only the older user gets the canonical form. Nobody finds the younger user by
  * address, and the doctor command reports that user.

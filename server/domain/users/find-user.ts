@@ -9,9 +9,7 @@ export async function findUser(admin: Administration, email: string): Promise<Us
   return (await admin.em.findOne(User, { canonicalEmail: canonicalAddress(email) })) ?? undefined;
 }
 
-/**
- * If two users have the same canonical address, the address finds the older user. The id also finds the younger one.
- */
+/** Finds a user by e-mail address or id. If two users share a canonical address, the address finds the older one. */
 export async function requireUser(admin: Administration, addressOrId: string): Promise<User> {
   const user = /^[0-9]{1,15}$/.test(addressOrId)
     ? await admin.em.findOne(User, { id: Number(addressOrId), isPlaceholder: false })
@@ -44,7 +42,7 @@ const selectSignInAddress = query('select_sign_in_address', (db, $: Arguments<{ 
     .$narrowType<{ email: string }>(),
 );
 
-/** Returns undefined if the user is being erased. */
+/** Returns a user's e-mail address for the sign-in, or undefined if the user is being erased. */
 export async function readSignInAddress(db: Queryable, userId: number): Promise<string | undefined> {
   const [user] = await db.query(selectSignInAddress, { userId });
   return user?.email;

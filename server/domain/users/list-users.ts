@@ -3,7 +3,7 @@ import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
-/** Includes the accounts that block the user. If erasure_began_at is set, the erasure cannot be stopped. */
+/** A user and all accounts that the user is in or blocked in. After erasure_began_at, the erasure cannot be stopped. */
 export type UserView = InferResult<ReturnType<typeof userViews>>[number];
 
 function userViews(db: Kysely<Tables>) {

@@ -26,7 +26,7 @@ const selectPeople = query('select_people', (db, $: Arguments<{ accountId: numbe
     }),
 );
 
-/** Leaves out users who are not known in the account, and the placeholder user. */
+/** Reads users by id. Leaves out the placeholder user, and users who are unknown in the account. */
 export async function readPeople(
   db: Queryable,
   accountId: number,

@@ -24,7 +24,7 @@ const disable = query('disable_webhook_endpoint', (db, $: Arguments<AccountEndpo
     .returning('w.id'),
 );
 
-/** Returns false if the endpoint was already disabled. */
+/** Disables an endpoint. Returns false if the endpoint was already disabled. */
 export async function stopEndpoint(db: Queryable, endpoint: AccountEndpoint, reason: string): Promise<boolean> {
   const { accountId, endpointId } = endpoint;
   const [disabled] = await db.query(disable, { accountId, endpointId, reason });
@@ -50,7 +50,7 @@ const notifyAdmins = query('notify_admins_of_disabled_webhook', (db, $: Argument
     .returning('id'),
 );
 
-/** Also notifies the owners and admins of the account. Call this function in a transaction. */
+/** Disables an endpoint and notifies the owners and admins of the account. Call this function in a transaction. */
 export async function disableEndpoint(db: Queryable, endpoint: AccountEndpoint, reason: string): Promise<boolean> {
   if (!(await stopEndpoint(db, endpoint, reason))) return false;
   const { accountId, endpointId } = endpoint;

@@ -30,10 +30,10 @@ export interface NewWebhook extends WebhookFields {
   boardId: number | null;
 }
 
-/** The maximum number of webhooks in an account. More would slow down writes, which insert a delivery for each. */
+/** The maximum number of webhooks in an account. More would slow down writes: a write adds a delivery per webhook. */
 const maxWebhooks = 100;
 
-/** The plain-text secret is only in the result, because the database stores the secret encrypted. */
+/** Creates a webhook. Only the result has the plain-text secret, because the database stores the secret encrypted. */
 export async function createWebhook(
   admin: Administration,
   secretBox: SecretBox,
@@ -79,7 +79,7 @@ export async function updateWebhook(
   admin.audit.record('webhook.updated', { ...describe(endpoint), changed, origin: originOf(endpoint) });
 }
 
-/** Enables an endpoint for future events. Deliveries that are dead stay dead until somebody redelivers them. */
+/** Enables an endpoint for future events. Deliveries in the state `dead` stay dead until somebody redelivers them. */
 export async function enableWebhook(admin: Administration, endpoint: WebhookEndpoint): Promise<void> {
   const wasDisabled = Boolean(endpoint.disabledAt);
   Object.assign(endpoint, { disabledAt: null, disabledReason: null, failingSince: null, probedUntil: null });
@@ -89,7 +89,7 @@ export async function enableWebhook(admin: Administration, endpoint: WebhookEndp
 
 const maxReasonLength = 300;
 
-/** If the endpoint was already disabled, its old reason stays. */
+/** Disables an endpoint. If the endpoint was already disabled, it keeps its earlier reason. */
 export async function disableWebhook(admin: Administration, endpoint: WebhookEndpoint, reason: string): Promise<void> {
   const { accountId, id: endpointId } = endpoint;
   const checked = checkText(reason, 1, maxReasonLength, 'reason');
@@ -134,7 +134,7 @@ export async function rotateWebhookSecret(
 
 const maxUrlLength = 2_000;
 
-/** Rejects an invalid URL or a blocked IP address. Each connection checks the address of a host name. */
+/** Rejects an invalid URL or a blocked IP address. The IP address of a host name is checked at each connection. */
 function checkUrl(value: string, guard?: AddressGuard): string {
   const url = value.trim();
   const problem = url.length > maxUrlLength ? `must have at most ${maxUrlLength} characters` : problemOfUrl(url, guard);

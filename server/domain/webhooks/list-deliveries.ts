@@ -53,8 +53,8 @@ export type DeliveryDetails = Awaited<ReturnType<typeof readDelivery>>['delivery
 export type AttemptDetails = Awaited<ReturnType<typeof readDelivery>>['attempts']['rows'][number];
 
 /**
- * Reads a delivery with a page of its attempts, the newest first. The page starts at the newest attempt, or after a
- * given one. Redeliveries can lead to many attempts.
+ * Reads a delivery with a page of its attempts, the newest first. If `before` is given, the page has only attempts with
+ * smaller ids. Redeliveries can lead to many attempts.
  */
 export async function readDelivery(
   admin: Administration,
@@ -84,7 +84,7 @@ export type DeliverySummary = InferResult<ReturnType<typeof summariesOf>>[number
 
 interface DeliveryPage {
   rows: DeliverySummary[];
-  /** The next page lists only deliveries before this id. Undefined on the last page. */
+  /** The next page lists only deliveries with smaller ids. Undefined on the last page. */
   next: number | undefined;
 }
 
@@ -94,8 +94,8 @@ interface PageOptions {
   before: number | undefined;
   limit: number;
   /**
-   * The maximum number of log rows to read for one page of delivered deliveries. Without a maximum, the query could
-   * read the whole log if such deliveries are rare.
+   * The maximum number of deliveries to read for one page with the state `delivered`. Without a maximum, the query
+   * could read all deliveries if few were delivered.
    */
   mostLookedAt?: number;
 }
@@ -108,8 +108,8 @@ interface Log {
 }
 
 /**
- * Lists a page of an endpoint's deliveries, newest first. The page starts at the newest delivery, or after a given one.
- * A page of delivered deliveries may be empty although another page follows.
+ * Lists a page of an endpoint's deliveries, newest first. If `before` is given, the page has only deliveries with
+ * smaller ids. With the state `delivered`, a page may be empty although another page follows.
  */
 export async function listDeliveryPage(
   admin: Administration,
@@ -164,7 +164,8 @@ function findNewest(
   if (state === undefined) return logOf(log).orderBy('d.id', 'desc').limit(limit);
   if (state === 'dead') return inOrderOfIndex(log).where('d.state', '=', 'dead').limit(limit);
   if (state === 'pending') {
-    // The index of pending deliveries is sorted by lane, so the query reads each of the eight lanes separately.
+    // The index of pending deliveries is sorted by lane, so the query reads each of an endpoint's eight lanes
+    // separately.
     return log.db
       .selectFrom(sql<{ number: number }>`generate_series(0, 7)`.as<'lanes'>(sql`lanes(number)`))
       .crossJoinLateral(
@@ -178,7 +179,7 @@ function findNewest(
       .orderBy('pending.id', 'desc')
       .limit(limit);
   }
-  // Most deliveries have the state delivered, so reading the log from the newest delivery soon fills the page.
+  // Most deliveries have the state delivered, so reading from the newest delivery soon fills the page.
   return log.db
     .selectFrom(inOrderOfIndex(log).select('d.state').limit(mostLookedAt).as('walked'))
     .select('walked.id')
@@ -196,7 +197,7 @@ function logOf({ db, accountId, endpointId, before }: Log) {
 
 /**
  * Selects deliveries in the order of their index, newest first. The query uses `between`, because with `endpoint_id =
- * …` PostgreSQL leaves the column out of the order. PostgreSQL might then read the log of all endpoints.
+ * …` PostgreSQL ignores this column in the sort order. PostgreSQL might then read the deliveries of all endpoints.
  */
 function inOrderOfIndex({ db, accountId, endpointId, before }: Log) {
   return db

@@ -4,10 +4,10 @@ import { cutRows, type FirstRows } from '../pagination.ts';
 
 export type WebhookListing = Awaited<ReturnType<typeof listWebhooks>>[number];
 
-/** The maximum count on pages. An endpoint that has failed for days has very many pending deliveries. */
+/** HTML pages count pending deliveries up to this number. An endpoint that has failed for days has very many. */
 export const mostPendingCounted = 1_000;
 
-/** Counts the pending deliveries of each endpoint up to mostCounted, or all of them if mostCounted is null. */
+/** Selects endpoints. Counts the pending deliveries of each up to mostCounted, or all if mostCounted is null. */
 function webhooksOf({ db, now }: Administration, accountId: number, mostCounted: number | null) {
   return db
     .selectFrom('webhook_endpoints as w')
@@ -53,9 +53,7 @@ export function listWebhooks(admin: Administration, accountId: number) {
   return webhooksOf(admin, accountId, null).orderBy('w.id').execute();
 }
 
-/**
- * Lists endpoints without their secrets, newest first. The page starts at the newest endpoint, or after a given one.
- */
+/** Lists endpoints without their secrets, newest first. If `before` is given, lists only endpoints with smaller ids. */
 export async function listWebhookPage(
   admin: Administration,
   accountId: number,
@@ -69,7 +67,7 @@ export async function listWebhookPage(
   return cutRows(rows, limit);
 }
 
-/** Counts pending deliveries up to mostCounted, or all of them if mostCounted is null. */
+/** Reads an endpoint. Counts its pending deliveries up to mostCounted, or all of them if mostCounted is null. */
 export async function readWebhook(
   admin: Administration,
   accountId: number,

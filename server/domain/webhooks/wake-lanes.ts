@@ -8,7 +8,7 @@ export interface AccountEndpoint {
   endpointId: number;
 }
 
-/** One of an endpoint's queues. Its deliveries are sent in order. All deliveries for one idea are in the same lane. */
+/** One of an endpoint's eight queues, which send deliveries in order. All deliveries for an idea are in one lane. */
 export interface Lane extends AccountEndpoint {
   lane: number;
 }
@@ -16,8 +16,8 @@ export interface Lane extends AccountEndpoint {
 export const laneKey = ({ endpointId, lane }: Lane) => `webhook:${endpointId}:${lane}`;
 
 /**
- * A delivery is due if its due time is before this time. PostgreSQL rounds due times to the millisecond, so a due time
- * may be half a millisecond late.
+ * A delivery is due if its next_attempt_at is before this time. PostgreSQL rounds next_attempt_at to the millisecond,
+ * so it may be half a millisecond late.
  */
 export const dueTime = sql<string>`now() + interval '1 millisecond'`;
 
@@ -50,7 +50,7 @@ export function lanesOf({ accountIds, endpointIds, lanes }: Arguments<LaneColumn
   );
 }
 
-/** If a key mode is given, the job has the lane's key, and at most one such job exists for each lane. */
+/** Adds a job that sends a lane's deliveries. With a key mode, at most one job with a key exists for each lane. */
 function addLaneJob(delayMs: Expression<number>, keyMode?: 'replace' | 'preserve_run_at') {
   const key = sql`, job_key => format('webhook:%s:%s', l.endpoint_id, l.lane), job_key_mode => ${keyMode}`;
   return sql`graphile_worker.add_job(
@@ -64,7 +64,7 @@ const addLaneJobs = query('add_lane_jobs', (db, $: Arguments<LaneColumns & { del
   db.selectFrom(lanesOf($)).select(addLaneJob($.delayMs)),
 );
 
-/** Does not replace other jobs that wake the same lane. */
+/** Adds a job for each lane that sends its deliveries. Does not replace other jobs of the same lane. */
 export async function wakeLanes(queue: Queryable, lanes: readonly Lane[], delayMs = 0): Promise<void> {
   if (lanes.length > 0) await queue.query(addLaneJobs, { ...columnsOf(lanes), delayMs });
 }
@@ -73,7 +73,7 @@ const addKeyedLaneJobs = query('add_keyed_lane_jobs', (db, $: Arguments<LaneColu
   db.selectFrom(lanesOf($)).select(addLaneJob($.delayMs, 'preserve_run_at')),
 );
 
-/** If the lane already has a job that is planned earlier, that job keeps its time. */
+/** Plans a job for a lane. If the lane already has a planned job, that job keeps its time. */
 export async function wakeLaneLater(queue: Queryable, lane: Lane, delayMs: number): Promise<void> {
   await queue.query(addKeyedLaneJobs, { ...columnsOf([lane]), delayMs });
 }
@@ -114,7 +114,7 @@ const addOverdueJobs = query(
   { isPrepared: false },
 );
 
-/** Wakes lanes whose job was lost, for example because the job reached its maximum number of retries. */
+/** Adds jobs for lanes whose job was lost, for example because the job reached its maximum number of retries. */
 export async function wakeOverdueLanes(queue: Queryable, overdueMinutes = 10): Promise<void> {
   await queue.query(addOverdueJobs, { overdueMinutes });
 }

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 
-/** The purpose that binds an encrypted secret to webhooks (see SecretBox). */
+/** The `purpose` argument for SecretBox when it encrypts or decrypts the secret of a webhook. */
 export const secretPurpose = 'webhook secret';
 
 const secretPrefix = 'whsec_';
 /** The length of a secret in bytes. The Standard Webhooks specification requires 24 to 64 bytes. */
 const secretBytes = 32;
 
-/** Generates a secret in the format that is shown to the user once, such as `whsec_…`. */
+/** Generates a secret in the format that users see, such as `whsec_…`. */
 export function makeWebhookSecret(): string {
   return secretPrefix + randomBytes(secretBytes).toString('base64');
 }

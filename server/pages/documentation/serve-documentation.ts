@@ -27,7 +27,7 @@ const scriptPath = '/docs/js/scalar.js';
 
 const configuration = {
   url: '/api/v1/openapi.json',
-  // The reference sends its requests to the server that serves it. So it works at every address of the server.
+  // The API reference sends its requests to the server that serves it. So it works under every host name of the server.
   servers: [{ url: '/', description: 'This server' }],
   // The page loads nothing from other hosts. Fonts, the proxy and the assistant are switched off.
   withDefaultFonts: false,
@@ -39,7 +39,7 @@ const configuration = {
   mcp: { disabled: true },
 };
 
-/** Replaces the HTML page of the Scalar package, which starts the reference with an inline script. */
+/** Replaces the HTML page of the Scalar package, because contentSecurityPolicy forbids that page's inline script. */
 const referencePage = `<!doctype html>
 <html lang="en">
 <head>
@@ -69,8 +69,8 @@ async function buildReference(): Promise<FastifyInstance> {
 const plainHost = /^[a-z0-9.-]+(:\d+)?$/i;
 
 /**
- * The reference shares its origin with the admin area. This policy therefore limits the scripts of the reference to the
- * Agent API. They cannot open windows or send forms. They can add styles to the document, but no scripts.
+ * The API reference shares its origin with the admin area. This policy therefore limits the scripts of the reference to
+ * the Agent API. The scripts cannot open windows or send forms. They can add styles to the document, but no scripts.
  */
 function contentSecurityPolicy(hosts: (string | undefined)[]): string {
   const api = new Set(hosts.filter(host => host !== undefined && plainHost.test(host)).map(host => `${host}/api/v1/`));
@@ -80,7 +80,7 @@ function contentSecurityPolicy(hosts: (string | undefined)[]): string {
     "style-src 'unsafe-inline'",
     "img-src 'self' data:",
     "font-src 'self' data:",
-    // A source without a scheme uses the scheme of the page.
+    // These sources have no scheme, so the browser uses the scheme of the page.
     `connect-src ${[...api].join(' ')}`,
     "form-action 'none'",
     "base-uri 'none'",

@@ -4,8 +4,8 @@ import { definePage, sendPage } from '../shell/page.ts';
 const entrancePage = definePage<object>('pages/entrance/entrance');
 
 /**
- * Serves the start page at /. It lists no boards, because a public board is only for people who know its address. A
- * client that does not accept HTML gets 404, as on any unknown path.
+ * Serves the start page at /. It lists no boards, because a public board is only for people who know its URL. A client
+ * that does not accept HTML gets 404, as on any unknown path.
  */
 export async function serveEntrance(app: FastifyInstance) {
   app.get('/', async (request, reply) => {

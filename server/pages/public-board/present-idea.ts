@@ -29,8 +29,8 @@ export function ideaPath(slug: string, id: number): string {
 }
 
 /**
- * Returns an idea for a page. Names and titles are put on one line without control characters, so that they cannot
- * imitate others.
+ * Returns an idea for a page. Puts names and titles on one line without control characters, so that a name cannot
+ * imitate another name.
  */
 export function presentIdea(idea: IdeaView) {
   return {

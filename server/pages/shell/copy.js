@@ -1,6 +1,6 @@
 /**
- * Adds a copy button beside each text that people may copy. It is the only script of the pages. Without the script, or
- * without access to the clipboard, a click on the text selects it.
+ * Adds a copy button beside each text that people may copy. It is the only script of the pages. If the script or the
+ * clipboard is not available, a click on the text selects the text.
  */
 const buttons = [];
 

@@ -50,7 +50,7 @@ function wayOn(request: FastifyRequest, status: number): Link | undefined {
   return isLost && pathOf(request).startsWith('/admin') ? { label: 'To the admin area', href: '/admin' } : undefined;
 }
 
-/** Returns the status of an error page. A page with an invalid query gets 400. In the API, invalid input gets 422. */
+/** Returns the HTTP status of an error page: 400 for an invalid query, although the API answers 422 to such input. */
 function statusOf(key: DomainError['key']): number {
   return key === 'validation_failed' ? 400 : errors[key].status;
 }

@@ -11,9 +11,9 @@ import { loadTemplate } from './template.ts';
  *    output. A template gets finished values and only decides how they look.
  * 2. `const boardPage = definePage<BoardPageData>('pages/public-board/board')` compiles the template when the server
  *    starts. It returns a function: `boardPage(frame, data)`. The frame is the content of the layout around the page.
- * 3. A route answers with `sendPage(reply, boardPage(frame, data))`. To refuse, it throws a DomainError, which becomes
- *    a page in error-page.ts. Routes are in a plugin that server/app.ts passes to pages.serve, which adds the strict
- *    headers. A plugin with forms registers @fastify/formbody itself. Other plugins accept no body.
+ * 3. A route answers with `sendPage(reply, boardPage(frame, data))`, or throws a DomainError. error-page.ts turns the
+ *    error into a page. Routes are in a plugin that server/app.ts passes to pages.serve, which adds the strict headers.
+ *    A plugin with forms registers @fastify/formbody itself. Other plugins accept no body.
  * 4. The content security policy forbids inline scripts and styles. Use the classes of style.css. A page with texts to
  *    copy sets `hasCopyButtons`: copy.js adds the buttons, and the policy of that page allows the script.
  */
@@ -21,7 +21,7 @@ import { loadTemplate } from './template.ts';
 export interface Frame {
   /** The title of the browser's tab. The page itself has its own heading. */
   title: string;
-  /** The name in the header, with its link. The default is the product's name without a link. */
+  /** The name in the page's header, with its link. The default is the product's name without a link. */
   site?: Link | undefined;
   navigation?: readonly NavigationLink[] | undefined;
   /** The output of another template at the end of the header, such as a sign-out form. */

@@ -13,7 +13,7 @@ const maxBodyBytes = 16 * 1024;
 interface UnsubscribePageData {
   title: string;
   explanation: string;
-  /** The label of the form's button. A page without it has no form. */
+  /** The label of the form's button. Without a label, the page has no form. */
   button?: string;
 }
 
@@ -23,8 +23,8 @@ type Dependencies = Pick<ServerDependencies, 'database' | 'audit' | 'clock'>;
 
 /**
  * Serves the unsubscribe page, which ends one kind of mail. A GET changes nothing, because mail filters follow links.
- * The mails end with the POST of the page's button or of a mail provider (one click, RFC 8058). The token in the link
- * replaces a sign-in.
+ * The mails end after a POST, from the page's button or from a mail provider (one click, RFC 8058). The token in the
+ * link replaces a sign-in.
  */
 export function serveUnsubscribe({ database, audit, clock }: Dependencies, tokens: UnsubscribeTokens) {
   return async (app: FastifyInstance) => {
@@ -33,7 +33,7 @@ export function serveUnsubscribe({ database, audit, clock }: Dependencies, token
       done(null),
     );
     app.addHook('onRequest', async (_request, reply) => {
-      // The page's address contains the token, which other sites must not see.
+      // The page's URL contains the token, and other sites must not see the token.
       reply.header('Referrer-Policy', 'no-referrer');
       reply.header('X-Robots-Tag', 'noindex');
     });

@@ -45,7 +45,7 @@ test('a client of the embedded PostgreSQL needs the password of the application 
 if (isRoot && spawnSync(process.execPath, ['--version'], asNobody()).status === 0)
   test('a process that runs as the system user "nobody" cannot connect without the password and cannot read the password', async () => {
     const { postgres, dataDir } = await startIn(await makeDataDir());
-    // With code 10 PostgreSQL asks for a password by SASL. Code 0 would accept the client without a password.
+    // The code 10 requests a password by SASL. With the code 0, PostgreSQL would accept the client without a password.
     for (const user of roles) expect(await askAsNobody(postgres, user)).toBe('R 10');
     const reading = spawnSync('cat', [join(dataDir, 'postgres.password')], asNobody());
     expect(reading.status).not.toBe(0);
@@ -62,14 +62,14 @@ test('the application role of the embedded PostgreSQL is not a superuser and can
   expect(await query(postgres, findForeign)).toEqual([]);
 });
 
-test('a data directory that trusted every client keeps its data and requires a password after the next start', async () => {
+test('if PostgreSQL trusted every client in an old data directory, the next start keeps the data and requires a password', async () => {
   const dataDir = await makeTrustingDataDir();
   const { postgres } = await startIn(dataDir);
   expect(await query(postgres, 'select answer from kept')).toEqual([{ answer: 42 }]);
   for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
   expect(await query(postgres, readAttributes)).toEqual([harmless]);
   expect(await query(postgres, findForeign)).toEqual([]);
-  // Migrations and the job queue must be able to change objects that the superuser created.
+  // Migrations and the job queue must be able to change the database objects that the old superuser created.
   expect(await migrate(postgres.url())).toEqual([]);
   await query(postgres, `alter table ideas add column extra text; alter type mood add value 'calm'; drop view seen`);
   await query(postgres, `select graphile_worker.add_job('nothing')`);
@@ -82,19 +82,19 @@ test('a data directory that trusted every client keeps its data and requires a p
   expect((await stat(join(dataDir, 'postgres/pg_hba.conf'))).mtimeMs).toBe(before.mtimeMs);
 });
 
-test('if a server is killed while it secures an old data directory, the next start completes the work', async () => {
+test('if a server is killed while it adds password protection to an old data directory, the next start completes the protection', async () => {
   const dataDir = await makeTrustingDataDir();
   const pidFile = join(dataDir, 'postgres/postmaster.pid');
   const settings = join(dataDir, 'postgres/postgresql.conf');
   const original = await readFile(settings);
-  // PostgreSQL waits for a second before each statement, so the test sees every step.
+  // PostgreSQL waits for a second at the start of each session, so the test can see every step.
   await appendFile(settings, 'post_auth_delay = 1\n');
   const script = `import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};
     await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });`;
   let last = '';
   /**
-   * Waits for the next step, which PostgreSQL runs in single-user mode. In this mode its pid file has a negative
-   * number.
+   * Waits for the next step of the change to passwords. Each step runs PostgreSQL in single-user mode, in which the
+   * pid file contains a negative number.
    */
   const awaitStep = async () => {
     last = await until(async () => {
@@ -120,7 +120,7 @@ test('if a server is killed while it secures an old data directory, the next sta
   for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
 });
 
-test('if two servers start at once on an old data directory, only one of them secures the directory and runs', async () => {
+test('if two servers start at once on an old data directory, one adds password protection and runs, and the other fails', async () => {
   const dataDir = await makeTrustingDataDir();
   const outcomes = await Promise.allSettled([startIn(dataDir), startIn(dataDir)]);
   const started = outcomes.filter(outcome => outcome.status === 'fulfilled').map(outcome => outcome.value.postgres);
@@ -130,7 +130,7 @@ test('if two servers start at once on an old data directory, only one of them se
   expect(await query(started[0] as EmbeddedPostgres, readAttributes)).toEqual([harmless]);
 });
 
-test('if a server of an old version was killed, the next server stops its PostgreSQL, requires passwords and restarts it', async () => {
+test('if a killed server of an old version left its PostgreSQL running, the next server restarts PostgreSQL with required passwords', async () => {
   const dataDir = await makeTrustingDataDir();
   const left = await launchTrusting(dataDir);
   const { postgres } = await startIn(dataDir);
@@ -140,7 +140,7 @@ test('if a server of an old version was killed, the next server stops its Postgr
   expect(left.child?.exitCode).toBe(0);
 });
 
-test('while a server of an old version runs, a command can use its PostgreSQL, and a new server is refused', async () => {
+test('while a server of an old version runs, a command line tool can use its PostgreSQL, but a new server cannot start', async () => {
   const dataDir = await makeTrustingDataDir();
   const { socketDir, port } = await launchTrusting(dataDir);
   const owner = new Client({ host: socketDir, port, user: 'idea_board', database: 'postgres' });
@@ -153,7 +153,7 @@ test('while a server of an old version runs, a command can use its PostgreSQL, a
   await owner.end();
 });
 
-test('the next start replaces a lost password file, and the old password no longer works', async () => {
+test('if the password file of the embedded PostgreSQL is lost, the next start sets a new password, and the old one no longer works', async () => {
   const first = await startIn(await makeDataDir());
   await query(first.postgres, 'create table kept as select 42 as answer');
   await first.postgres.stop();
@@ -174,7 +174,7 @@ const harmless = {
   rolbypassrls: false,
 };
 
-/** Lists the objects that do not belong to the application role. Omits extensions and their members. */
+/** Lists the database objects that the application role does not own. Omits extensions and their objects. */
 const findForeign = `
   with owned as (
     select 'pg_database'::regclass as classid, oid, datdba as owner from pg_database where datname = current_database()
@@ -193,15 +193,15 @@ const findForeign = `
     and not exists (
       select from pg_depend d where d.classid = owned.classid and d.objid = owned.oid and d.deptype = 'e'
     )
-    -- Array types and row types of an extension's objects.
+    -- Omits the array types and row types of an extension's objects.
     and not exists (
       select from pg_type t join pg_depend d on d.objid in (t.typelem, t.typrelid) and d.deptype = 'e'
       where owned.classid = 'pg_type'::regclass and t.oid = owned.oid
     )`;
 
 /**
- * Creates a data directory as earlier versions did: the application is the superuser, and PostgreSQL trusts every
- * client.
+ * Creates a data directory as old server versions did: the application role is the superuser, and PostgreSQL trusts
+ * every client.
  */
 async function makeTrustingDataDir(): Promise<string> {
   const dataDir = await makeDataDir();
@@ -291,7 +291,7 @@ async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<st
   }
 }
 
-/** Returns the error code of PostgreSQL for a refused client, or the error of the client library. */
+/** Tries to connect. Returns PostgreSQL's error code, the error message of the package `pg`, or 'connected'. */
 async function refusalOf(
   { connection: { host, port } }: EmbeddedPostgres,
   { user, password = '' }: { user: string; password?: string },
@@ -307,8 +307,8 @@ async function refusalOf(
 }
 
 /**
- * Connects as the system user "nobody". Returns the kind of PostgreSQL's first message and the code of the
- * authentication.
+ * Connects as the system user "nobody". Returns the type of PostgreSQL's first message and its
+ * authentication code, such as 'R 10'.
  */
 async function askAsNobody({ connection: { host, port } }: EmbeddedPostgres, user: string): Promise<string> {
   const script = `

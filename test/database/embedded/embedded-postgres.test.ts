@@ -21,11 +21,11 @@ const nobody = 65534;
 const repository = fileURLToPath(new URL('../../', import.meta.url));
 const moduleUrl = new URL('../../../server/database/embedded/embedded-postgres.ts', import.meta.url).href;
 
-/** Every instance that a test started. All are stopped after the test. */
+/** Every embedded PostgreSQL that a test started. afterEach() stops them all. */
 const running = new Set<EmbeddedPostgres>();
 const children = new Set<ChildProcess>();
 
-/** A data directory that has a cluster already, for tests that are not about the first start. */
+/** A data directory with a PostgreSQL cluster, for tests that are not about the first start. */
 let dataDir: string;
 const parents: string[] = [];
 
@@ -47,7 +47,7 @@ afterEach(async () => {
 });
 
 describe('a first start', () => {
-  test('the first start creates a UTF-8 cluster with the application database and a private socket', async () => {
+  test('the first start creates a UTF-8 PostgreSQL cluster with the application database and a socket that only its owner can reach', async () => {
     const fresh = await makeDataDir();
     const postgres = await start(fresh);
     const [row] = await query(
@@ -72,7 +72,7 @@ describe('a first start', () => {
     expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
   });
 
-  test('if two processes start at once in an empty directory, they create one cluster, and one of them owns it', async () => {
+  test('if two processes start PostgreSQL at once in an empty directory, one of them creates and owns the cluster, and the other fails', async () => {
     const fresh = await makeDataDir();
     const outcomes = await Promise.allSettled([start(fresh), start(fresh)]);
     expect(outcomes.map(outcome => outcome.status).sort()).toEqual(['fulfilled', 'rejected']);
@@ -80,12 +80,12 @@ describe('a first start', () => {
     expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
   });
 
-  test('if the first start is killed during initdb, the next start succeeds and removes the unfinished files', async () => {
+  test('if the first start of the embedded PostgreSQL is killed during initdb, the next start succeeds and removes the unfinished files', async () => {
     const fresh = await makeDataDir();
     const killed = runScript(`await startEmbeddedPostgres({ dataDir: ${JSON.stringify(fresh)} })`, { detached: true });
     const findUnfinished = async () => (await readdir(fresh)).find(name => name.includes('.idea-board-new-'));
     await until(async () => existsSync(join(fresh, (await findUnfinished()) ?? 'none', 'PG_VERSION')));
-    process.kill(-(killed.pid as number), 'SIGKILL'); // This process group includes initdb.
+    process.kill(-(killed.pid as number), 'SIGKILL'); // Kills the process group, which includes initdb.
     await once(killed, 'exit');
     expect(await findUnfinished()).toBeDefined();
 
@@ -103,7 +103,7 @@ describe('ownership', () => {
     await query(first, 'select 1');
   });
 
-  test('a server stays the owner of its data directory even if it loses the session that holds the lock', async () => {
+  test('a server stays the owner of its data directory even if PostgreSQL ends the session that holds the ownership lock', async () => {
     const postgres = await start(dataDir);
     const holders = async () => {
       const rows = await query(postgres, `select pid from pg_locks where locktype = 'advisory' and granted`);
@@ -111,7 +111,7 @@ describe('ownership', () => {
     };
     const [lost] = await holders();
     await query(postgres, `select pg_terminate_backend(${lost})`);
-    // The ended session may hold the lock for a short time.
+    // The ended session may still hold the lock for a short time.
     await until(async () => {
       const [holder] = await holders();
       return holder !== undefined && holder !== lost;
@@ -138,7 +138,7 @@ describe('ownership', () => {
 });
 
 describe('the end', () => {
-  test('stop() removes the process, the socket and the pid file of PostgreSQL, and the next start has the data', async () => {
+  test('stop() ends the embedded PostgreSQL and removes its socket and pid file, and the data are there after the next start', async () => {
     const first = await start(dataDir);
     const pid = await readPid(dataDir);
     await query(first, `create table kept as select 42 as answer`);
@@ -149,7 +149,7 @@ describe('the end', () => {
     expect(await query(await start(dataDir), 'select answer from kept')).toEqual([{ answer: 42 }]);
   });
 
-  test('a start during stop() waits until stop() has ended and then succeeds', async () => {
+  test('a start of the embedded PostgreSQL during its stop() waits until stop() has ended and then succeeds', async () => {
     const first = await start(dataDir);
     const before = await readPid(dataDir);
     const stopped = first.stop();
@@ -184,11 +184,11 @@ describe('the end', () => {
     expect(await readPid(dataDir)).toBe(pid);
     expect(await query(adopted, 'select answer from committed')).toEqual([{ answer: 7 }]);
     await adopted.stop();
-    await until(async () => !isAlive(pid)); // The end of PostgreSQL takes only a moment.
+    await until(async () => !isAlive(pid)); // PostgreSQL may end a moment after stop().
     expect(existsSync(adopted.connection.host)).toBe(false);
   });
 
-  test('Ctrl-C signals only the server, and PostgreSQL answers until the server stops it', async () => {
+  test('Ctrl-C sends a signal only to the server, and the embedded PostgreSQL answers queries until the server stops it', async () => {
     const child = runScript(
       `
       const postgres = await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)}, durable: false });
@@ -205,7 +205,7 @@ describe('the end', () => {
     );
     await readLine(child);
     const pid = await readPid(dataDir);
-    // PostgreSQL has its own process group, so signals to the group of the server do not reach PostgreSQL.
+    // PostgreSQL has its own process group, so a signal to the server's process group does not reach PostgreSQL.
     expect(process.kill(-pid, 0)).toBe(true);
     process.kill(-(child.pid as number), 'SIGINT');
     expect(await readLine(child)).toBe('1');
@@ -229,7 +229,7 @@ describe('a killed PostgreSQL', () => {
     expect(existsSync(first.connection.host)).toBe(false);
   });
 
-  test('a start ignores a pid file that contains the id of an unrelated process', async () => {
+  test('the embedded PostgreSQL starts even if its old pid file contains the id of an unrelated process', async () => {
     const cluster = await realpath(join(dataDir, 'postgres'));
     const lines = [process.pid, cluster, 1, 5432, '/tmp/idea-board-gone', '', '1 1', 'ready'];
     await writeFile(join(cluster, 'postmaster.pid'), `${lines.join('\n')}\n`, { mode: 0o600 });
@@ -247,12 +247,12 @@ describe('a failure is one line', () => {
     const error = await refused({ dataDir: join(file, 'data') });
     expect(error).toMatchObject({ name: 'EmbeddedPostgresError' });
     expect(error.message).toMatch(/^cannot keep a database in .*\/file\/data: ENOTDIR[^\n]*$/);
-    // In /proc, the recursive mkdir of Node never returns.
+    // Node's recursive mkdir never returns for a path in /proc. The server must report an error nevertheless.
     if (existsSync('/proc/self'))
       expect(await refused({ dataDir: '/proc/idea-board/data' })).toMatchObject({ name: 'EmbeddedPostgresError' });
   });
 
-  // Root can write to every directory.
+  // Root could write even to this read-only directory.
   if (!isRoot) {
     test('the error for a data directory without write permission has one line', async () => {
       const readOnly = await makeDataDir();
@@ -292,7 +292,7 @@ if (isRoot)
       expect(status).toMatch(/^Groups:\s*$/m);
     });
 
-    test('for a data directory that only root can enter, the cluster is in /var/lib behind a link, and no permissions change', async () => {
+    test('if only root can enter the data directory, the directory gets a symbolic link to a PostgreSQL cluster in /var/lib, and no permissions change', async () => {
       const hidden = await makeDataDir(0o700);
       const first = await start(hidden);
       await query(first, 'create table kept as select 1');
@@ -312,17 +312,17 @@ if (isRoot)
       await third.stop();
       await rm(link, { recursive: true });
 
-      // A link to a missing cluster must not be replaced with a new cluster.
+      // The server must not replace a symbolic link to a missing cluster with a new cluster.
       await rm(await readlink(join(hidden, 'postgres')), { recursive: true });
       expect((await refused({ dataDir: hidden })).message).toMatch(/ is a link to a missing database: /);
     });
 
-    // The system user "nobody" must be able to read this repository and to run Node.
+    // The next test runs only if the system user "nobody" can read this repository and run Node.
     const canNobodyRun =
       isRoot && spawnSync(process.execPath, [moduleUrl.slice('file://'.length)], asNobody()).status === 0;
 
     if (canNobodyRun)
-      test('a user other than root runs the packaged PostgreSQL binaries directly', async () => {
+      test('if the server does not run as root, it runs the PostgreSQL binaries directly from node_modules', async () => {
         const own = await makeDataDir();
         await chmod(own, 0o777);
         const child = runScript(
@@ -344,12 +344,12 @@ if (isRoot)
       });
   });
 
-/** Returns the process id of the PostgreSQL in a data directory. */
+/** Returns the process id of the PostgreSQL that runs in a data directory. */
 async function readPid(directory: string) {
   return Number((await readFile(join(directory, 'postgres/postmaster.pid'), 'utf8')).split('\n')[0]);
 }
 
-/** Creates a data directory that every user can enter, if its parent has the default mode. */
+/** Creates a data directory. With the default mode of its parent directory, every user can enter it. */
 async function makeDataDir(parentMode = 0o755) {
   const parent = await makeScratchDirectory();
   parents.push(parent);
@@ -358,7 +358,7 @@ async function makeDataDir(parentMode = 0o755) {
   return join(parent, 'data');
 }
 
-/** Removes a parent directory. If the data directory links to a cluster elsewhere, that cluster is removed, too. */
+/** Removes the parent of a data directory, and the cluster to which a symbolic link in the data directory leads. */
 async function removeParent(parent: string) {
   const cluster = await readlink(join(parent, 'data/postgres')).catch(() => undefined);
   if (cluster !== undefined) await rm(cluster, { recursive: true, force: true });
@@ -392,11 +392,11 @@ async function query(postgres: EmbeddedPostgres, sql: string): Promise<Record<st
   }
 }
 
-/** Runs code in another Node process, because this process must survive the test. */
+/** Runs code in another Node process. The tests kill that process, and this process must survive. */
 function runScript(body: string, options: object = {}) {
   const script = `import pg from 'pg'; import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};\n${body}`;
   const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
-    cwd: repository, // The package `pg` can be found from here.
+    cwd: repository, // Node finds the package `pg` from this directory.
     stdio: ['pipe', 'pipe', 'inherit'],
     ...options,
   });
@@ -422,7 +422,7 @@ async function until(isTrue: () => Promise<boolean>) {
 function isAlive(pid: unknown) {
   try {
     process.kill(pid as number, 0);
-    // In a container perhaps no process reaps orphans, so a zombie process counts as ended.
+    // A zombie process counts as ended, because a container may have no process that reaps zombies.
     const stat = existsSync('/proc/self/stat') ? readFileSync(`/proc/${pid}/stat`, 'utf8') : '';
     return !/\) [ZX] /.test(stat);
   } catch {

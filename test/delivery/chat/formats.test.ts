@@ -16,7 +16,7 @@ interface Texts {
   comment?: string;
 }
 
-/** Builds an event with the given texts and only the fields that chat messages use. */
+/** Builds an event with the given texts. The event has only the fields that chat messages use. */
 function eventOf(type: EventBody['type'], texts: Texts = {}): EventBody {
   const { title = 'Dark mode', target = 'Themes', actor = 'Ada', board = 'Web app', status = 'Planned' } = texts;
   const idea = { id: 42, title, status_label: status, author: { id: 1, name: actor ?? 'Ada' } };
@@ -48,7 +48,7 @@ describe('a chat message', () => {
     expect(textOf(messageOf(type))).toBe(text);
   });
 
-  test('the chat message of an event without an actor names the operator of the server', () => {
+  test('the chat message of an event without an actor names the operator of the server as the actor', () => {
     expect(textOf(messageOf('idea.status_changed', { actor: null }))).toMatch(/^The operator moved /);
   });
 
@@ -123,8 +123,7 @@ describe('Slack', () => {
     const { text, blocks } = renderers.slack(messageOf('comment.created', { title: hostile, comment: hostile }));
     expect(text).toBe(`Ada commented on ${escaped} · Web app`);
     const elements = blocks.flatMap(block => block.elements).flatMap(section => section.elements);
-    // Each element is plain text or the link to the idea. No element mentions a user or a group, or is a broadcast or a
-    // date.
+    // Each element of the message is plain text or the link to the idea. None is a mention, a broadcast or a date.
     expect(elements.map(({ type }) => type)).toEqual(['text', 'text', 'link', 'text', 'text']);
     expect(elements.map(element => ('url' in element ? element.url : undefined)).filter(Boolean)).toEqual([url]);
     expect(elements.at(-1)?.text).toBe(hostile);
@@ -132,7 +131,7 @@ describe('Slack', () => {
 });
 
 describe('Discord', () => {
-  test('Discord gets an embed, and a setting that allows no mentions', () => {
+  test('Discord gets an embed, and a setting that forbids all mentions', () => {
     expect(renderers.discord(messageOf('comment.created'))).toEqual({
       embeds: [{ description: `**Ada** commented on [Dark mode](${url}) · Web app\n> We need this too.` }],
       allowed_mentions: { parse: [] },
@@ -239,7 +238,7 @@ describe('Microsoft Teams', () => {
     const [attachment] = renderers.teams(messageOf('comment.created', { comment: hostile })).attachments;
     const { body, ...card } = attachment?.content ?? { body: [] };
     expect(body[1]?.inlines[0]?.text).toBe(hostile.replace('{{', '{\u200b{'));
-    // Teams needs an entity to treat <at> as a mention. The card has no text blocks, which would parse Markdown.
+    // Teams treats <at> as a mention only with an entity in `msteams`, and parses Markdown only in a TextBlock.
     expect(card).not.toHaveProperty('msteams');
     expect(body.map(({ type }) => type)).toEqual(['RichTextBlock', 'RichTextBlock']);
   });
@@ -256,7 +255,7 @@ describe('the longest chat message', () => {
   });
 
   test.each(['x', '*', '&', '<', '@', '🦀'])(
-    'a chat message with the longest allowed texts of the character %s is within the size limits of every chat',
+    'a chat message with the longest allowed texts of the character %s is within the size limit of every chat service',
     character => {
       for (const type of ['idea.status_changed', 'idea.merged', 'comment.created'] as const) {
         const message = messageOf(type, long(character));

@@ -41,9 +41,7 @@ afterEach(async () => {
   await server.sql('delete from graphile_worker._private_jobs');
 });
 
-/**
- * Inserts a chat channel with the receiver's URL directly, because the validation of chat URLs would reject this URL.
- */
+/** Inserts a chat channel directly into the database, because the server would reject the URL of the test receiver. */
 async function insertChannel(
   kind: ChatKind,
   { eventTypes = [], boardId = world.boardId, url = `${chat.url}/${kind}`, box = testSecretBox } = {},
@@ -119,7 +117,7 @@ describe('a chat channel', () => {
     ]);
   });
 
-  test('a chat job of an older server version, which has no account id, still posts to its channel', async () => {
+  test('a chat job that an older server version added without an account id still posts to its channel', async () => {
     const channelId = await insertChannel('slack');
     await setStatus();
     await server.sql('delete from graphile_worker._private_jobs');
@@ -171,7 +169,7 @@ describe('a chat channel', () => {
 
 describe('a failed chat post', () => {
   test.each([404, 410])(
-    'the response status %i disables the chat channel and removes its waiting posts',
+    'the HTTP status %i in the response to a chat post disables the channel and removes its waiting posts',
     async status => {
       const channelId = await insertChannel('slack');
       chat.respondWith(status);
@@ -194,7 +192,7 @@ describe('a failed chat post', () => {
     },
   );
 
-  test('a chat post with the response 429 is retried after the time in Retry-After', async () => {
+  test('a chat post that gets the HTTP status 429 is retried after the time in Retry-After', async () => {
     const channelId = await insertChannel('discord');
     chat.respondWith(response => response.writeHead(429, { 'retry-after': '2.5' }).end());
     await setStatus();
@@ -215,7 +213,7 @@ describe('a failed chat post', () => {
   });
 
   test.each([400, 401, 500, 302])(
-    'a chat post with the response %i is retried, and the channel stays enabled',
+    'a chat post that gets the HTTP status %i is retried, and the channel stays enabled',
     async status => {
       const channelId = await insertChannel('slack');
       chat.respondWith(status);
@@ -230,7 +228,7 @@ describe('a failed chat post', () => {
     },
   );
 
-  test('a failing post to one chat channel does not delay a post to another', async () => {
+  test('a failing post to one chat channel does not delay a post to another chat channel', async () => {
     await insertChannel('slack', { url: 'http://127.0.0.1:1/' });
     await insertChannel('slack');
     await setStatus();
@@ -239,7 +237,7 @@ describe('a failed chat post', () => {
     expect(chat.received).toHaveLength(1);
   });
 
-  test('the server gives up a failing chat post when its event is more than a day old', async () => {
+  test('the server stops retrying a failing chat post when the event of the post is more than a day old', async () => {
     await insertChannel('slack');
     chat.respondWith(500);
     await setStatus();

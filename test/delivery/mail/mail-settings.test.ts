@@ -8,7 +8,7 @@ import { startServerForTest, type TestServerOptions } from '../../helpers/server
 import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { administer } from '../../helpers/webhooks.ts';
 
-/** Starts a server with an idea. A user with a notification address follows the idea. */
+/** Starts a server with an idea that a user with a notification e-mail address follows. */
 async function arrange(options: TestServerOptions) {
   const server = await startServerForTest(options);
   const world = await createWorld(server);
@@ -34,7 +34,7 @@ test('if SMTP_URL is not set, users get notifications in the app but no mails, a
   expect(server.logLines.filter(line => line.includes('SMTP_URL is not set'))).toHaveLength(1);
 });
 
-test('mails wait in the queue while the mail server is unavailable, and operations succeed in the meantime', async () => {
+test('mails wait in the job queue while the mail server is unavailable, and requests succeed in the meantime', async () => {
   const { server, setStatus, countRows } = await arrange({ environment: { SMTP_URL: 'smtp://127.0.0.1:1' } });
   await setStatus('planned');
   expect(await runJobs(server)).toMatchObject([{ task: 'mail_people' }]);

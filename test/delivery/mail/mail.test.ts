@@ -49,7 +49,7 @@ afterEach(async () => {
   await server.sql('delete from graphile_worker._private_jobs');
 });
 
-/** Creates a member with the notification address <name>@example.com. */
+/** Creates a member of the account with the notification e-mail address <name>@example.com. */
 async function createReader(name: string, role: 'member' | 'moderator' = 'member') {
   const userId = await createMember(server, world.accountId, role, name);
   await server.sql('update users set notification_email = $2 where id = $1', [userId, `${name}@example.com`]);
@@ -122,7 +122,7 @@ describe('a notification mail', () => {
     expect(mail?.text).toContain('> We will do this soon.');
   });
 
-  test('the mail about a merge links to the target idea', async () => {
+  test('the mail about a merge links to the idea that the other idea was merged into', async () => {
     const targetId = await insertIdea(server, world, { title: 'Themes' });
     await createFollower('grace');
     await runAsUser(server, world, world.ownerId, op => mergeIdea(op, ideaId, targetId));
@@ -157,7 +157,7 @@ describe('a notification mail', () => {
     expect(mails.find(({ to }) => to.startsWith('moderator'))?.text).toContain('> As CSV.');
   });
 
-  test('the owner gets a mail when the server disables a webhook', async () => {
+  test('the owner of an account gets a mail when the server disables a webhook of the account', async () => {
     await createReader('moderator', 'moderator');
     await server.sql(`update users set notification_email = 'owner@example.com' where id = $1`, [world.ownerId]);
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/ideas' });
@@ -201,7 +201,7 @@ describe('texts of users in a mail', () => {
     expect(mail?.text?.split('\n').filter(line => line.startsWith('>'))).toHaveLength(1);
   });
 
-  test('a long title is shortened between two characters in the subject of a mail', async () => {
+  test('the subject of a mail shortens a long title between two characters, not inside one', async () => {
     await server.sql('update ideas set title = $2 where id = $1', [ideaId, '🦀'.repeat(200)]);
     await createFollower('grace');
     await setStatus();
@@ -213,7 +213,7 @@ describe('texts of users in a mail', () => {
 });
 
 describe('a mail job', () => {
-  test('only followers with a notification address get a mail', async () => {
+  test('only followers with a notification e-mail address get a mail about an idea', async () => {
     await createFollower('grace');
     const silent = await createFollower('silent');
     await server.sql('update users set notification_email = null where id = $1', [silent]);
@@ -232,7 +232,7 @@ describe('a mail job', () => {
     ];
     await createFollower('grace');
     await setStatus();
-    // The mail server refuses all mails temporarily, so the mails wait for a retry.
+    // The mail server refuses the mails with a temporary error, so they wait for a retry.
     for (const address of ['grace', 'unfollowed', 'blocked', 'left', 'silent'])
       smtp.refuse(`${address}@example.com`, 450);
     expect(await runJobs(server)).toHaveLength(1);
@@ -260,7 +260,7 @@ describe('a mail job', () => {
     expect(server.logLines.join()).not.toContain('refused@example.com');
   });
 
-  test('an invalid notification address does not prevent the other mails of the batch', async () => {
+  test('an invalid notification e-mail address of one user does not prevent the other mails of the batch', async () => {
     for (const address of ['a>,<b@example.com', '']) {
       const broken = await createFollower('broken');
       await server.sql('update users set notification_email = $2 where id = $1', [broken, address]);
@@ -340,7 +340,7 @@ describe('a mail job', () => {
 });
 
 describe('mails about the security of an account', () => {
-  test('only owners get a mail about the planned deletion of an account, and nobody if the deletion is cancelled before the mail is sent', async () => {
+  test('only owners get a mail about the planned deletion of an account, and nobody gets it if the deletion is cancelled first', async () => {
     const secondId = await createMember(server, world.accountId, 'owner');
     await createMember(server, world.accountId, 'admin');
     await server.sql(`update accounts set name = 'Acme <b>' where id = $1`, [world.accountId]);
@@ -375,7 +375,7 @@ describe('mails about the security of an account', () => {
     expect(recipients()).toEqual([]);
   });
 
-  test('a user gets a mail to the sign-in address when their password changes, but not when they set their first password', async () => {
+  test('a user gets a mail to their sign-in e-mail address when their password changes, but not when they set their first password', async () => {
     const set = (credential: string) => administer(server, admin => setPassword(admin, world.ownerId, credential));
     await set('$argon2id$first');
     expect(await waitingJobs(server)).toEqual([]);

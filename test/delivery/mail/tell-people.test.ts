@@ -29,7 +29,7 @@ beforeEach(async () => {
   ideaId = await insertIdea(server, world, { title: 'Dark mode' });
 });
 
-/** Returns the recipients of the account's notifications for each kind of notification. */
+/** Returns the user ids that got a notification in the account, by the kind of the notification. */
 async function told(): Promise<Record<string, number[]>> {
   const rows = await server.sql<{ kind: string; user_ids: number[] }>(
     `select kind, array_agg(user_id order by user_id) as user_ids from notifications where account_id = $1 group by kind`,
@@ -134,7 +134,7 @@ describe('the notifications of followers', () => {
     await server.sql('delete from users where id = $1', [placeholder]);
   });
 
-  test('a follower who is blocked in another account gets notifications', async () => {
+  test('a follower who is blocked only in another account still gets notifications', async () => {
     const follower = await createFollower();
     const elsewhere = await createWorld(server);
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [elsewhere.accountId, follower]);
@@ -219,7 +219,7 @@ describe('notifications on a board with pre-moderation', () => {
     expect(event?.body.data.idea.moderation_state).toBe('published');
   });
 
-  test('a rejection sends the author a notification with the reason, and is not delivered to webhooks', async () => {
+  test('when a moderator rejects an idea, its author gets a notification with the reason, and webhooks get nothing', async () => {
     await server.sql(
       `insert into webhook_endpoints (account_id, url, secret) values ($1, 'https://example.com/', '\\x00')`,
       [world.accountId],
@@ -273,7 +273,7 @@ describe('the job that notifies all followers', () => {
     return row;
   };
 
-  /** Runs the due jobs. Returns the jobs that these jobs add, and does not run the added jobs. */
+  /** Runs the due jobs. Returns the jobs that these jobs have added, without running the added jobs. */
   async function jobsMade() {
     await server.sql(`create function hold() returns trigger language plpgsql as $$
       begin new.run_at := now() + interval '1 day'; return new; end $$`);
@@ -308,7 +308,7 @@ describe('the job that notifies all followers', () => {
     await server.sql(`delete from graphile_worker._private_jobs`);
   });
 
-  test('a mail job contains at most 100 notifications, and no notification for a user without a notification address', async () => {
+  test('a mail job contains at most 100 notifications, and no notification for a user without a notification e-mail address', async () => {
     await addFollowers(250, true);
     await createFollower();
     await setStatus(world.ownerId);
@@ -322,7 +322,7 @@ describe('the job that notifies all followers', () => {
     await server.sql(`delete from graphile_worker._private_jobs`);
   });
 
-  test('an operation runs the same statements for 10,000 followers as for ten, and all followers get a notification', async () => {
+  test('a status change runs the same SQL statements for 10,000 followers as for ten, and all followers get a notification', async () => {
     await addFollowers(10);
     const few = await logStatements(() => setStatus(world.ownerId));
     await tell();
@@ -337,7 +337,7 @@ describe('the job that notifies all followers', () => {
     expect(await countTold()).toEqual({ people: 10_010, rows: 10_010 });
   });
 
-  test('a notification job notifies all followers in batches, even if the last batch is full', async () => {
+  test('a notification job notifies every follower in batches, even if the last batch is full', async () => {
     await addFollowers(1000);
     await setStatus(world.ownerId);
     await tell();

@@ -61,7 +61,7 @@ async function addressOf(id: number) {
   return row?.notification_email;
 }
 
-/** Returns the path of the unsubscribe URL in the header of the last mail. */
+/** Returns the path of the URL in the header List-Unsubscribe of the last mail. */
 function pathInMail(): string {
   const header = smtp.received.at(-1)?.mail.headers.find(({ key }) => key === 'list-unsubscribe')?.value ?? '';
   return header.replace(/^<https:\/\/ideas\.example\.com|>$/g, '');
@@ -74,7 +74,7 @@ const oneClick = (path: string, headers = {}, raw: RequestInit['body'] = 'List-U
   });
 
 describe('a one-click unsubscription', () => {
-  test('a one-click request by a mail provider unfollows only the idea of the mail', async () => {
+  test('a one-click unsubscription from a mail unfollows only the idea of the mail', async () => {
     const other = await insertIdea(server, world, { title: 'Another' });
     await follow(other);
     await setStatus('planned');
@@ -100,7 +100,7 @@ describe('a one-click unsubscription', () => {
     ],
     ['JSON', () => ({ json: { 'List-Unsubscribe': 'One-Click' } })],
     ['no body', () => ({})],
-  ])('a one-click unsubscription works with %s', async (_, options) => {
+  ])('a one-click unsubscription succeeds if the request has %s', async (_, options) => {
     await setStatus('planned');
     await runJobs(server);
 
@@ -126,7 +126,7 @@ describe('a one-click unsubscription', () => {
     expect(await followed()).toEqual([]);
   });
 
-  test("a one-click unsubscription from a moderator's mail removes only that moderator's notification address", async () => {
+  test("a one-click unsubscription from a moderator's mail about a pending idea removes only that moderator's notification e-mail address", async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const moderator = await createMember(server, world.accountId, 'moderator');
     await server.sql(`update users set notification_email = 'moderator@example.com' where id = $1`, [moderator]);

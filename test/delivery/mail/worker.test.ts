@@ -11,7 +11,7 @@ import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { administer, eventually, testSecretBox } from '../../helpers/webhooks.ts';
 import { startWorkerForTest } from '../../helpers/worker.ts';
 
-test('an event that the server commits reaches the app, the mail server and the chat through a separate worker', async () => {
+test('a separate worker turns an event of the server into notifications in the app, mails and a chat post', async () => {
   const smtp = await startSmtpReceiver();
   onTestFinished(smtp.close);
   const chat = await startReceiverForTest(200);
@@ -36,7 +36,7 @@ test('an event that the server commits reaches the app, the mail server and the 
   await chat.waitForRequests(1);
   await eventually(async () => {
     expect(smtp.received.map(({ to }) => to)).toEqual(['grace@example.com']);
-    // The mail server deferred one mail. This mail waits in a separate job.
+    // The mail server refused one of the two mails temporarily. This mail waits for a retry in a job of its own.
     const [deferred] = await server.sql<{ id: number }>('select id from notifications where mailed_at is null');
     expect((await waitingJobs(server)).filter(({ task }) => task === 'mail_people')).toMatchObject([
       { payload: [{ account_id: world.accountId, id: deferred?.id }], attempts: 1 },

@@ -16,7 +16,7 @@ afterAll(() => db.drop());
 
 const owner = { email: 'ada@example.com', name: 'Ada' };
 
-test("an existing user becomes the owner of a new account if the owner's given address differs from the user's only in case", async () => {
+test('an existing user becomes the owner of a new account even if the given e-mail address differs from theirs in upper and lower case', async () => {
   await administer(db, admin => createAccount(admin, { name: ' First ', slug: 'first', owner }));
   await administer(db, admin =>
     createAccount(admin, { name: 'Second', slug: 'second', plan: 'business', owner: { email: 'ADA@Example.com' } }),
@@ -59,7 +59,7 @@ test('an account with the longest allowed slug and name can be stored', async ()
   expect(await db.sql('select name from accounts where slug = $1', [slug])).toEqual([{ name }]);
 });
 
-test('a second request to delete an account does not change the scheduled time of the deletion, and the deletion can be cancelled', async () => {
+test('a second request to delete an account does not change the scheduled time of the deletion, and a cancellation removes this time', async () => {
   const at = async (change: (admin: Administration, account: Account) => Promise<void>, now: Date) => {
     await administer(db, async admin => change(admin, await requireAccount(admin, 'second')), now);
     const [row] = await db.sql<{ deletion_scheduled_at: string | null }>(

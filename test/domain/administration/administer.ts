@@ -5,7 +5,7 @@ import { operatorIn } from '../../helpers/administration.ts';
 import type { TestDatabase } from '../../helpers/database.ts';
 import { snapshot } from '../../helpers/snapshot.ts';
 
-/** Runs an administrative operation in one transaction, like the command line. */
+/** Runs an administrative operation in one transaction, as the command line tool does. */
 export function administer<T>(
   { database }: TestDatabase,
   work: (admin: Administration) => Promise<T>,
@@ -15,8 +15,8 @@ export function administer<T>(
 }
 
 /**
- * Runs two operations at the same time, in the most harmful order. The second operation starts when the first has done
- * everything except the commit. The first operation commits when the second waits for a lock or has ended.
+ * Runs two operations at the same time, in the order that is most likely to show a race. The second operation starts
+ * when the first has done all but the commit. The first commits when the second has ended or waits for a lock.
  */
 export async function administerAtOnce(
   db: TestDatabase,
@@ -46,7 +46,7 @@ async function isSomebodyWaiting({ sql }: TestDatabase): Promise<boolean> {
 }
 
 /**
- * Expects that an operation throws an AdministrationError with a message of one line and leaves the database unchanged.
+ * Expects that an operation throws an AdministrationError with a one-line message and leaves the database unchanged.
  */
 export async function expectRefusal(
   db: TestDatabase,

@@ -41,7 +41,7 @@ const refuseUpdate = (changes: BoardChanges, reason: 'invalid' | 'conflict', mes
     message,
   );
 
-test('a new board has six default statuses, and the key of each is the status value of its category', async () => {
+test('a new board has one default status for each of the six categories, with the key that the API field status shows for the category', async () => {
   const statuses = await administer(db, async admin => {
     const created = await createBoard(admin, { accountId: world.accountId, slug: 'new', name: 'New' });
     return listStatuses(admin, created);
@@ -174,7 +174,7 @@ test('when the last two inbox statuses of a board are removed at the same time, 
 test('after two concurrent moves of statuses, no two statuses have the same position', async () => {
   const move = (key: string, position: number) => async (admin: Administration) =>
     updateStatus(admin, await requireStatus(admin, board, key), { position });
-  // The second operation reads the position of its status before the first operation commits.
+  // The second move reads the position of its status before the first move commits.
   const results = await administerAtOnce(db, move('archived', 1), move('done', 3));
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
   expect(await keys()).toEqual(['archived', 'open', 'done', 'planned', 'in_progress', 'declined']);
@@ -183,7 +183,7 @@ test('after two concurrent moves of statuses, no two statuses have the same posi
   ]);
 });
 
-test('when one status is removed twice at the same time, the second removal gets not_found', async () => {
+test('when two requests remove the same status at the same time, the second removal gets not_found', async () => {
   const removal = async (admin: Administration) => removeStatus(admin, await requireStatus(admin, board, 'declined'));
   const results = await administerAtOnce(db, removal, removal);
   expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'not_found' } }]);
@@ -224,7 +224,7 @@ test('a status key must be unique on its board and consist of allowed characters
   ]);
 });
 
-test('a tag has a name that is unique on its board, and its color is stored in lower case', async () => {
+test('the name of a tag is unique on its board, and the color of a tag is stored in lower case', async () => {
   await administer(db, admin => addTag(admin, board, { name: ' Billing ', color: '#0F766E' }));
   await administer(db, admin => addTag(admin, board, { name: 'Other', color: '#000000' }));
   await expectRefusal(
@@ -341,7 +341,7 @@ test('two public boards cannot have the same slug, no matter whether one is crea
   expect(await isPublic()).toBe(true);
   await expectRefusal(db, ...change({ slug: other.boardSlug }, world.boardSlug), 'conflict', taken);
 
-  // A private board may have the slug of a public board of another account.
+  // A private board may have the same slug as a public board of another account.
   await administer(db, ...change({ isPublic: false }, world.boardSlug));
   await update({ slug: other.boardSlug });
   expect(await isPublic()).toBe(false);

@@ -76,7 +76,7 @@ describe('the right of a role to change members', () => {
     );
 
   test.each(roles)(
-    'a user with the role %s can give, change and take away only the roles that this role may manage',
+    'a user with the role %s can add, change and remove only members whose old and new role this role may manage',
     async own => {
       const { accountId } = world;
       const actorId = await createMember(db, accountId, own);
@@ -98,7 +98,7 @@ describe('the right of a role to change members', () => {
         if (!isManaged) await administer(db, admin => addMember(admin, other, from));
         expect([from, removed, added]).toEqual([from, ...Array(2).fill(isManaged ? 'done' : 'forbidden')]);
       }
-      // Members cannot raise their own role, but can always leave the account.
+      // No user can raise their own role, but each user can leave the account.
       const higher = roles.slice(0, roles.indexOf(own));
       for (const to of higher) {
         const outcome = await outcomeOf(
@@ -123,7 +123,7 @@ describe('the right of a role to change members', () => {
       admin => setMemberRole(asUser(admin, adminId), { accountId, userId }, 'admin'),
     );
     expect(results).toMatchObject([{ status: 'fulfilled' }, { reason: { reason: 'forbidden' } }]);
-    // Owners of other accounts and blocked owners have no rights in this account.
+    // An owner of another account and a blocked owner have no rights in this account.
     const other = await createWorld(db);
     expect(await outcomeOf(acting(other.ownerId, admin => removeMember(admin, { accountId, userId })))).toBe(
       'forbidden',
@@ -157,7 +157,7 @@ test('an invitation cannot be accepted while its inviter is being removed from t
   expect(await roleOf(userId)).toBeUndefined();
 });
 
-test('the list of members has pages, is sorted by role, and can be searched by the beginning of a name or address', async () => {
+test('the list of members has pages, is sorted by role, and can be searched by the beginning of a name or e-mail address', async () => {
   const { accountId, ownerId } = world;
   const ids: Record<string, number> = {};
   for (const [name, role] of [
@@ -193,7 +193,7 @@ test('the list of members has pages, is sorted by role, and can be searched by t
   expect(await namesOf({ beginning: 'ade' })).toEqual(['Hedy\\']);
   expect(await namesOf({ beginning: 'å' })).toEqual(['Åse']);
   expect(await namesOf({ beginning: 'dam' })).toEqual([]);
-  // The characters % and _ in a search text match only themselves, although they are wildcards of `like`.
+  // In a search text, the characters % and _ match only themselves, although they are wildcards in SQL.
   for (const beginning of ['%', '_', 'ada_', 'grace 1%', 'hedy\\%', '\0', '\ud800']) {
     expect([beginning, await namesOf({ beginning })]).toEqual([beginning, []]);
   }
@@ -208,7 +208,7 @@ test('the list of members has pages, is sorted by role, and can be searched by t
   ]);
 });
 
-test('a block applies to one account, a second block without a reason keeps the first reason, and a block can be ended', async () => {
+test('a block of a user applies to one account, a second block without a reason keeps the first reason, and an unblock ends the block', async () => {
   const blocking = { accountId: world.accountId, userId: await insertUser(db, 'Mallory') };
   const reasons = () => db.sql('select account_id, reason from user_blocks where user_id = $1', [blocking.userId]);
   await administer(db, admin => blockUser(admin, blocking, 'Spam'));
@@ -283,7 +283,7 @@ test.each(['owner', 'admin'] as const)(
   },
 );
 
-test('not even the operator of the server can block or remove an owner if all other owners are blocked', async () => {
+test('if all other owners of an account are blocked, not even the operator of the server can block or remove the last owner', async () => {
   const { accountId, ownerId } = world;
   await expectRefusal(db, block(ownerId, null), 'conflict', 'The last owner .* cannot be blocked');
   const otherId = await createMember(db, accountId, 'owner');
@@ -294,7 +294,7 @@ test('not even the operator of the server can block or remove an owner if all ot
   await administer(db, block(ownerId, otherId));
 });
 
-test('two users cannot have addresses that differ only in case', async () => {
+test('two users cannot have e-mail addresses that differ only in upper and lower case', async () => {
   const input = { email: `grace-${world.accountId}@example.com`, name: 'Grace' };
   await administer(db, admin => createUser(admin, input));
   const upper = input.email.toUpperCase();
@@ -311,7 +311,7 @@ test('two users cannot have addresses that differ only in case', async () => {
   }
 });
 
-test('the notification address of a user can be set and removed', async () => {
+test('an operator of the server can set and remove the notification e-mail address of a user', async () => {
   const email = `hedy-${world.accountId}@example.com`;
   await administer(db, admin => createUser(admin, { email, name: 'Hedy' }));
   const update = async (notificationEmail: string | null) => {

@@ -47,7 +47,7 @@ test('a rejection stores its reason, and a second rejection does not change the 
   expect(await stored(ideaId)).toEqual({ moderation_state: 'rejected', rejection_reason: 'Spam', updated_at: now });
 });
 
-test('the approval of a published idea changes nothing, and the rejection of a published idea is a conflict', async () => {
+test('the approval of a published idea changes nothing, and the rejection of a published idea gets a conflict', async () => {
   const ideaId = await insertIdea(db, world);
   const before = await snapshot(db);
   expect(await approve(ideaId)).toBe(false);
@@ -131,7 +131,7 @@ test('the approval queue shows the pending ideas of an account, oldest first', a
   expect(await queue(own.boardId)).toEqual([early, late]);
   expect(await queue(null, 1)).toEqual([early]);
 
-  // Reads pages of one idea each, like the admin pages. Two ideas have the same creation time.
+  // Reads the queue in pages of one idea each. Two of the ideas have the same creation time.
   const twin = await add(2, second.id);
   const seen: number[] = [];
   for (let cursor: string | undefined | null; cursor !== null; ) {

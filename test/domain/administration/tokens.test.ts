@@ -50,7 +50,7 @@ const ways: [string, (admin: Administration, member: Member) => Promise<void>][]
   ['removed', (admin, member) => removeMember(admin, member)],
   ['demoted', (admin, member) => setMemberRole(admin, member, 'moderator')],
   ['blocked', (admin, member) => blockUser(admin, member)],
-  // The erasure of a user locks the user's membership but not the account.
+  // Deletes only the membership, as the erasure of a user does. The erasure does not lock the account.
   ['erased', async (admin, member) => void (await admin.em.nativeDelete(Membership, member))],
 ];
 
@@ -94,7 +94,7 @@ test.each([
   ['blocked', 'blocked', ['oauth']],
   ['demoted', 'demoted', []],
 ] as const)(
-  'an admin who is %s while they create tokens loses the same kinds of tokens as an admin who already had the tokens',
+  'an admin who is %s while they create tokens loses the same kinds of tokens as an admin who created them before',
   async (_, way, expected) => {
     const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
     const leave = (admin: Administration) => {
@@ -126,7 +126,7 @@ test('a blocked admin cannot issue a token', async () => {
   await refuse({ issuerId }, 'forbidden', 'A blocked user cannot issue a token');
 });
 
-test('a token needs at least one board, cannot name a board twice, and cannot name a board of another account', async () => {
+test('a new token must grant at least one board, each board only once, and only boards of its own account', async () => {
   const other = await createWorld(db);
   const own = { boardId: world.boardId, grant: 'read' as const };
   await refuse({ boards: [] }, 'invalid', 'A token needs at least one board');
@@ -160,7 +160,7 @@ test.each(['api', 'oauth'] as const)('a token of the kind %s can have at most 10
   expect(await db.sql('select from api_token_boards where token_id = $1', [token.id])).toHaveLength(100);
 });
 
-test('an account whose plan excludes the Agent API cannot have tokens, and an account with the plan community always can have tokens', async () => {
+test('a token cannot be created for an account whose plan excludes the Agent API, but the plan community never excludes it', async () => {
   const plan = (name: string) => db.sql('update accounts set plan = $2 where id = $1', [world.accountId, name]);
   await plan('free');
   await expectRefusal(
@@ -194,7 +194,7 @@ test('the database does not store the plaintext of a token, only the SHA-256 of 
   expect(row?.name).toBe('Padded');
 });
 
-test('the list of tokens shows the boards and the state of each token, but no secret and no hash', async () => {
+test('the list of API tokens shows the boards and the state of each token, but no secret and no hash', async () => {
   const own = await createWorld(db);
   const now = new Date('2026-03-01T00:00:00Z');
   const make = (name: string, expiresAt?: Date) =>

@@ -19,7 +19,7 @@ const valid: [ChatKind, string][] = [
 ];
 
 test.each(valid)(
-  'the chat kind %s accepts the webhook URL %s, and no other hosted chat kind accepts the URL',
+  'a chat channel of the kind %s accepts the URL %s, and channels of other hosted services reject the URL',
   (kind, url) => {
     expect(problemOfChatUrl(kind, url)).toBeUndefined();
     for (const other of chatKinds.filter(one => one !== kind && one !== 'mattermost')) {
@@ -42,7 +42,7 @@ test.each<[ChatKind, string]>([
   ['mattermost', `https://chat.example.com/hooks/${'x'.repeat(2000)}`],
   ['teams', 'https://example.com/workflows/abc'],
   ['teams', 'file:///etc/passwd'],
-])('the chat kind %s rejects the webhook URL %s, and the message does not repeat the URL', (kind, url) => {
+])('a chat channel of the kind %s rejects the URL %s, and the error message does not repeat the URL', (kind, url) => {
   const problem = problemOfChatUrl(kind, url);
   expect(problem).toMatch(/^(is|must)/);
   expect(problem).not.toContain('secret');

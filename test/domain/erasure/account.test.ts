@@ -21,7 +21,7 @@ afterAll(() => server.close());
 
 const read = () => request(server, 'GET /api/v1/ideas', { token: populated.ownToken.token });
 
-/** Returns all rows of an account, grouped by table. */
+/** Returns all database rows of an account, grouped by table. */
 async function rowsOf(accountId: number): Promise<Record<string, unknown[]>> {
   const tables = await server.sql<{ name: string }>(
     `select table_name as name from information_schema.columns

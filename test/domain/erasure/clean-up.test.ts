@@ -19,11 +19,11 @@ import { runCleanUp } from './run.ts';
 const now = new Date();
 const options = { now, batchSize: 2 };
 /**
- * The content of a populated database after an uninterrupted clean-up. Each test runs on a copy of the populated
- * database.
+ * The content of the database after an uninterrupted clean-up. Each test cleans up another copy of the same populated
+ * database, and compares the result with this content.
  */
 let expected: string[];
-/** The SQL statements of the uninterrupted clean-up. */
+/** The texts of all SQL statements that the uninterrupted clean-up ran. */
 let texts: Set<string>;
 let source: string;
 let accountId: number;
@@ -62,7 +62,7 @@ async function onCopy(work: (copy: TestDatabase) => Promise<unknown>) {
   }
 }
 
-test('a clean-up that is killed after 1, 2, 3 and more statements has in the end the result of an uninterrupted clean-up', async () => {
+test('a clean-up that is killed after 1, 2, 3 and more SQL statements and run again has the result of an uninterrupted clean-up', async () => {
   await onCopy(async copy => {
     let isKilled = true;
     let runs = 0;
@@ -77,8 +77,8 @@ test('a clean-up that is killed after 1, 2, 3 and more statements has in the end
   });
 });
 
-test('a clean-up whose processes are killed at random moments finally has the result of an uninterrupted clean-up', async () => {
-  // Tries another copy of the database if the clean-up ends before the first kill.
+test('a clean-up that is killed at random moments and run again has the result of an uninterrupted clean-up', async () => {
+  // Repeats the test on a new copy of the database if the clean-up ended before the first kill.
   let kills = 0;
   while (kills === 0) await onCopy(killAgainAndAgain);
 
@@ -86,9 +86,9 @@ test('a clean-up whose processes are killed at random moments finally has the re
     let next = start(copy.url);
     for (;;) {
       const child = await next;
-      // The next process already loads its modules while the current process works.
+      // The next process already loads its modules while the current process cleans up.
       next = start(copy.url);
-      // Each process runs longer than the last, so that the clean-up ends even on a slow machine.
+      // Each process may run longer than the one before, so that the clean-up ends even on a slow machine.
       const outcome = await workFor(child, 50 + Math.random() * 150 * (kills + 1));
       if (outcome !== 'killed') {
         expect(outcome).toEqual({ isAlone: true, failures: 0 });
@@ -121,33 +121,31 @@ test('parallel erasures create only one placeholder user', async () => {
 
 test('parallel erasures of one account, or of one user, have the result of a single erasure', async () => {
   await onCopy(async copy => {
-    // Creates the placeholder user before the erasures. Parallel inserts use up ids, so the placeholder's id would
-    // differ from the expected id.
+    // Creates the placeholder user first. If parallel erasures tried to insert it, each try would use up an id, and the
+    // placeholder's id would differ from the expected id.
     await requirePlaceholder(copy.database, now);
     const due = { now, dueBefore: now, batchSize: 2, record: async () => {}, erasers: [] };
     const twice = <T>(erase: () => Promise<T>) => Promise.all([erase(), erase(), erase()]);
     const accounts = await twice(() => eraseAccount(copy.database, accountId, due));
     const users = await twice(() => eraseUser(copy.database, userId, due));
-    // One of the three calls erases the account or user. The other calls find that the account or user no longer
-    // exists.
+    // One of the three calls erases the account or user. The other two find that it no longer exists and do nothing.
     for (const outcomes of [accounts, users]) expect(outcomes.filter(outcome => outcome !== undefined)).toHaveLength(1);
     expect(await dump(copy)).toEqual(expected);
   });
 });
 
 /**
- * Tables and indexes that an erasure may read in full, because they are small. The job queue is nearly empty, and no
- * index finds its jobs by their payload. The indexes contain only requested deletions, the placeholder and pending
- * deliveries.
+ * Tables and indexes that an erasure may read in full, because they are small. The tables of the job queue are nearly
+ * empty. The indexes contain only requested deletions, the placeholder user and pending deliveries.
  */
 const isSmall =
   /^_private_|^tasks_pkey$|^accounts_deletion_scheduled_at_idx$|^users_(deletion_requested_at_idx|placeholder_key)$|^webhook_deliveries_pending_idx$/;
 
-test('every statement of an erasure finds its rows through an index, so that an erasure is not slower in larger tables', async () => {
+test('every SQL statement of an erasure finds its rows through an index, so that an erasure is not slower in larger tables', async () => {
   expect(texts.size).toBeGreaterThan(40);
   await onCopy(async copy => {
     const client = await connect(copy.url);
-    // With this setting PostgreSQL uses a suitable index even on a small table.
+    // With this setting, PostgreSQL uses a suitable index even if the table is small.
     await client.query('set enable_seqscan = off');
     const scans: string[] = [];
     for (const text of texts) {
@@ -161,7 +159,7 @@ test('every statement of an erasure finds its rows through an index, so that an 
 
 const program = new URL('killable-clean-up.ts', import.meta.url);
 
-/** Starts a process that is ready to run a clean-up. */
+/** Starts a process that can run a clean-up. Returns it when it has loaded all modules. */
 async function start(databaseUrl: string): Promise<ChildProcess> {
   const child = fork(program, {
     execPath: process.execPath,
@@ -177,7 +175,7 @@ async function start(databaseUrl: string): Promise<ChildProcess> {
   return child;
 }
 
-/** Kills a process after some time. Returns the outcome of its clean-up, or 'killed' if the clean-up was not over. */
+/** Lets a process clean up for some time and kills it. Returns the clean-up's outcome, or 'killed' if it has none. */
 async function workFor(child: ChildProcess, milliseconds: number): Promise<unknown> {
   const begun = once(child, 'message');
   child.send('begin');
@@ -190,7 +188,7 @@ async function workFor(child: ChildProcess, milliseconds: number): Promise<unkno
   return outcome;
 }
 
-/** Waits until PostgreSQL has noticed the end of the killed process and released its lock. */
+/** Waits until PostgreSQL has noticed that the process was killed, and has released the lock of its clean-up. */
 async function lockIsFree({ sql }: TestDatabase) {
   const locks = `select from pg_locks l join pg_database d on d.oid = l.database
     where l.locktype = 'advisory' and d.datname = current_database()`;

@@ -5,7 +5,7 @@ import { linesWith } from './dump.ts';
 import { marker, type Populated, populate, requestDeletion, scheduleDeletion } from './populate.ts';
 import { runCleanUp } from './run.ts';
 
-/** Reads a table of docs/erasure.md. Returns each name with the first word of its description, such as 'removed'. */
+/** Reads the table under a heading of docs/erasure.md. Returns its names, each with a word such as 'removed'. */
 function documented(heading: string): Map<string, string> {
   const text = readFileSync(new URL('../../../docs/erasure.md', import.meta.url), 'utf8');
   const section = text.split(/^## /m).find(part => part.startsWith(`${heading}\n`)) ?? '';
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A query for all tables that may hold data of a person. Tables of the job queue have their schema in the name. */
+/** An SQL query for all tables that may hold data of a person. The job queue's tables are named with their schema. */
 const everyTable = `
   select case when n.nspname = 'public' then c.relname else n.nspname || '.' || c.relname end as name, c.oid
   from pg_class c join pg_namespace n on n.oid = c.relnamespace
@@ -51,7 +51,7 @@ describe('the list of columns in docs/erasure.md', () => {
         or a.attname ~ '(^|_)(user|account|author|actor|issuer|owner|member|person|moderator|by)_id$'
         or (
           a.atttypid::regtype::text ~ '^(text|character|json|name|xml|hstore|citext|"char")'
-          -- A check constraint limits the column to a few words.
+          -- Omits columns that a check constraint limits to a few words.
           and not exists (
             select from pg_constraint k
             where k.contype = 'c' and k.conrelid = t.oid and k.conkey = array[a.attnum]
@@ -62,7 +62,7 @@ describe('the list of columns in docs/erasure.md', () => {
     expect(rows.map(({ name }) => name)).toEqual(rows.map(({ name }) => name).filter(name => columns.has(name)));
     const left = new Set(columns.keys());
     for (const { name } of rows) left.delete(name);
-    // The database has every column that docs/erasure.md lists.
+    // docs/erasure.md lists no column that the database does not have.
     expect([...left]).toEqual([]);
   });
 
@@ -94,7 +94,7 @@ describe('the list of columns in docs/erasure.md', () => {
     const isChanged = (name: string) => columns.get(name) !== 'stays';
     const marked: string[] = [];
     for (const name of columns.keys()) if ((await markedRows(name)) > 0) marked.push(name);
-    // Each column with a text of the person changes, and each text column that changes contains a text of the person.
+    // By docs/erasure.md, the text columns that change are exactly those that contain a text of the person.
     expect(marked.filter(name => !isChanged(name))).toEqual([]);
     const texts = [...columns.keys()].filter(name => isChanged(name) && !/_id$|\.kind$|\.uid$/.test(name));
     expect(texts.filter(name => !marked.includes(name))).toEqual([]);
@@ -119,7 +119,7 @@ describe('the list of columns in docs/erasure.md', () => {
 });
 
 describe('the list of tables in docs/erasure.md', () => {
-  /** Tables of the job queue without data of accounts. */
+  /** Tables of the job queue that hold no data of accounts. */
   const ofQueue = /^graphile_worker\._private_(job_queues|tasks|known_crontabs)$|^graphile_worker\.migrations$/;
 
   test('docs/erasure.md lists every table of the database', async () => {
@@ -140,7 +140,7 @@ describe('the list of tables in docs/erasure.md', () => {
     expect((await runCleanUp(server)).accounts.map(({ id }) => id)).toEqual([world.accountId, other.accountId]);
     const after = await countRows(server);
     for (const [name, fate] of tables) {
-      // The database has only these two accounts. The remaining OAuth record is a client, which belongs to no account.
+      // The database had only these two accounts. The one remaining OAuth record is a client and belongs to no account.
       if (fate === 'removed') expect([name, after[name]]).toEqual([name, name === 'oauth_records' ? 1 : 0]);
       else expect([name, after[name]]).toEqual([name, before[name]]);
     }
@@ -158,7 +158,7 @@ async function countRows({ sql }: TestServer): Promise<Record<string, number>> {
       return [name, row?.n ?? 0];
     }),
   );
-  // Counts only rate limits of tokens, because rate limits of IP addresses belong to no account.
+  // Counts only the rate limit counters of tokens, because the counters of IP addresses belong to no account.
   const [limits] = await sql<{ n: number }>(`select count(*)::int as n from rate_limits where key like 'apitoken:%'`);
   return { ...Object.fromEntries(counts), rate_limits: limits?.n ?? 0 };
 }

@@ -56,7 +56,7 @@ describe('the grace period before an erasure', () => {
     expect(await isThere('users', userId)).toBe(false);
   });
 
-  test('the settings of the server determine the grace periods of accounts and users', async () => {
+  test('the settings of the server determine the grace periods before the erasure of accounts and users', async () => {
     const { accountId } = await createWorld(db);
     const userId = await createUser(db);
     await administer(db, admin => scheduleAccountDeletion(admin, accountId), asked);
@@ -119,7 +119,7 @@ describe('reasons that prevent an erasure', () => {
     expect(await runCleanUp(db)).toMatchObject({ users: [{ id: userId }], held: [] });
   });
 
-  test('an owner can be erased in the same run that erases their only account', async () => {
+  test('one clean-up can erase an account and also its owner, who owns no other account', async () => {
     const { accountId, ownerId } = await createWorld(db);
     await scheduleDeletion(db, accountId);
     await requestDeletion(db, ownerId);
@@ -156,7 +156,7 @@ describe('the start of an erasure', () => {
     const staying = await createUser(db, 'Stays');
     await requestDeletion(db, staying);
     let outcome: Promise<unknown> | undefined;
-    // The second operation, the clean-up, starts before the cancellation commits.
+    // administerAtOnce() starts the clean-up before the cancellation commits.
     await administerAtOnce(
       db,
       admin => cancelUserDeletion(admin, staying),
@@ -189,7 +189,7 @@ describe('the start of an erasure', () => {
     await db.sql('update users set deletion_requested_at = null');
   });
 
-  test("giving a role to a user waits while the user's erasure begins, and is then refused", async () => {
+  test('a request to give a role to a user waits while the erasure of the user begins, and is then refused', async () => {
     const { accountId } = await createWorld(db);
     const member = await createMember(db, accountId, 'member');
     const newcomer = await createUser(db);
@@ -239,7 +239,7 @@ test('the deletion of the placeholder user cannot be requested', async () => {
   );
 });
 
-test('no scheduled task erases a due account or user', async () => {
+test('no cron task erases an account or user, even if the grace period has ended', async () => {
   const userId = await createUser(db);
   const { accountId } = await createWorld(db);
   await requestDeletion(db, userId, 1000);

@@ -16,7 +16,7 @@ export async function dump({ sql }: Pick<TestDatabase, 'sql'>): Promise<string[]
   return rows.flat().map(({ line }) => line);
 }
 
-/** Returns the lines that contain a text in any case, in base64 or in hexadecimal. */
+/** Returns the lines that contain a text in plain form (upper or lower case), in base64 or in hexadecimal. */
 export function linesWith(lines: string[], text: string): string[] {
   const forms = [text, ...variantsOf(text)].flatMap(variant => [
     variant.toLowerCase(),
@@ -33,7 +33,7 @@ function variantsOf(text: string): string[] {
   return [text.toLowerCase(), text.toUpperCase(), `${text.charAt(0).toUpperCase()}${text.slice(1)}`];
 }
 
-/** Returns the base64 of a text that begins at the given offset in a longer text. */
+/** Returns the base64 characters that a text has if it begins at the given offset of a longer encoded text. */
 function base64At(text: string, offset: number): string {
   const encoded = Buffer.from(' '.repeat(offset) + text)
     .toString('base64')

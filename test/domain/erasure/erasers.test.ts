@@ -10,7 +10,7 @@ let db: TestDatabase;
 
 beforeAll(async () => {
   db = await createTestDatabase();
-  // Creates the table of an extension. The foreign key to users does not cascade.
+  // A table of an extension. Its foreign key has no cascade, so the user can be deleted only after the user's notes.
   await db.sql('create table notes (user_id bigint references users, body text)');
 });
 afterAll(() => db.drop());
@@ -24,7 +24,7 @@ async function createAuthor(): Promise<number> {
   return userId;
 }
 
-test('an extension erases its data of a user in the transaction that removes the user, before the user is removed', async () => {
+test('an extension erases its data about a user in the transaction that deletes the user, before the user is deleted', async () => {
   const userId = await createAuthor();
   const notes: UserEraser = {
     name: 'notes',
@@ -39,7 +39,7 @@ test('an extension erases its data of a user in the transaction that removes the
   expect(await db.sql('select from notes')).toEqual([]);
 });
 
-test('a user is not removed until every extension has erased its data of the user', async () => {
+test('the erasure deletes a user only after every extension has erased its data about the user', async () => {
   const userId = await createAuthor();
   let isBroken = true;
   const notes: UserEraser = {

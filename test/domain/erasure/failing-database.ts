@@ -2,13 +2,13 @@ import type { Database, Queryable } from '../../../server/database/database.ts';
 
 export interface FailingDatabase {
   database: Database;
-  /** Whether the database has rejected a statement, as if the process were killed. */
+  /** Returns whether the database has rejected an SQL statement yet. */
   isKilled(): boolean;
 }
 
 /**
- * Returns a database that runs the given number of statements and rejects all later statements, as if the process were
- * killed. An open transaction is rolled back.
+ * Simulates a process that is killed: returns a database that runs the given number of SQL statements and rejects all
+ * later statements. PostgreSQL then rolls back the open transaction.
  */
 export function failAfter(inner: Database, statements: number): FailingDatabase {
   let left = statements;

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Ids in the payloads of jobs. */
+/** The ids that the payloads of the jobs contain. */
 interface Named {
   world: World;
   endpointId: number;
@@ -41,7 +41,7 @@ async function createNamed(): Promise<Named> {
   return { world, endpointId, ...(row as Omit<Named, 'world' | 'endpointId'>) };
 }
 
-/** Returns jobs of each task, with the payloads of this server version and of the previous server version. */
+/** Returns a job for each task, as this server version and as the previous server version would add it. */
 const jobsOf = ({ world, endpointId, channelId, eventId, notificationId }: Named): [string, unknown][] => {
   const account_id = world.accountId;
   return [
@@ -64,7 +64,7 @@ test("the erasure of an account removes the account's jobs of this and the previ
   const { accountId } = erased.world;
   const kept: [string, unknown][] = [
     ...jobsOf(other),
-    // The payload of a job that an extension adds itself may contain anything, even a field account_id.
+    // An extension may add jobs with any payload, even with a field account_id. The erasure must keep these jobs.
     ['ext:listener:note', { account_id: accountId }],
     ['ext:listener:note', { account_id: 'acme' }],
     ['record_audit_event', { account_id: accountId, event: 'account.erased' }],

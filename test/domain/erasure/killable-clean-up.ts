@@ -1,7 +1,7 @@
 /**
- * Runs a clean-up in a separate process, which a test can kill at any moment. It loads all modules first and starts the
- * clean-up on a message, so that the kill comes during the clean-up. Small batches make many different interruptions
- * possible.
+ * The program of a process that runs a clean-up, and that a test can kill at any moment. The process loads all modules
+ * and then waits for a message, so that the kill comes during the clean-up. Small batches make many different
+ * interruptions possible.
  */
 import { openDatabase } from '../../../server/database/database.ts';
 import { runCleanUp } from './run.ts';

@@ -8,7 +8,7 @@ import { request } from '../../helpers/request.ts';
 import type { TestServer } from '../../helpers/server.ts';
 import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
-/** A word that is in every text that names the person, and in no other text. */
+/** A word that occurs in every text about the person, and in no other text. */
 export const marker = 'zabriskie';
 
 export const person = {
@@ -19,21 +19,21 @@ export const person = {
 };
 
 export interface Populated {
-  /** In the account of `world` the person was active. In the account of `other` they are a blocked member. */
+  /** The person was active in the account of `world`, and is a blocked member in the account of `other`. */
   world: World;
   other: World;
   personId: number;
-  /** A token of the person, and a token of the account's owner. */
+  /** `personToken` is a token of the person, and `ownToken` is a token of the account's owner. */
   personToken: { token: string; id: number };
   ownToken: { token: string; id: number };
-  /** An idea by the person, and an idea by the owner. */
+  /** `ideaId` is an idea by the person, and `otherIdeaId` is an idea by the account's owner. */
   ideaId: number;
   otherIdeaId: number;
 }
 
 /**
- * Fills two accounts with every kind of action by a person, and by others on the person's content. Afterwards each
- * table that can name the person or show their content has such rows.
+ * Fills two accounts with every kind of action by the person, and with actions of others on the person's ideas. Then
+ * each database table that can name the person or contain their texts has such a row.
  */
 export async function populate(server: TestServer): Promise<Populated> {
   const world = await createWorld(server);
@@ -53,7 +53,7 @@ export async function populate(server: TestServer): Promise<Populated> {
   const otherToken = await issueToken(server, other, 'moderate');
   const by = askerFor(server);
 
-  // A tag also has an id and a name. The erasure must not take it for a person, even if its id is the person's.
+  // A tag has an id and a name, like a person. The erasure must not change this tag, although its id is the person's.
   await server.sql(
     `insert into tags (id, account_id, board_id, name, color) overriding system value values ($1, $2, $3, 'Night', '#000000')`,
     [personId, world.accountId, world.boardId],
@@ -81,7 +81,7 @@ export async function populate(server: TestServer): Promise<Populated> {
   await voteInPerson(server, world, personId, otherIdeaId);
 
   expect(await runJobs(server)).toEqual([]);
-  // From now on the receiver rejects the deliveries, so they stay pending.
+  // From now on the webhook receiver rejects all deliveries, so they stay pending.
   receiver.respondWith((response, { body }) => response.writeHead(500).end(body));
   await by(ownToken, `POST /api/v1/ideas/${ideaId}/status`, { status: 'in_progress' });
   await by(personToken, `POST /api/v1/ideas/${otherIdeaId}/vote`, { value: 'up' });
@@ -130,7 +130,7 @@ function askerFor(server: TestServer) {
   };
 }
 
-/** Casts a vote of a user in person, not through a token. */
+/** Casts a vote as the user in person, not through one of the user's tokens. */
 async function voteInPerson(server: TestServer, world: World, userId: number, ideaId: number) {
   const [voter] = await server.sql<{ id: number }>(
     'insert into voters (account_id, user_id) values ($1, $2) returning id',
@@ -145,10 +145,7 @@ async function voteInPerson(server: TestServer, world: World, userId: number, id
   ]);
 }
 
-/**
- * Adds unsent invitations: one to the person's address in upper case, one by the person, and one that is unrelated to
- * the person.
- */
+/** Adds unsent invitations: one to the person's address in upper case, one by the person, and one of other people. */
 async function invite({ sql }: TestServer, { accountId, ownerId }: World, personId: number) {
   const invited: [string, number][] = [
     [person.email.toUpperCase(), ownerId],
@@ -176,7 +173,7 @@ async function addNotices({ sql }: TestServer, { accountId }: World, userId: num
   await sql(`select graphile_worker.add_job('mail_account_deletion', $1::json)`, [payload]);
 }
 
-/** Adds the person's rows for signing in to the admin area and for OAuth. */
+/** Adds the database rows that a person has after signing in to the admin area and connecting an OAuth client. */
 async function signIn(server: TestServer, userId: number, tokenId: number, other: World) {
   const hash = (text: string) => createHash('sha256').update(text).digest();
   await server.sql(

@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Creates a user who has a token and whose grace period has ended. */
+/** Creates a user with a token. The next clean-up will erase the user, because the grace period has ended. */
 async function createLeaving() {
   const userId = await createMember(server, world.accountId, 'admin', person.name);
   const { token, id: tokenId } = await issueToken(server, world, 'write', { issuerId: userId });
@@ -37,7 +37,7 @@ async function createLeaving() {
   return { userId, token, tokenId };
 }
 
-/** Opens a transaction that keeps its locks until the test ends it. */
+/** Opens a transaction and runs an SQL statement in it. The transaction keeps its locks until the test ends it. */
 async function holding(text: string, values: unknown[]): Promise<pg.Client> {
   const client = await connect(server.url);
   onTestFinished(() => client.end());
@@ -57,7 +57,7 @@ const isWaiting = (count = 1) =>
 const isErased = async (userId: number) => (await server.sql('select from users where id = $1', [userId])).length === 0;
 
 describe('a request that began before the erasure of its user', () => {
-  /** Erases a user while a request of the user waits for a lock, and then lets the request continue. */
+  /** Erases a user while a request of the user waits for `lock`. Then releases the lock and returns the answer. */
   async function overtake(lock: string, id: number, line: string, json: unknown): Promise<Answer> {
     const { userId, token } = await createLeaving();
     const holder = await holding(lock, [id]);
@@ -70,21 +70,21 @@ describe('a request that began before the erasure of its user', () => {
   const lockBoard = 'select from boards where id = $1 for update';
   const lockIdea = 'select from ideas where id = $1 for update';
 
-  test('a request to create an idea gets 401 and creates no idea if its user is erased while it waits for a lock', async () => {
+  test('a request to create an idea gets 401 and creates no idea if its user is erased while the request waits for a lock', async () => {
     const before = await server.sql('select id from ideas order by id');
     const answer = await overtake(lockBoard, world.boardId, 'POST /api/v1/ideas', { title: 'Late', body: 'Too late.' });
     expect([answer.status, answer.key]).toEqual([401, 'unauthorized']);
     expect(await server.sql('select id from ideas order by id')).toEqual(before);
   });
 
-  test('a request to add a comment gets 401 and adds no comment if its user is erased while it waits for a lock', async () => {
+  test('a request to add a comment gets 401 and adds no comment if its user is erased while the request waits for a lock', async () => {
     const ideaId = await insertIdea(server, world);
     const answer = await overtake(lockIdea, ideaId, `POST /api/v1/ideas/${ideaId}/comments`, { body: 'Too late.' });
     expect([answer.status, answer.key]).toEqual([401, 'unauthorized']);
     expect(await server.sql('select comment_count from ideas where id = $1', [ideaId])).toEqual([{ comment_count: 0 }]);
   });
 
-  test('a vote counts although its user is erased while it waits for a lock, but not if a webhook event would name the user', async () => {
+  test('a vote whose user is erased while the vote waits for a lock still counts, unless a webhook event would name the user', async () => {
     const ideaId = await insertIdea(server, world);
     const line = `POST /api/v1/ideas/${ideaId}/vote`;
     expect((await overtake(lockIdea, ideaId, line, { value: 'up' })).status).toBe(200);
@@ -121,7 +121,7 @@ describe('uncommitted writes during an erasure', () => {
     const { userId } = await createLeaving();
     const ownIdeaId = await insertIdea(server, world, { authorId: userId });
     const ideaId = await insertIdea(server, world);
-    // The erasure waits for the lock of this idea after it has changed the authors of the comments.
+    // The erasure first replaces the author of the comments, and then waits for this lock on the idea.
     const holder = await holding('select from ideas where id = $1 for update', [ownIdeaId]);
     const outcome = runCleanUp(server);
     await isWaiting();
@@ -138,7 +138,7 @@ describe('uncommitted writes during an erasure', () => {
     await expectInvariants(server);
   });
 
-  test('an event that commits during an erasure and concerns an idea of the user shows the placeholder afterwards', async () => {
+  test('if an event about an idea of a user commits during the erasure of the user, the event shows the placeholder user afterwards', async () => {
     const { userId } = await createLeaving();
     const ideaId = await insertIdea(server, world, { authorId: userId });
     const recorder = await holding('select from ideas where id = $1 for no key update', [ideaId]);
@@ -157,7 +157,7 @@ describe('uncommitted writes during an erasure', () => {
   });
 });
 
-test("a response that repeats the webhook's body is not stored if the user in the body was erased during the request", async () => {
+test('if a user is erased during a webhook request that names them, the server does not store a response that repeats the name', async () => {
   const { userId } = await createLeaving();
   const ideaId = await insertIdea(server, world, { authorId: userId });
   const answers: (() => void)[] = [];
@@ -179,7 +179,7 @@ test("a response that repeats the webhook's body is not stored if the user in th
 
   answers[0]?.();
   await eventually(async () => expect(await attempts()).toEqual([{ status: 500, response: null }]));
-  // The next attempt sends the body without the erased user.
+  // Makes the next attempt due. It sends the body without the erased user.
   await server.sql(`update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1`, [webhookId]);
   await server.sql(`update webhook_endpoints set failing_since = null, probed_until = null where id = $1`, [webhookId]);
   await server.sql(
@@ -196,7 +196,7 @@ test("a response that repeats the webhook's body is not stored if the user in th
   await server.sql('delete from webhook_endpoints where id = $1', [webhookId]);
 });
 
-test('when a token refresh and the erasure of the user run at the same time, both end and leave no OAuth record', async () => {
+test('when an OAuth token refresh and the erasure of its user run at the same time, both end and leave no OAuth record', async () => {
   const provider = await startPublicServer({ on: server });
   onTestFinished(() => provider.close());
   const userId = await createMember(server, world.accountId, 'admin', person.name);
@@ -204,8 +204,8 @@ test('when a token refresh and the erasure of the user run at the same time, bot
   const tokens = await program.connect(await signedIn(provider, userId), { [world.boardId]: 'write' });
   await requestDeletion(server, userId);
 
-  // The token refresh waits for this lock and holds the lock of the grant. The erasure waits too and holds the lock of
-  // the user.
+  // The token refresh waits for this lock while it holds the lock of the OAuth grant. The erasure waits, too, while it
+  // holds the lock of the user.
   const holder = await holding('select from api_tokens where issuer_id = $1 for update', [userId]);
   const refreshed = program.refresh(tokens.refresh_token);
   await isWaiting();
@@ -213,7 +213,7 @@ test('when a token refresh and the erasure of the user run at the same time, bot
   await isWaiting(2);
   await holder.query('commit');
   const { status, body } = await refreshed;
-  // PostgreSQL cancels either the refresh or the erasure. A cancelled erasure starts again.
+  // To end the deadlock, PostgreSQL cancels either the refresh or the erasure. A cancelled erasure starts again.
   expect([
     [400, 'invalid_grant'],
     [200, undefined],
@@ -278,7 +278,7 @@ test('no request fails and no row is lost if a user is erased during parallel vo
 
   expect(outcome).toMatchObject({ users: [{ id: userId }], failed: [] });
   const refusals = new Set(answers.filter(({ status }) => status >= 300).map(({ key }) => key));
-  // On a slow machine a request may time out during its wait for a lock.
+  // On a slow machine, a request may time out while it waits for a lock, and get service_unavailable.
   const ruled = ['consecutive_comment', 'idea_already_merged', 'merge_into_self', 'not_found', 'service_unavailable'];
   expect([...refusals].filter(key => !ruled.includes(key ?? ''))).toEqual([]);
   expect(new Set(ofUser.map(({ status }) => status))).toEqual(new Set([201, 401]));

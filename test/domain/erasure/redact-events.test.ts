@@ -23,7 +23,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Merges an idea of the user `userId` into an idea of the user `targetAuthorId`. Returns the id of the event. */
+/** Merges an idea by the user `userId` into an idea by the user `targetAuthorId`. Returns the id of the event. */
 async function recordMerge(userId: number, targetAuthorId: number): Promise<string> {
   const ideaId = await insertIdea(server, world, { authorId: userId });
   const targetId = await insertIdea(server, world, { authorId: targetAuthorId });
@@ -43,7 +43,7 @@ async function shownBy(eventId: string) {
 
 const redactionOf = (userId: number) => ({ accountId: world.accountId, userId, placeholder, batchSize: 2 });
 
-test('the event of an action by an erased user shows the placeholder as actor and author, in the columns data and body', async () => {
+test('after the erasure of a user, the event of their action shows the placeholder user as actor and author, in the columns data and body', async () => {
   const userId = await createMember(server, world.accountId, 'moderator', 'Ada');
   const eventIds = [];
   for (let n = 0; n < 3; n++) eventIds.push(await recordMerge(userId, world.ownerId));
@@ -64,7 +64,7 @@ test('the event of an action by an erased user shows the placeholder as actor an
   expect({ ...data, actor: null, idea: null }).toEqual({ ...before.data, actor: null, idea: null });
 });
 
-test("an event about an idea of an erased user shows the placeholder as the idea's author, in the columns data and body", async () => {
+test("an event about an idea of an erased user shows the placeholder user as the idea's author, in the columns data and body", async () => {
   const userId = await createMember(server, world.accountId, 'member', 'Jun');
   const eventId = await recordMerge(world.ownerId, userId);
   expect(await moveIdeas(server.database, redactionOf(userId), new Date())).toBe(1);
@@ -75,7 +75,7 @@ test("an event about an idea of an erased user shows the placeholder as the idea
   );
 });
 
-test('an event that the previous server version stored without data shows the placeholder in its body, and still has no data', async () => {
+test('after an erasure, an event that the previous server version stored without data shows the placeholder user in its body, and still has no data', async () => {
   const userId = await createMember(server, world.accountId, 'moderator', 'Kim');
   const eventIds = [await recordMerge(userId, world.ownerId), await recordMerge(world.ownerId, userId)];
   await server.sql('update events set data = null where id = any ($1)', [eventIds]);

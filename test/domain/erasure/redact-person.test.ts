@@ -8,7 +8,7 @@ const redact = (value: unknown) => {
   return redacted === undefined ? undefined : JSON.parse(redacted);
 };
 
-test('the redaction replaces a person everywhere in a JSON value and keeps all other fields', () => {
+test('the redaction of an erased person replaces the person everywhere in a JSON value and keeps all other fields', () => {
   const shown = {
     actor: { id: 7, name: 'Ada', token_id: 3 },
     idea: { id: 7, author: { id: 7, name: 'Ada' }, tags: [{ id: 7, name: 'Billing', color: '#000000' }] },
@@ -25,7 +25,7 @@ test('the redaction replaces a person everywhere in a JSON value and keeps all o
   });
 });
 
-test('the redaction does not change a JSON value that does not show the person', () => {
+test('the redaction of an erased person does not change a JSON value that does not show the person', () => {
   for (const other of [
     { author: { id: 8, name: 'Ada' } },
     { id: 7 },
@@ -50,7 +50,7 @@ test('only the schemas of people in the contract have exactly the fields id and 
   };
   walk(JSON.parse(document), '');
   const people = ['/components/schemas/Actor', '/components/schemas/Author'];
-  // The schemas of a token's account and issuer appear in no event and in no stored response.
+  // These two schemas have id and name, too. But they appear in no event and in no stored response.
   const ofToken = ['/components/schemas/Token/properties/account', '/components/schemas/Token/properties/issuer'];
   expect([...found].sort()).toEqual([...people, ...ofToken]);
 });

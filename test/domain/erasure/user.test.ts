@@ -31,7 +31,7 @@ describe('an erased user', () => {
     await expectInvariants(server);
     for (const sql of [tallies, votes, writings]) before[sql] = await server.sql(sql);
     const lines = await dump(server);
-    // Without these texts before the erasure, the tests below would prove nothing.
+    // Before the erasure, the database must contain texts of the person. Otherwise the tests below would prove nothing.
     expect(linesWith(lines, marker).length).toBeGreaterThan(30);
     for (const value of Object.values(person))
       expect(lines.some(line => line.includes(JSON.stringify(value).slice(1, 9)))).toBe(true);
@@ -45,12 +45,12 @@ describe('an erased user', () => {
   });
   afterAll(() => server.close());
 
-  test("after the erasure of a user, no row contains the user's name, address or picture", async () => {
+  test("after the erasure of a user, no database row contains the user's name, e-mail address or picture", async () => {
     expect(linesWith(await dump(server), marker)).toEqual([]);
     expect(await server.sql('select from users where id = $1', [populated.personId])).toEqual([]);
   });
 
-  test('the outcome of an erasure contains only ids and counts', () => {
+  test('the reported outcome of an erasure contains only ids and counts', () => {
     expect(outcome).toMatchObject({ isAlone: true, accounts: [], held: [], failed: [] });
     expect(outcome.users).toEqual([
       {
@@ -101,7 +101,7 @@ describe('an erased user', () => {
     expect(counts).toEqual([{ n: 4 }]);
   });
 
-  test('a cached response with an idea of an erased user is out of date: the ETag and updated_at have changed', async () => {
+  test('the erasure of a user changes the ETag and updated_at of their ideas, so that clients replace cached responses', async () => {
     const again = await read(`GET /api/v1/ideas/${populated.ideaId}`, undefined, { 'If-None-Match': shown.etag ?? '' });
     expect(again.status).toBe(200);
     expect(again.body.updated_at > shown.updatedAt).toBe(true);
@@ -120,7 +120,7 @@ describe('an erased user', () => {
     expect(tokens).toEqual([{ name: 'Token of a deleted user', issuer_id: placeholderId, is_revoked: true }]);
   });
 
-  test('events show the placeholder in place of an erased user and still match the contract', async () => {
+  test('events show the placeholder user in place of an erased user and still match the contract', async () => {
     const rows = await server.sql<RecordedEvent & { type: keyof typeof events; actor_id: number }>(
       `select type, occurred_at, data, body, actor_id from events where type not in ('idea.pending', 'idea.rejected')`,
     );
@@ -140,7 +140,7 @@ describe('an erased user', () => {
     }
     const authored = rows.filter(({ body }) => JSON.stringify(body).includes(`"author":{"id":${placeholderId},`));
     expect(authored.length).toBeGreaterThan(8);
-    // The erasure has not changed the tag whose id equals the person's id.
+    // The erasure must not change the tag that has the same id as the person.
     expect(rows.some(({ body }) => JSON.stringify(body).includes('"name":"Night"'))).toBe(true);
   });
 
@@ -152,11 +152,11 @@ describe('an erased user', () => {
     expect(pending.length).toBeGreaterThan(1);
     for (const { is_redacted, shows_placeholder } of pending) expect(is_redacted).toBe(shows_placeholder);
     const responses = await server.sql('select from webhook_attempts where response is not null');
-    // Webhook responses to events that do not show the erased user are kept.
+    // The erasure keeps the stored webhook responses to events that do not show the erased user.
     expect(responses.length).toBeGreaterThan(0);
   });
 
-  test('after an erasure, a repeated request of another user still gets its stored response, with the placeholder as author', async () => {
+  test('after an erasure, a repeated request with an Idempotency-Key still gets its stored response, with the placeholder user as author', async () => {
     const [kept] = await server.sql<{ path: string; key: string }>(
       `select path, key from idempotency_keys where token_id = $1 and path like $2`,
       [populated.ownToken.id, `%/${populated.ideaId}/tags`],
@@ -181,7 +181,7 @@ describe('an erased user', () => {
     await expectInvariants(server);
   });
 
-  test('an erased person can sign up again with the same address as a new user', async () => {
+  test('an erased person can sign up again as a new user with the same e-mail address', async () => {
     const [newUser] = await server.sql<{ id: number }>('insert into users (email, name) values ($1, $2) returning id', [
       person.email,
       person.name,
@@ -191,7 +191,7 @@ describe('an erased user', () => {
     await server.sql('delete from users where id = $1', [newUser?.id]);
   });
 
-  test('a second run of the clean-up changes nothing', async () => {
+  test('a second clean-up after the erasure of a user changes nothing', async () => {
     const lines = await dump(server);
     expect(await runCleanUp(server)).toEqual({ isAlone: true, accounts: [], users: [], held: [], failed: [] });
     expect(await dump(server)).toEqual(lines);

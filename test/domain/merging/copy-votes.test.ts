@@ -5,7 +5,7 @@ import { request } from '../../helpers/request.ts';
 import { startServer, type TestServer } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 
-/** A number of votes that a merge copies in several batches. */
+/** So many votes that a merge copies them in several batches. */
 const manyVotes = 2_500;
 
 let server: TestServer;
@@ -57,7 +57,7 @@ test('a merge of many votes copies the votes in batches before its transaction, 
   await expectInvariants(server);
 });
 
-test('votes that a failed merge has copied do not count, and the next merge uses the copies', async () => {
+test('votes that a failed merge has copied do not count, and the next merge of the two ideas uses the copies', async () => {
   await post(`${source}/vote`, { value: 'up' });
   const before = { source: await read(source), target: await read(target) };
   await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
@@ -87,7 +87,7 @@ test('each vote that arrives during a merge of many votes is counted once', asyn
   );
   const [merged, answers] = await Promise.all([merge(), voting]);
   expect(merged.status).toBe(200);
-  // The source rejects votes after the merge.
+  // After the merge, the source idea rejects votes with 404.
   for (const [n, { status }] of answers.entries()) expect(n % 3 === 0 ? [200, 404] : [200]).toContain(status);
   const counted = answers.filter(({ status }) => status === 200).length;
   const { up_count, down_count } = await read(target);

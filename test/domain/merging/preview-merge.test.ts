@@ -61,7 +61,7 @@ test('the preview of a merge counts a voter of both ideas once, with the vote on
   expect(tallyOf((await merge(source, target)).target ?? idea)).toEqual(tallyOf(combined));
 });
 
-test('the preview of a merge includes earlier merges into both ideas, and a withdrawn vote on the target overrides the source', async () => {
+test('the preview of a merge includes earlier merges into both ideas, and a withdrawn vote on the target overrides the vote on the source', async () => {
   const [source = 0, target = 0, ofSource = 0, ofTarget = 0] = await createIdeas();
   await vote(ofSource, 0, 'up');
   await vote(ofTarget, 1, 'down');
@@ -100,13 +100,13 @@ test('after any sequence of votes and merges, the next merge has the result of i
       const ids = await createIdeas();
       for (const one of commands) {
         const idea = ids[one.idea] ?? 0;
-        // A vote on a merged idea is rejected.
+        // The server rejects a vote on a merged idea. The test ignores this error.
         if (one.kind === 'vote') await vote(idea, one.voter, one.value).catch(() => {});
         else if (one.kind === 'unmerge') await operate(op => unmergeIdea(op, idea));
         else {
           const target = ids[one.target] ?? 0;
           const said = await preview(idea, target).catch(keyOf);
-          // A repeated merge changes nothing, but its preview is rejected.
+          // If the idea is already merged into this target, the merge changes nothing, but its preview fails.
           const done = await merge(idea, target).catch(keyOf);
           if (typeof said !== 'string') {
             merges += 1;

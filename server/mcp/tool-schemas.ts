@@ -1,0 +1,68 @@
+import type { z } from 'zod';
+import { type Json, toJsonSchema } from '../../contract/openapi/json-schema.ts';
+
+/*
+ * Shortens the schemas of the contract for the list of tools, because a client puts the whole list into the prompt of a
+ * language model.
+ */
+
+/** Returns the schemas of a tool's arguments by the fields of an object schema, and the names of the required fields. */
+export function argumentsOf(schema: z.ZodObject): { properties: Record<string, Json>; required: string[] } {
+  const { properties = {}, required = [] } = toJsonSchema(schema, 'input') as {
+    properties?: Record<string, Json>;
+    required?: string[];
+  };
+  const shortened = Object.entries(properties).map(([name, property]): [string, Json] => [name, argument(property)]);
+  return { properties: Object.fromEntries(shortened), required };
+}
+
+/** Keeps the keywords that help a language model to fill in an argument. The server checks the lengths of texts. */
+function argument({ type, enum: values, const: constant, minimum, maximum, description }: Json): Json {
+  // Undefined keywords are left out of the JSON.
+  return { type, enum: values, const: constant, minimum, maximum, description };
+}
+
+/**
+ * Returns the output schema of a tool: the types and names of the result's fields. It allows more fields, because the
+ * server may add fields within v1.
+ */
+export function typesOf(schema: unknown, fields?: readonly string[]): { type: 'object'; [keyword: string]: unknown } {
+  const types = terse(toJsonSchema(schema, 'output') ?? {}, fields);
+  if (types.type !== 'object') throw new Error('The result of a tool is not an object');
+  return types as { type: 'object' };
+}
+
+function terse({ type, anyOf, items, properties }: Json, fields: readonly string[] | undefined): Json {
+  const [first, ...others] = ((anyOf as Json[] | undefined) ?? []).filter(one => one.type !== 'null');
+  if (first && others.length === 0) {
+    const whole = terse(first, fields);
+    return { ...whole, type: [whole.type, 'null'] };
+  }
+  if (properties) {
+    const listed = Object.entries(properties as Record<string, Json>).filter(
+      ([name]) => fields?.includes(name) ?? true,
+    );
+    return { type, properties: Object.fromEntries(listed.map(([name, one]) => [name, terse(one, fields)])) };
+  }
+  if (items) return { type, items: terse(items as Json, fields) };
+  if (type === undefined) throw new Error('A field of a result has no single type');
+  return { type };
+}
+
+/**
+ * Returns the paths of the fields of a result with text that users wrote, such as `data[].title`. The contract marks
+ * these fields.
+ */
+export function userTextOf(schema: unknown): string[] {
+  const found: string[] = [];
+  const search = (one: Json, path: string) => {
+    if (one['x-user-text'] === true) found.push(path);
+    for (const [name, field] of Object.entries((one.properties ?? {}) as Record<string, Json>)) {
+      search(field, path === '' ? name : `${path}.${name}`);
+    }
+    if (one.items) search(one.items as Json, `${path}[]`);
+    for (const variant of (one.anyOf ?? []) as Json[]) search(variant, path);
+  };
+  search(toJsonSchema(schema, 'output') ?? {}, '');
+  return found;
+}

@@ -1,0 +1,149 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createBoard, createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { callTool, envelope, modernHeaders } from './call-tool.ts';
+
+const reading = ['whoami', 'get_board', 'list_ideas', 'get_idea', 'list_comments'];
+const writing = ['create_idea', 'vote_idea', 'comment_on_idea'];
+const moderating = ['set_idea_status', 'add_idea_tag', 'remove_idea_tag', 'merge_ideas', 'unmerge_idea'];
+
+let server: TestServer;
+let world: World;
+let ideaId: number;
+
+beforeAll(async () => {
+  server = await startServer();
+  world = await createWorld(server);
+  ideaId = await insertIdea(server, world);
+});
+afterAll(() => server.close());
+
+/** Sends tools/list with an MCP protocol version of 2025 or 2026. Returns the sorted names of the tools. */
+async function listed(token: string, { era = 'legacy', query = '' } = {}): Promise<string[]> {
+  const isModern = era === 'modern';
+  const { body } = await request(server, `POST /api/v1/mcp${query}`, {
+    token,
+    json: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: isModern ? { _meta: envelope } : {} },
+    headers: isModern ? modernHeaders('tools/list') : {},
+  });
+  return body.result.tools.map(({ name }: { name: string }) => name).sort();
+}
+
+const errorOf = (answer: { body: { result: { content: { text: string }[] } } }) =>
+  JSON.parse(answer.body.result.content[0]?.text ?? '').error;
+
+describe('the list of tools', () => {
+  test.each([
+    ['read', reading],
+    ['write', [...reading, ...writing]],
+    ['moderate', [...reading, ...writing, ...moderating]],
+  ] as const)('a token with the grant %s sees exactly the tools that it can use', async (grant, names) => {
+    const { token } = await issueToken(server, world, grant);
+    for (const era of ['legacy', 'modern']) expect(await listed(token, { era })).toEqual([...names].sort());
+  });
+
+  test('a token with different grants on two boards sees the tools of both grants', async () => {
+    const { id } = await createBoard(server, world.accountId);
+    const { token } = await issueToken(server, world, { [world.boardId]: 'read', [id]: 'write' });
+    expect(await listed(token)).toEqual([...reading, ...writing].sort());
+  });
+
+  test('the next list of tools follows a change of the grant', async () => {
+    const { token, id } = await issueToken(server, world, 'moderate');
+    expect(await listed(token)).toContain('merge_ideas');
+    await server.sql(`update api_token_boards set level = 'read' where token_id = $1`, [id]);
+    expect(await listed(token)).toEqual([...reading].sort());
+  });
+
+  test('the moderating tools are hidden while the issuer of the token is no moderator', async () => {
+    const issuerId = await createMember(server, world.accountId, 'moderator');
+    const { token } = await issueToken(server, world, 'moderate', { issuerId });
+    expect(await listed(token)).toContain('merge_ideas');
+    await server.sql(`update memberships set role = 'member' where user_id = $1`, [issuerId]);
+    expect(await listed(token)).toEqual([...reading, ...writing].sort());
+  });
+
+  test('the writing tools are hidden while the issuer of the token is blocked', async () => {
+    const issuerId = await createMember(server, world.accountId, 'member');
+    const { token } = await issueToken(server, world, 'write', { issuerId });
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, issuerId]);
+    expect(await listed(token)).toEqual([...reading].sort());
+  });
+
+  test('a call of a hidden tool gets insufficient_scope with the needed grant and the held grant', async () => {
+    const { token } = await issueToken(server, world, 'read');
+    const args = { id: ideaId, value: 'up' };
+    for (const form of ['modern', 'legacy-unusual'] as const) {
+      const answer = await callTool(server, { token, name: 'vote_idea', args, form });
+      expect(errorOf(answer)).toMatchObject({
+        key: 'insufficient_scope',
+        details: { board: world.boardSlug, needed: 'write', held: 'read' },
+      });
+    }
+    expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
+  });
+});
+
+describe('a read-only connection', () => {
+  const readOnly = (token: string, name: string, args: object = {}) =>
+    request(server, 'POST /api/v1/mcp?readonly=true', {
+      token,
+      json: { jsonrpc: '2.0', id: 'call-1', method: 'tools/call', params: { name, arguments: args } },
+    });
+
+  test('a read-only connection with a moderator token lists only the tools that read', async () => {
+    const { token } = await issueToken(server, world, 'moderate');
+    for (const era of ['legacy', 'modern']) {
+      expect(await listed(token, { era, query: '?readonly=true' })).toEqual([...reading].sort());
+      expect(await listed(token, { era, query: '?readonly=false' })).toContain('merge_ideas');
+    }
+  });
+
+  test('a read-only connection runs tools that read, and refuses tools that write without changing anything', async () => {
+    const { token } = await issueToken(server, world, 'moderate');
+    expect((await readOnly(token, 'get_idea', { id: ideaId })).body.result.structuredContent.id).toBe(ideaId);
+    expect((await readOnly(token, 'whoami')).body.result.structuredContent.boards).toMatchObject([{ grant: 'read' }]);
+    const before = await server.sql('select status_id, updated_at from ideas where id = $1', [ideaId]);
+    const moved = await readOnly(token, 'set_idea_status', { id: ideaId, status: 'planned' });
+    expect(errorOf(moved)).toMatchObject({
+      key: 'insufficient_scope',
+      message: `This needs the moderate grant on the board ${world.boardSlug}. The token has only the read grant there.`,
+    });
+    expect(errorOf(await readOnly(token, 'vote_idea', { id: ideaId, value: 'up' })).key).toBe('insufficient_scope');
+    expect(await server.sql('select status_id, updated_at from ideas where id = $1', [ideaId])).toEqual(before);
+    expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
+  });
+
+  test('a read-only connection shows no pending ideas, even with a moderator token', async () => {
+    const { token } = await issueToken(server, world, 'moderate');
+    const pendingId = await insertIdea(server, world, { moderationState: 'pending' });
+    expect((await callTool(server, { token, name: 'get_idea', args: { id: pendingId } })).body.result.isError).toBe(
+      undefined,
+    );
+    expect(errorOf(await readOnly(token, 'get_idea', { id: pendingId })).key).toBe('not_found');
+  });
+
+  test('the instructions of a read-only connection say that it is read-only', async () => {
+    const { token } = await issueToken(server, world, 'write');
+    const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
+    const json = { jsonrpc: '2.0', id: 1, method: 'initialize', params: hello };
+    const [plain, readOnlyOne] = await Promise.all(
+      ['', '?readonly=true'].map(query => request(server, `POST /api/v1/mcp${query}`, { token, json })),
+    );
+    expect(plain?.body.result.instructions).not.toContain('read-only');
+    expect(readOnlyOne?.body.result.instructions).toContain('This connection is read-only.');
+  });
+
+  test.each(['?readonly=yes', '?readonly', '?readonly=true&readonly=true', '?readOnly=true'])(
+    'an MCP request with the query %s is refused and runs nothing',
+    async query => {
+      const { token } = await issueToken(server, world, 'write');
+      const params = { name: 'vote_idea', arguments: { id: ideaId, value: 'up' } };
+      const json = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+      const answer = await request(server, `POST /api/v1/mcp${query}`, { token, json });
+      expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
+      expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
+    },
+  );
+});
