@@ -281,6 +281,29 @@ describe('an idea', () => {
     expect(await events(id)).toHaveLength(2);
   });
 
+  test('the page of an idea with 10 tags has no form for another tag, and an eleventh tag is refused with an explanation', async () => {
+    const own = await createWorld(server);
+    const visitor = await signedIn(server, own.ownerId);
+    const id = await insertIdea(server, own);
+    const tagIds: number[] = [];
+    for (let n = 0; n < 11; n++) tagIds.push(await createTag(server, own.accountId, own.boardId, `Tag ${n}`));
+    const page = pathOf(id);
+    const add = (tagId: number | undefined) => visitor.submit(page, pathOf(id, '/tags'), { tag_id: String(tagId) });
+    for (const tagId of tagIds.slice(0, 9)) expect((await add(tagId)).status).toBe(303);
+    const opened = await visitor.get(page);
+    const fields = hiddenFields(opened.html, pathOf(id, '/tags'));
+    expect(opened.html).not.toContain('at most 10 tags');
+    expect((await add(tagIds[9])).status).toBe(303);
+    const full = await visitor.get(page);
+    expect(full.html).toContain('An idea can have at most 10 tags. Remove a tag before you add another.');
+    expect(full.html).not.toContain('Add the tag');
+    // A second moderator has the form still open.
+    const refused = await visitor.post(pathOf(id, '/tags'), { ...fields, tag_id: String(tagIds[10]) });
+    expect(refused.status).toBe(422);
+    expect(refused.html).toContain('An idea can have at most 10 tags. Remove a tag before you add another');
+    expect(await server.sql('select from idea_tags where idea_id = $1', [id])).toHaveLength(10);
+  });
+
   test('the admin page of an idea on a frozen board has no status form, and the server refuses changes to the idea with an explanation', async () => {
     const { id: boardId } = await createBoard(server, world.accountId);
     const on = { ...world, boardId };

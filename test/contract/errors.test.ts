@@ -38,6 +38,7 @@ const decided = {
   expectation_failed: 417,
   validation_failed: 422,
   invalid_tag: 422,
+  too_many_tags: 422,
   consecutive_comment: 422,
   idea_not_published: 422,
   idea_already_merged: 422,

@@ -105,6 +105,12 @@ test('a comment is plain text, and markup in it is returned unchanged', async ()
   expect((await comment(ideaId, body)).body.body).toBe(body);
 });
 
+test('each control character in a comment is replaced by the replacement character', async () => {
+  const ideaId = await insertIdea(server, world);
+  expect((await comment(ideaId, 'a\u001b[2Jb\n\tc')).body.body).toBe('a\ufffd[2Jb\n\tc');
+  expect(await stored(ideaId)).toMatchObject([{ body: 'a\ufffd[2Jb\n\tc' }]);
+});
+
 test('a user cannot comment twice in a row on an idea, but can comment again after another user has commented', async () => {
   const ideaId = await insertIdea(server, world);
   const other = await issueToken(server, world, 'write');

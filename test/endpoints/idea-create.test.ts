@@ -43,6 +43,7 @@ describe('a created idea', () => {
     expect(body).toEqual({
       id: expect.any(Number),
       ...valid,
+      body_truncated: false,
       status: 'open',
       status_key: 'open',
       status_category: 'inbox',
@@ -58,6 +59,7 @@ describe('a created idea', () => {
       merged_into_id: null,
       created_at: now,
       updated_at: now,
+      url: `${server.config.BASE_URL}/b/${world.boardSlug}/ideas/${body.id}`,
     });
     expect((await request(server, `GET /api/v1/ideas/${body.id}`, { token: own.token })).body).toEqual(body);
     expect(
@@ -177,7 +179,7 @@ describe('the title and body of a new idea', () => {
     ['zero-width characters inside', 'a\u200bb\u2060c'],
     ['text like SQL or a template', `'); drop table ideas; -- \${x} {{y}} %s \\0`],
     ['text like HTML', '<script>alert("1")</script> &amp;'],
-    ['control characters', 'a\u0001b\u001b[31mc\u007f'],
+    ['a replacement character', 'a\ufffdb'],
     ['quotes and backslashes', `"'\\\``.concat('x')],
   ])('the title and body of a new idea are stored unchanged: %s', async (_, text) => {
     const { status, body } = await create({ title: text, body: text });
@@ -185,6 +187,27 @@ describe('the title and body of a new idea', () => {
     expect(body).toMatchObject({ title: text, body: text });
     expect(await stored()).toEqual([{ title: text, body: text }]);
     expect((await request(server, `GET /api/v1/ideas/${body.id}`, { token })).body.title).toBe(text);
+  });
+
+  test.each([
+    ['in the middle', 'a\u0001b\u001b[31mc\u009b2Jd', 'a\ufffdb\ufffd[31mc\ufffd2Jd'],
+    ['alone', '\u0007', '\ufffd'],
+    ['at both ends', '\u007fa\u0080', '\ufffda\ufffd'],
+    ['200 times', '\u001f'.repeat(200), '\ufffd'.repeat(200)],
+  ])(
+    'each control character in a title or body is replaced by the replacement character: %s',
+    async (_, text, expected) => {
+      const { status, body } = await create({ title: text, body: text });
+      expect(status).toBe(201);
+      expect(body).toMatchObject({ title: expected, body: expected });
+      expect(await stored()).toEqual([{ title: expected, body: expected }]);
+    },
+  );
+
+  test('a vertical tab or form feed in a body becomes a line break, and other line breaks and tabs are kept', async () => {
+    const { body } = await create({ ...valid, body: 'a\vb\fc\td\r\ne\u0085f\u2028g' });
+    expect(body.body).toBe('a\nb\nc\td\r\ne\u0085f\u2028g');
+    expect((await create({ ...valid, body: '\v\f' })).key).toBe('validation_failed');
   });
 
   test.each([

@@ -3,6 +3,7 @@ import { connect, createTestDatabase } from '../helpers/database.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { callTool } from '../mcp/call-tool.ts';
 
 let server: TestServer;
 
@@ -79,6 +80,77 @@ describe('GET /api/v1/ideas', () => {
     }
     await request(server, `POST /api/v1/ideas/${source}/unmerge`, { token });
     expect(await board.titles()).toEqual(['Target', 'Merged']);
+  });
+});
+
+describe('the bodies of the list', () => {
+  const bodies = {
+    short: 'x'.repeat(300),
+    long: `${'x'.repeat(299)}yz`,
+    emoji: '😀'.repeat(300),
+    'more emoji': `${'😀'.repeat(300)}!`,
+    longest: 'é'.repeat(10_000),
+    lines: `${'a\n'.repeat(150)}b`,
+  };
+  const titles = Object.keys(bodies) as (keyof typeof bodies)[];
+  let board: Board;
+
+  beforeAll(async () => {
+    board = await openBoard();
+    for (const title of titles) await insertTitles(board, [title], { body: bodies[title] });
+  });
+
+  const read = async (query: Record<string, string>) => {
+    const { data } = (await board.list(query)).body as {
+      data: { title: string; body: string; body_truncated: boolean }[];
+    };
+    return Object.fromEntries(data.map(idea => [idea.title, [idea.body, idea.body_truncated]]));
+  };
+  const whole = Object.fromEntries(titles.map(title => [title, [bodies[title], false]]));
+  const cut = {
+    short: [bodies.short, false],
+    long: [`${'x'.repeat(299)}y`, true],
+    emoji: [bodies.emoji, false],
+    'more emoji': [bodies.emoji, true],
+    longest: ['é'.repeat(300), true],
+    lines: ['a\n'.repeat(150), true],
+  };
+
+  test('without the parameter body, and with body=full, the list has the whole bodies', async () => {
+    expect(await read({})).toEqual(whole);
+    expect(await read({ body: 'full' })).toEqual(whole);
+  });
+
+  test.each([{}, { sort: 'top' }, { per_page: '100' }, { page: '1' }, { status: 'open' }])(
+    'with body=excerpt and %j, the list has the first 300 characters of each body and tells which bodies are longer',
+    async query => {
+      expect(await read({ ...query, body: 'excerpt' })).toEqual(cut);
+    },
+  );
+
+  test('a search and a later page cut the bodies in the same way', async () => {
+    expect(await read({ q: 'emoji', body: 'excerpt' })).toEqual({ emoji: cut.emoji, 'more emoji': cut['more emoji'] });
+    const first = await board.list({ per_page: '1', body: 'excerpt' });
+    const cursor: string = first.body.next_cursor;
+    const { [first.body.data[0].title as keyof typeof cut]: _, ...others } = cut;
+    expect(await read({ per_page: '100', body: 'excerpt', cursor })).toEqual(others);
+    // A cursor does not fix the form of the bodies.
+    const { [first.body.data[0].title]: __, ...wholeOthers } = whole;
+    expect(await read({ per_page: '100', cursor })).toEqual(wholeOthers);
+  });
+
+  test('the lists with whole bodies and with excerpts have different ETags', async () => {
+    const [full, excerpt] = [await board.list({ body: 'full' }), await board.list({ body: 'excerpt' })];
+    const tag = excerpt.headers.get('etag') ?? '';
+    expect(tag).not.toBe(full.headers.get('etag'));
+    const again = (query: string) =>
+      request(server, `GET /api/v1/ideas?${query}`, { token: board.token, headers: { 'if-none-match': tag } });
+    expect((await again('body=excerpt')).status).toBe(304);
+    expect((await again('body=full')).status).toBe(200);
+  });
+
+  test.each(['', 'FULL', 'none', '300'])('the invalid value %j of the parameter body is rejected', async body => {
+    expect(await board.list({ body })).toMatchObject({ status: 422, key: 'validation_failed' });
   });
 });
 
@@ -228,29 +300,12 @@ describe('the search in titles', () => {
     expect(await finds(q)).toEqual([title]);
   });
 
-  test.each([
-    '',
-    ' ',
-    '...',
-    '-',
-    '&',
-    '|',
-    '!',
-    '()',
-    ':*',
-    "'",
-    "''",
-    '"',
-    '\\',
-    '%',
-    '_',
-    '*',
-    '? ! .',
-    '😀',
-    '\u200b',
-  ])('the search for %j, which contains no word, finds nothing', async q => {
-    expect(await finds(q)).toEqual([]);
-  });
+  test.each(['...', '-', '&', '|', '!', '()', ':*', "'", "''", '"', '\\', '%', '_', '*', '? ! .', '😀', '\u200b'])(
+    'the search for %j, which contains no word, finds nothing',
+    async q => {
+      expect(await finds(q)).toEqual([]);
+    },
+  );
 
   test.each([
     "export' & '",
@@ -286,6 +341,15 @@ describe('the search in titles', () => {
     // PostgreSQL's text search parser keeps the apostrophe in the words of a URL.
     expect(await finds("example.org/it's")).toEqual(["See example.org/it's-here first"]);
     expect(await finds('temp a%b_c')).toEqual(['C:\\temp and a%b_c']);
+  });
+
+  test.each(['', ' ', ' \n\t\u00a0'])('the blank search text %j does not filter the list', async q => {
+    const whole = await board.list({ per_page: '100' });
+    expect(whole.body.data.length).toBeGreaterThan(10);
+    expect((await board.list({ q, per_page: '100' })).body).toEqual(whole.body);
+    const args = { q, per_page: 100, body: 'full' };
+    const answer = await callTool(server, { token: board.token, name: 'list_ideas', args });
+    expect(answer.body.result.structuredContent).toEqual(whole.body);
   });
 
   test('a search text can have at most 100 code points', async () => {

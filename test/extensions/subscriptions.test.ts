@@ -70,11 +70,16 @@ describe('a subscribed extension', () => {
       'idea.status_changed',
       'idea.voted',
     ]);
-    const events = await server.sql<{ id: string; body: object }>(
+    const events = await server.sql<{ id: string; body: { data: { idea: object } } }>(
       'select id, body from events order by occurred_at, id',
     );
     expect(received.map(({ id }) => id).sort()).toEqual(events.map(({ id }) => `evt_${id}`).sort());
-    for (const { id, ...body } of received) expect(body).toEqual(events.find(event => `evt_${event.id}` === id)?.body);
+    const url = `${server.config.BASE_URL}/b/${world.boardSlug}/ideas/${idea.id}`;
+    for (const { id, ...body } of received) {
+      // The stored body has no url, because the server makes the url at the delivery.
+      const stored = events.find(event => `evt_${event.id}` === id)?.body;
+      expect(body).toEqual({ ...stored, data: { ...stored?.data, idea: { ...stored?.data.idea, url } } });
+    }
     expect(received[3]?.data).toMatchObject({ idea: { up_count: 1 }, vote: { value: 'up', previous: 'none' } });
   });
 

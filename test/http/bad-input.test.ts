@@ -258,7 +258,15 @@ const notText: [string, string][] = [
 
 /** JSON values that every id field of a body rejects, each with a description. */
 const notAnId: [string, string][] = [
-  ['a string of digits', '"1"'],
+  ['text', '"one"'],
+  ['an empty string', '""'],
+  ['a string of the digit zero', '"0"'],
+  ['a string of a negative number', '"-1"'],
+  ['a string of a fraction', '"1.5"'],
+  ['a string of an exponent', '"1e0"'],
+  ['a string of digits and a space', '"1 "'],
+  ['a string of 2^53', '"9007199254740992"'],
+  ['a string of full-width digits', '"１"'],
   ['zero', '0'],
   ['negative zero', '-0'],
   ['a negative number', '-1'],

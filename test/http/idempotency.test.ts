@@ -247,6 +247,23 @@ test('an answer that the previous server version stored under an Idempotency-Key
   }
 });
 
+test('an answer that the previous server version stored without the url of its ideas is sent again with the url', async () => {
+  const merge = { line: `POST /api/v1/ideas/${targets.ideaId}/merge`, json: { target_id: targets.targetId } };
+  for (const [key, sent] of [
+    ['created', create],
+    ['merged', merge],
+  ] as const) {
+    const first = await send(sent, key);
+    expect(first.status).toBeLessThan(300);
+    const older = JSON.stringify(first.body, (name, value) =>
+      ['url', 'body_truncated'].includes(name) ? undefined : value,
+    );
+    await server.sql('update idempotency_keys set body = $3 where token_id = $1 and key = $2', [tokenId, key, older]);
+    const replay = await send(sent, key);
+    expect([isReplayed(replay), replay.status, replay.text]).toEqual([true, first.status, first.text]);
+  }
+});
+
 test('a repeated request by a token with two boards gets the first answer again only if it names the same board', async () => {
   const other = await createBoard(server, world.accountId);
   await server.sql(
@@ -281,7 +298,7 @@ test("a repeated MCP tool call gets the first answer again even if its arguments
   expect(await ideas()).toEqual(before);
 });
 
-test('a repeated request gets the first answer again even if it writes a number differently or contains a field twice', async () => {
+test('a repeated request gets the first answer again even if it writes a number differently or as a string, or contains a field twice', async () => {
   const line = `/api/v1/ideas/${targets.ideaId}/merge`;
   const merge = (body: string) =>
     rawRequest(server, 'POST', line, {
@@ -296,6 +313,7 @@ test('a repeated request gets the first answer again even if it writes a number 
     `{"target_id":${targetId}.0}`,
     `{"target_id":${targetId}e0}`,
     `{"target_id":1,"target_id":${targetId}}`,
+    `{"target_id":"${targetId}"}`,
   ]) {
     const again = await merge(body);
     expect([body, isReplayed(again), again.text]).toEqual([body, true, first.text]);

@@ -65,7 +65,7 @@ export function postToChat(deps: TaskDependencies) {
     name: 'chat',
     async send({ kind, url, ...event }, signal) {
       const opened = { kind, url: secretBox.open(url, chatUrlPurpose) };
-      const message = describeEvent(presentEvent(event), (board, ideaId) => ideaUrl(config, board, ideaId));
+      const message = describeEvent(presentEvent(event, config), (board, ideaId) => ideaUrl(config, board, ideaId));
       return postMessage(requests, opened, message, { now: clock.now(), signal });
     },
   };

@@ -12,17 +12,23 @@ export interface IdeaFilter {
   q?: string | undefined;
   sort: 'newest' | 'top';
   isPending: boolean;
+  /** Cuts each body to this number of characters. */
+  maxBodyLength?: number | undefined;
 }
 
-export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Place): Promise<Page<IdeaView>> {
+/** An idea of a list. body_truncated tells whether the list has only the beginning of the body. */
+type ListedIdea = IdeaView & { body_truncated: boolean };
+
+export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Place): Promise<Page<ListedIdea>> {
   const { accountId, boardId, voterId } = op.actor;
-  const { status, sort, isPending, statusKey, q } = filter;
+  const { status, sort, isPending, statusKey, q = '', maxBodyLength } = filter;
   const category = statusCategories.find(one => statusOfCategory[one] === status);
   const form = {
     sort,
     isPending,
     isPublic: isPublicReader(op.actor),
-    isSearch: q !== undefined,
+    // An empty search text does not filter.
+    isSearch: q !== '',
     hasCursor: place.cursor !== undefined,
     rowsOfStatus: place.offset === 0 ? (enoughRows.find(rows => rows > place.perPage) ?? null) : null,
   };
@@ -36,7 +42,8 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
     category: statusKey === undefined ? (category ?? null) : null,
     offset: place.offset,
     limit: place.perPage + 1,
-    q: q ?? '',
+    q,
+    maxBodyLength: maxBodyLength ?? null,
     cursorKey: place.cursor?.key ?? '',
     cursorId: place.cursor?.id ?? 0,
   });
@@ -83,6 +90,7 @@ interface ListArguments {
   offset: number;
   limit: number;
   q: string;
+  maxBodyLength: number | null;
   cursorKey: string | number;
   cursorId: number;
 }
@@ -101,7 +109,7 @@ const forms: ListForm[] = (['newest', 'top'] as const).flatMap(sort =>
   ),
 );
 
-const listQueries = new Map<string, Query<ListArguments, IdeaView>>(
+const listQueries = new Map<string, Query<ListArguments, ListedIdea>>(
   forms.map(form => {
     const name = nameOf(form);
     // A search is not a prepared statement, because its best plan depends on the word. A rare word needs the index of
@@ -165,10 +173,23 @@ function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus 
       .limit(sql<number>`${$.limit}::bigint`)
       .as('page');
     return ideaViews(db, $.accountId, $.voterId)
+      .select(excerptOf($.maxBodyLength))
       .innerJoin(page, 'page.id', 'i.id')
       .orderBy('page.key', 'desc')
       .orderBy('page.id', 'desc');
   };
+}
+
+/**
+ * Selects the beginning of the body of an idea i, or the whole body if the maximum length is null. Compares the lengths
+ * in bytes, because PostgreSQL knows the length of a long body in bytes without reading the body.
+ */
+function excerptOf(maxLength: Expression<number | null>) {
+  const excerpt = sql<string>`left(i.body, ${maxLength}::int)`;
+  return [
+    sql<string>`coalesce(${excerpt}, i.body)`.as('body'),
+    sql<boolean>`coalesce(octet_length(i.body) > octet_length(${excerpt}), false)`.as('body_truncated'),
+  ] as const;
 }
 
 /**

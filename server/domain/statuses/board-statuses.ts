@@ -1,3 +1,4 @@
+import { maxStatusesOfBoard } from '../../../contract/limits.ts';
 import type { StatusCategory } from '../../../contract/status.ts';
 import { Status } from '../../entities/board.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
@@ -19,6 +20,12 @@ export interface StatusFields {
 export async function addStatus(admin: Administration, board: BoardOfAccount, input: StatusFields): Promise<Status> {
   const { position, ...fields } = input;
   await lockBoard(admin, board);
+  if ((await admin.em.count(Status, { accountId: board.accountId, boardId: board.id })) >= maxStatusesOfBoard) {
+    throw new AdministrationError(
+      'conflict',
+      `A board can have at most ${maxStatusesOfBoard} statuses: remove a status first`,
+    );
+  }
   const status = admin.em.create(Status, {
     ...fields,
     key: checkKey(input.key),

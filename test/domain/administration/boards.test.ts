@@ -248,6 +248,69 @@ test('the name of a tag is unique on its board, ignoring case, and the color of 
   ]);
 });
 
+test('a board can have at most 200 tags, also if two are added at the same time', async () => {
+  const fill = (count: number) =>
+    db.sql(
+      `insert into tags (account_id, board_id, name, color)
+      select $1, $2, 'tag ' || n, '#0f766e' from generate_series(1, $3::int) n`,
+      [board.accountId, board.id, count],
+    );
+  const add = (name: string) => (admin: Administration) => addTag(admin, board, { name, color: '#0f766e' });
+  const count = async () => (await db.sql('select from tags where board_id = $1', [board.id])).length;
+  await fill(199);
+  const results = await administerAtOnce(db, add('first'), add('second'));
+  expect(results).toMatchObject([
+    { status: 'fulfilled' },
+    { status: 'rejected', reason: { reason: 'conflict', message: expect.stringContaining('at most 200 tags') } },
+  ]);
+  expect(await count()).toBe(200);
+  await expectRefusal(db, add('third'), 'conflict', 'A board can have at most 200 tags: remove a tag first');
+  await administer(db, async admin => removeTag(admin, await requireTag(admin, board, 'tag 1')));
+  await administer(db, add('third'));
+  expect(await count()).toBe(200);
+});
+
+test('a board can have at most 50 statuses, also if two are added at the same time', async () => {
+  const add = (key: string) => (admin: Administration) =>
+    addStatus(admin, board, { key, category: 'active', label: key });
+  const count = async () => (await db.sql('select from statuses where board_id = $1', [board.id])).length;
+  await db.sql(
+    `insert into statuses (account_id, board_id, key, category, label, position)
+    select $1, $2, 'status-' || n, 'active', 'Status', 100 + n from generate_series(1, 43) n`,
+    [board.accountId, board.id],
+  );
+  const results = await administerAtOnce(db, add('first'), add('second'));
+  expect(results).toMatchObject([
+    { status: 'fulfilled' },
+    { status: 'rejected', reason: { reason: 'conflict', message: expect.stringContaining('at most 50 statuses') } },
+  ]);
+  expect(await count()).toBe(50);
+  await expectRefusal(db, add('third'), 'conflict', 'A board can have at most 50 statuses: remove a status first');
+  await administer(db, async admin => removeStatus(admin, await requireStatus(admin, board, 'status-1')));
+  await administer(db, add('third'));
+  expect(await count()).toBe(50);
+});
+
+test('a board that has more tags and statuses than the maximum from before can change them', async () => {
+  await db.sql(
+    `insert into tags (account_id, board_id, name, color)
+    select $1, $2, 'tag ' || n, '#0f766e' from generate_series(1, 201) n`,
+    [board.accountId, board.id],
+  );
+  await db.sql(
+    `insert into statuses (account_id, board_id, key, category, label, position)
+    select $1, $2, 'status-' || n, 'active', 'Status', 100 + n from generate_series(1, 45) n`,
+    [board.accountId, board.id],
+  );
+  await administer(db, async admin => updateTag(admin, await requireTag(admin, board, 'tag 1'), { name: 'renamed' }));
+  await administer(db, async admin =>
+    updateStatus(admin, await requireStatus(admin, board, 'status-1'), { label: 'X' }),
+  );
+  await administer(db, async admin => removeStatus(admin, await requireStatus(admin, board, 'status-1')));
+  expect(await db.sql('select from tags where board_id = $1', [board.id])).toHaveLength(201);
+  expect(await db.sql('select from statuses where board_id = $1', [board.id])).toHaveLength(50);
+});
+
 test('when a tag is removed from a board, its ideas lose the tag and are not deleted', async () => {
   const ideaId = await insertIdea(db, world);
   await administer(db, admin => addTag(admin, board, { name: 'Billing', color: '#0f766e' }));
