@@ -1,6 +1,6 @@
 import { readAnswer, requestIdOf } from './answer.ts';
 import { type Send, sendOnce, sendWithFetch } from './attempt.ts';
-import { MemoryCache, type ResponseCache, sendWithCache } from './cache.ts';
+import { MemoryCache, type ResponseCache } from './cache.ts';
 import { Call, type CallResult } from './call.ts';
 import { checkOptions } from './check-options.ts';
 import type { OperationId, Operations } from './contract.ts';
@@ -20,6 +20,7 @@ import {
   unknownOperation,
 } from './request.ts';
 import { RetryBudget, retryDelayMs } from './retry.ts';
+import { sendWithCache } from './send-with-cache.ts';
 
 /** The clock, the random numbers and the timer of the runtime. Tests replace them. */
 export interface Environment {

@@ -2,8 +2,8 @@ import type { IdeaBoardError, OperationName } from './errors.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /**
- * Functions that observe a client, for example for logs. A hook cannot change a call and never receives the token or a
- * body. The client only logs errors of a hook, because a failing hook must not fail a completed write.
+ * Functions that observe a client, for example for logs. A hook cannot change a call, and never receives the token or
+ * the body of a request. The client only logs errors of a hook, because a failing hook must not fail a completed write.
  */
 export interface Hooks {
   /** The client calls this before each request. */

@@ -41,8 +41,9 @@ export class IdeaBoard {
   }
 
   /**
-   * Calls an operation for which this version of the package has no method. Errors, retries, timeouts and the option
-   * `board` work as for other calls. The client does not check the type of the result.
+   * Calls an operation by its method and path, even if this version of the package has no method for the operation.
+   * Errors, retries, timeouts and the option `board` work as in other calls. The client does not check the type of the
+   * result.
    *
    * ```ts
    * const { hearts } = await client.request<{ hearts: number }>({ method: 'GET', path: '/api/v1/ideas/7/reactions' });

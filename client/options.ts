@@ -75,7 +75,7 @@ export interface Limits {
   maxRetries?: number | undefined;
   /**
    * The maximum wait before a retry, in milliseconds. The default is 60,000. If the server requests a longer wait, the
-   * call throws the error at once.
+   * call does not wait but throws the error.
    */
   maxRetryDelayMs?: number | undefined;
 }
@@ -102,7 +102,7 @@ export interface RequestParts {
 /** Returns the parts of a request that do not match the contract. */
 export type RequestValidator = (operation: OperationId, request: RequestParts) => readonly ValidationIssue[];
 
-/** A request to an endpoint for which this version of the package has no method. */
+/** A request to an operation that this version of the package may not know. */
 export interface ApiRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** The path without a query, such as `/api/v1/ideas/7/reactions`. */

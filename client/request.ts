@@ -37,7 +37,7 @@ export function unknownOperation({ method, path }: ApiRequest): Operation {
   return { name: `${method} ${path as `/${string}`}`, method, path, isOnBoard: true, takesKey: method === 'POST' };
 }
 
-/** The options of a call, of whatever kind. */
+/** The options of any kind of call. */
 export type AnyCallOptions = WriteOptions & Partial<ConditionalOptions>;
 
 /** The options of the client that apply to every request. */
