@@ -95,7 +95,7 @@ describe('the option cache', () => {
     expect(sentTags().map(tag => tag !== undefined)).toEqual([false, false, true, true]);
   });
 
-  test('two tokens that share a cache do not get each other’s responses', async () => {
+  test('a token gets its own responses from a cache that it shares with another token', async () => {
     const cache = new MemoryCache();
     const other = await issueToken(server, world, 'write');
     const [one, two] = [token, other.token].map(each => new IdeaBoard({ baseUrl: gateway.url, token: each, cache }));
