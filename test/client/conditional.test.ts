@@ -135,6 +135,12 @@ describe('the option cache', () => {
     expect(messages).toEqual([failure, failure]);
   });
 
+  test('a read with a cache that never answers ends with the timeout of the read', async () => {
+    const cache = { get: () => new Promise<never>(() => {}), set() {} };
+    const client = new IdeaBoard({ baseUrl: gateway.url, token, cache, timeoutMs: 20, maxRetries: 0 });
+    await expect(client.board.get()).rejects.toMatchObject({ key: 'timed_out' });
+  });
+
   test('the memory cache removes the responses that were not used for the longest time when it is full', () => {
     const cache = new MemoryCache({ maxCharacters: 30 });
     const response = { etag: '"1"', body: '123456' };
