@@ -53,7 +53,7 @@ export async function createFreshProject(tarball: string): Promise<FreshProject>
   return project;
 }
 
-/** Creates the same project but unpacks the client package without npm, which saves a second. */
+/** Creates a project like createFreshProject, but unpacks the client package with tar. This saves a second. */
 export async function createUnpackedProject(tarball: string): Promise<FreshProject> {
   const project = await createEmptyProject();
   const installed = join(project.directory, 'node_modules/@idea-board/client');
