@@ -31,14 +31,14 @@ const rows = {
     contract/text.ts @mikro-orm/postgresql argon2 kysely node @zxcvbn-ts/language-common`,
 
   'server/http/': `config.ts database/ dependencies.ts domain/ entities/ observability/ contract/
-    @ts-rest/core @ts-rest/fastify fastify find-my-way ipaddr.js node zod`,
+    @fastify/accept-negotiator @ts-rest/core @ts-rest/fastify fastify find-my-way ipaddr.js node zod`,
   'server/endpoints/': 'dependencies.ts domain/ http/ observability/readiness.ts contract/ @ts-rest/fastify',
   'server/mcp/': `config.ts dependencies.ts domain/ http/ contract/
     @modelcontextprotocol/server @ts-rest/core @ts-rest/fastify fastify leven zod`,
   'server/oauth/': `config.ts dependencies.ts domain/ http/ observability/ outgoing/ pages/shell/ contract/errors.ts
     fastify node oidc-provider`,
   'server/pages/': `config.ts dependencies.ts domain/ http/ observability/error-reporter.ts text/ contract/
-    @fastify/helmet @scalar/fastify-api-reference eta fastify node zod`,
+    @fastify/helmet @scalar/fastify-api-reference eta fastify marked node zod`,
   'server/admin/': `config.ts dependencies.ts domain/ entities/ http/ oauth/consents.ts outgoing/ pages/ text/ contract/
     @fastify/cookie @fastify/formbody fastify node zod`,
 

@@ -23,6 +23,7 @@ import { voteEndpoints } from './endpoints/votes.ts';
 import { serveExtensions } from './extensions/serve-extensions.ts';
 import { admitRequests } from './http/admit.ts';
 import { recordAnswers } from './http/answer-log.ts';
+import { compress, sendCompressed } from './http/compressed.ts';
 import { answerConditionally } from './http/conditional.ts';
 import { shareWithOrigins } from './http/cors.ts';
 import { drainConnections } from './http/draining.ts';
@@ -156,9 +157,9 @@ function headersOfAnswers({ BASE_URL }: Config) {
 const documentFile = new URL('../contract/openapi.json', import.meta.url);
 
 async function serveOpenApiDocument(app: FastifyInstance) {
-  const document = await readFile(documentFile, 'utf8');
-  app.get('/api/v1/openapi.json', async (_request, reply) => {
+  const document = compress(await readFile(documentFile, 'utf8'));
+  app.get('/api/v1/openapi.json', async (request, reply) => {
     reply.header('Cache-Control', 'public, max-age=300').type('application/json; charset=utf-8');
-    return document;
+    return sendCompressed(request, reply, document);
   });
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { OperationId } from '../index.ts';
 import { buckets } from '../limits.ts';
 import type { Route, RouteMetadata } from '../routes.ts';
+import { codeSamples } from './code-samples.ts';
 import { describeError } from './errors.ts';
 import { requestExamples, resultExamples } from './examples.ts';
 import { headersOf } from './headers.ts';
@@ -34,7 +35,7 @@ export function describeOperation(
 ): Json {
   const metadata = route.metadata as RouteMetadata;
   describeParameters(operation, route);
-  describeRequest(operation, route, operationId, components.examples);
+  const body = describeRequest(operation, route, operationId, components.examples);
   for (const [status, response] of Object.entries(operation.responses)) {
     const schema = route.responses[Number(status)];
     // For a response without a body, ts-rest writes only the status as the description.
@@ -46,7 +47,8 @@ export function describeOperation(
     const name = `${operationId[0]?.toUpperCase()}${operationId.slice(1)}Error${status}`;
     describeError(response, name, route, components);
   }
-  return { ...operation, tags: [metadata.tag], ...accessOf(metadata) };
+  const samples = codeSamples(operation.parameters, route, operationId, body);
+  return { ...operation, tags: [metadata.tag], ...accessOf(metadata), 'x-codeSamples': samples };
 }
 
 function describeParameters({ parameters }: Operation, route: Route) {
@@ -65,13 +67,17 @@ function describeParameters({ parameters }: Operation, route: Route) {
   }
 }
 
+/** Adds examples to the request body. Returns the value of the first example. */
 function describeRequest({ requestBody }: Operation, route: Route, operationId: OperationId, examples: Json) {
   const schema = 'body' in route ? route.body : undefined;
   if (!requestBody?.content || !(schema instanceof z.ZodType)) return;
-  requestBody.content['application/json'].examples = requestExamples(operationId, schema, examples);
+  const names = requestExamples(operationId, schema, examples);
+  requestBody.content['application/json'].examples = names;
   requestBody.required = true;
   // Deletes this description, because the schema of the body has its own.
   delete requestBody.description;
+  const [first = ''] = Object.keys(names);
+  return (examples[first] as { value: unknown }).value;
 }
 
 /** Returns the security scheme of an operation, the grant that a token needs, and the rate limit that counts it. */

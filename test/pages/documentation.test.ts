@@ -1,20 +1,39 @@
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { iconPath } from '../../server/pages/shell/assets.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
-import { openPage, startChromium } from './in-browser.ts';
+import { openPage, overflowOf, screens, startChromium, violationsOf } from './in-browser.ts';
 
 let server: TestServer;
+let browser: Browser | undefined;
 
 beforeAll(async () => {
-  server = await startServer({ environment: { BASE_URL: 'https://ideas.example.com' } });
+  const environment = { BASE_URL: 'https://ideas.example.com' };
+  [server, browser] = await Promise.all([startServer({ environment }), startChromium()]);
 });
-afterAll(() => server.close());
+afterAll(async () => {
+  await browser?.close();
+  await server.close();
+});
+
+/** Returns the path of the script that draws the API reference. */
+async function scriptPath(): Promise<string> {
+  const { text } = await request(server, 'GET /docs/');
+  return /<link rel="preload" as="script" href="([^"]+)">/.exec(text)?.[1] ?? '';
+}
+
+/** Opens the API reference and waits until it has replaced the overview. */
+async function openReference(page: Page, hash = '') {
+  await page.goto(`${server.baseUrl}/docs/${hash}`);
+  await page.locator('#overview').waitFor({ state: 'detached' });
+}
 
 test('the API reference has the same security headers as other pages, and a content security policy that forbids inline scripts and eval', async () => {
   const page = await request(server, 'GET /docs/');
-  const script = await request(server, 'GET /docs/js/scalar.js');
+  const script = await request(server, `GET ${await scriptPath()}`);
   const { headers: ofPages } = await request(server, 'GET /admin/sign-in');
   for (const { status, headers } of [page, script, await request(server, 'GET /docs')]) {
     expect([200, 301]).toContain(status);
@@ -43,6 +62,43 @@ test('the API reference has the same security headers as other pages, and a cont
   expect(page.text).not.toMatch(/<script[^>]*>[^<]/);
 });
 
+test('the OpenAPI document and the API reference are compressed with Brotli or gzip if the client accepts it', async () => {
+  const sizes: [path: string, type: string, br: number, gzip: number][] = [
+    ['/docs/', 'text/html; charset=utf-8', 5_000, 5_000],
+    [await scriptPath(), 'text/javascript; charset=utf-8', 1_150_000, 1_350_000],
+    ['/api/v1/openapi.json', 'application/json; charset=utf-8', 30_000, 40_000],
+  ];
+  for (const [path, type, br, gzip] of sizes) {
+    const plain = await rawRequest(server, 'GET', path);
+    expect([path, plain.headers.get('content-encoding'), plain.headers.get('vary')]).toEqual([
+      path,
+      null,
+      'Accept-Encoding',
+    ]);
+    for (const [accepted, encoding, most] of [
+      ['gzip, deflate, br, zstd', 'br', br],
+      ['gzip', 'gzip', gzip],
+      ['br;q=0, gzip', 'gzip', gzip],
+      ['identity', null, Number.POSITIVE_INFINITY],
+    ] as const) {
+      const { headers } = await rawRequest(server, 'HEAD', path, { headers: { 'accept-encoding': accepted } });
+      expect([path, accepted, headers.get('content-encoding')]).toEqual([path, accepted, encoding]);
+      expect(Number(headers.get('content-length'))).toBeLessThan(most);
+      expect([headers.get('content-type'), headers.get('vary')]).toEqual([type, 'Accept-Encoding']);
+      const decoded = await request(server, `GET ${path}`, { headers: { 'accept-encoding': accepted } });
+      expect([path, accepted, decoded.text === plain.text]).toEqual([path, accepted, true]);
+    }
+  }
+});
+
+test('browsers may cache the script of the API reference forever, because its path changes with its content', async () => {
+  const path = await scriptPath();
+  expect(path).toMatch(/^\/docs\/[0-9a-f]{16}\.js$/);
+  const { status, headers } = await request(server, `GET ${path}`);
+  expect([status, headers.get('cache-control')]).toEqual([200, 'public, max-age=31536000, immutable']);
+  expect((await request(server, 'GET /docs/0000000000000000.js')).status).toBe(404);
+});
+
 test('an invalid Host header does not appear in the content security policy of the API reference', async () => {
   for (const host of ["a.example 'unsafe-eval'", 'a.example;script-src *', '[::1]:3000']) {
     const { headers } = await rawRequest(server, 'GET', '/docs/', { headers: { host } });
@@ -52,11 +108,10 @@ test('an invalid Host header does not appear in the content security policy of t
 });
 
 test('the API reference works in a browser and can call the Agent API but not open the admin area', async () => {
-  const browser = await startChromium();
   if (!browser) return;
   const { page, complaints, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });
   try {
-    await page.goto(`${server.baseUrl}/docs`);
+    await openReference(page);
     await page.getByRole('heading', { name: 'Idea-Board Agent API' }).waitFor();
     await page.getByText('Send a bearer token with every request').first().waitFor();
     expect(complaints.filter(text => /refused|violates|error/i.test(text))).toEqual([]);
@@ -91,6 +146,92 @@ test('the API reference works in a browser and can call the Agent API but not op
     expect(complaints.some(text => /frame/i.test(text))).toBe(true);
   } finally {
     await close();
-    await browser.close();
+  }
+});
+
+test('a browser at 10 Mbit/s shows an overview of the API before it runs the script of the API reference, and loads only the page on the second visit', async () => {
+  if (!browser) return;
+  const { page, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });
+  try {
+    const session = await page.context().newCDPSession(page);
+    await session.send('Network.enable');
+    const bytesPerSecond = 10_000_000 / 8;
+    await session.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: 20,
+      downloadThroughput: bytesPerSecond,
+      uploadThroughput: bytesPerSecond,
+    });
+    let transferred: number[] = [];
+    session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+      if (encodedDataLength > 0) transferred.push(encodedDataLength);
+    });
+    await page.addInitScript(`new MutationObserver((_, observer) => {
+      if (!document.querySelector('#reference *')) return;
+      observer.disconnect();
+      globalThis.referenceStartedAt = performance.now();
+    }).observe(document, { childList: true, subtree: true })`);
+    const visit = async () => {
+      transferred = [];
+      await openReference(page);
+      const [shownAt, referenceStartedAt] = (await page.evaluate(
+        `[performance.getEntriesByName('first-contentful-paint')[0].startTime, referenceStartedAt]`,
+      )) as [number, number];
+      expect(shownAt).toBeLessThan(referenceStartedAt);
+      return { requests: transferred.length, bytes: transferred.reduce((sum, bytes) => sum + bytes, 0) };
+    };
+
+    const first = await visit();
+    expect(first.requests).toBeLessThanOrEqual(6);
+    expect(first.bytes).toBeLessThan(1_200_000);
+    const second = await visit();
+    expect(second.requests).toBe(1);
+    expect(second.bytes).toBeLessThan(6_000);
+  } finally {
+    await close();
+  }
+});
+
+test('a reader whose browser does not load the script of the API reference sees an overview with the introduction and every operation', async () => {
+  if (!browser) return;
+  const [narrow] = screens;
+  const { page, complaints, close } = await openPage(browser, narrow ?? { width: 390, colorScheme: 'light' });
+  try {
+    await page.route(server.baseUrl + (await scriptPath()), route => route.abort());
+    await page.goto(`${server.baseUrl}/docs/`);
+    expect(await page.getByRole('heading', { name: 'Errors' }).count()).toBe(1);
+    const { paths } = JSON.parse((await request(server, 'GET /api/v1/openapi.json')).text);
+    for (const [path, methods] of Object.entries<Record<string, { summary: string }>>(paths)) {
+      for (const [method, { summary }] of Object.entries(methods)) {
+        const item = `${summary} ${method.toUpperCase()} ${path}`;
+        expect([item, await page.getByText(item, { exact: true }).count()]).toEqual([item, 1]);
+      }
+    }
+    expect([await violationsOf(page), await overflowOf(page)]).toEqual([[], 0]);
+    expect(complaints.filter(text => /violates/.test(text))).toEqual([]);
+  } finally {
+    await close();
+  }
+});
+
+test('the API reference has a title, a language and an icon, samples of the SDK, and the fields in the order of the contract', async () => {
+  if (!browser) return;
+  const { page, close } = await openPage(browser, { width: 1280, colorScheme: 'light' });
+  try {
+    await openReference(page, '#tag/ideas/POST/api/v1/ideas');
+    expect(await page.title()).toBe('Idea-Board Agent API');
+    expect(await page.locator('html').getAttribute('lang')).toBe('en');
+    const icons = await page.locator('link[rel="icon"]').evaluateAll(links => links.map(link => link.outerHTML));
+    expect(icons).toEqual([`<link rel="icon" type="image/svg+xml" href="${iconPath}">`]);
+    const operation = page.locator('section[id$="tag/ideas/POST/api/v1/ideas"]');
+    await operation.getByText('await client.ideas.create({').waitFor();
+    expect(await operation.locator('.property-name').allTextContents()).toEqual([
+      'board',
+      'idempotency-key',
+      'title',
+      'body',
+    ]);
+  } finally {
+    await close();
   }
 });

@@ -1,32 +1,39 @@
-import fastify, { type FastifyInstance } from 'fastify';
+import { readFile } from 'node:fs/promises';
+import type { FastifyInstance } from 'fastify';
+import { marked } from 'marked';
 import type { Config } from '../../config.ts';
-import { escapeHtml } from '../../text/html.ts';
-import { iconPath } from '../shell/assets.ts';
+import { compress, sendCompressed } from '../../http/compressed.ts';
+import { Html } from '../../text/html.ts';
+import { documentationStylePath, iconPath, immutable, startReferencePath } from '../shell/assets.ts';
+import { loadTemplate } from '../shell/template.ts';
+import { findReferenceScript, type ReferenceScript } from './reference-script.ts';
 
 /** Serves the API reference at /docs/. It is generated from the OpenAPI document. */
 export function serveDocumentation(config: Pick<Config, 'BASE_URL'>) {
   return async (app: FastifyInstance) => {
     const ownHost = new URL(config.BASE_URL).host;
+    const script = await findReferenceScript();
+    const page = compress(await renderPage(script));
     app.get('/docs', async (_request, reply) => reply.redirect('/docs/', 301));
     app.get('/docs/', async (request, reply) => {
+      // The browser soon requests the script.
+      script.load().catch(error => request.log.error({ err: error }));
       reply.header('Content-Security-Policy', contentSecurityPolicy([request.headers.host, ownHost]));
-      return reply.type('text/html; charset=utf-8').send(referencePage);
+      return sendCompressed(request, reply.type('text/html; charset=utf-8'), page);
     });
-    let reference: Promise<FastifyInstance> | undefined;
-    app.get(scriptPath, async (_request, reply) => {
-      reference ??= buildReference();
-      const { payload } = await (await reference).inject(scriptPath);
-      // The file changes only with the version of the Scalar package.
-      reply.header('Cache-Control', 'public, max-age=3600');
-      return reply.type('text/javascript; charset=utf-8').send(payload);
+    app.get(script.path, async (request, reply) => {
+      const content = await script.load();
+      reply.header('Cache-Control', immutable).type('text/javascript; charset=utf-8');
+      return sendCompressed(request, reply, content);
     });
   };
 }
 
-const scriptPath = '/docs/js/scalar.js';
+const documentPath = '/api/v1/openapi.json';
+const documentFile = new URL('../../../contract/openapi.json', import.meta.url);
 
 const configuration = {
-  url: '/api/v1/openapi.json',
+  url: documentPath,
   // The API reference sends its requests to the server that serves it. So it works under every host name of the server.
   servers: [{ url: '/', description: 'This server' }],
   // The page loads nothing from other hosts. Fonts, the proxy and the assistant are switched off.
@@ -37,33 +44,55 @@ const configuration = {
   hideClientButton: true,
   agent: { disabled: true },
   mcp: { disabled: true },
+  // Fields appear in the order of the contract.
+  orderSchemaPropertiesBy: 'preserve',
+  orderRequiredPropertiesFirst: false,
 };
 
-/** Replaces the HTML page of the Scalar package, because contentSecurityPolicy forbids that page's inline script. */
-const referencePage = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Idea-Board Agent API</title>
-<link rel="icon" href="${iconPath}">
-</head>
-<body>
-<script id="api-reference" type="application/json" data-configuration="${escapeHtml(JSON.stringify(configuration))}"></script>
-<script src="${scriptPath}"></script>
-</body>
-</html>
-`;
+interface OpenApiDocument {
+  info: { title: string; summary: string; description: string };
+  tags: { name: string }[];
+  paths: Record<string, Record<string, { summary: string; tags: string[] }>>;
+}
+
+interface DocumentationData {
+  title: string;
+  summary: string;
+  /** The introduction of the OpenAPI document. */
+  description: Html;
+  groups: { name: string; operations: { method: string; path: string; summary: string }[] }[];
+  iconPath: string;
+  stylesheetPath: string;
+  documentPath: string;
+  scriptPath: string;
+  startPath: string;
+  configuration: string;
+}
+
+const renderDocumentation = loadTemplate<DocumentationData>('pages/documentation/documentation');
 
 /**
- * The script of the Scalar package takes 40 MB of memory. The server loads it for the first reader, because a server
- * without readers does not need it.
+ * Renders the page with an overview of the API. Readers see the overview at once, and search engines and browsers
+ * without JavaScript see nothing else. The script of the Scalar package then replaces the overview.
  */
-async function buildReference(): Promise<FastifyInstance> {
-  const { default: scalar } = await import('@scalar/fastify-api-reference');
-  const app = fastify();
-  await app.register(scalar, { routePrefix: '/docs', configuration: { url: configuration.url } });
-  return app;
+async function renderPage(script: ReferenceScript): Promise<string> {
+  const { info, tags, paths } = JSON.parse(await readFile(documentFile, 'utf8')) as OpenApiDocument;
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, method: method.toUpperCase(), path })),
+  );
+  const groups = tags.map(({ name }) => ({ name, operations: operations.filter(one => one.tags.includes(name)) }));
+  const page = renderDocumentation({
+    ...info,
+    description: new Html(await marked(info.description)),
+    groups: groups.filter(group => group.operations.length > 0),
+    iconPath,
+    stylesheetPath: documentationStylePath,
+    documentPath,
+    scriptPath: script.path,
+    startPath: startReferencePath,
+    configuration: JSON.stringify(configuration),
+  });
+  return page.text;
 }
 
 const plainHost = /^[a-z0-9.-]+(:\d+)?$/i;
@@ -77,7 +106,7 @@ function contentSecurityPolicy(hosts: (string | undefined)[]): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
-    "style-src 'unsafe-inline'",
+    "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
     "font-src 'self' data:",
     // These sources have no scheme, so the browser uses the scheme of the page.

@@ -6,15 +6,22 @@ import type { FastifyInstance } from 'fastify';
 const style = loadAsset('style.css', 'text/css; charset=utf-8');
 const icon = loadAsset('icon.svg', 'image/svg+xml');
 const copyScript = loadAsset('copy.js', 'text/javascript; charset=utf-8');
+const documentationStyle = loadAsset('../documentation/documentation.css', 'text/css; charset=utf-8');
+const startReference = loadAsset('../documentation/start-reference.js', 'text/javascript; charset=utf-8');
 
 export const stylesheetPath = style.path;
 export const iconPath = icon.path;
 export const copyScriptPath = copyScript.path;
+export const documentationStylePath = documentationStyle.path;
+export const startReferencePath = startReference.path;
+
+/** The header Cache-Control of a file whose path changes with its content. */
+export const immutable = 'public, max-age=31536000, immutable';
 
 export async function serveAssets(app: FastifyInstance) {
-  for (const { path, type, content } of [style, icon, copyScript]) {
+  for (const { path, type, content } of [style, icon, copyScript, documentationStyle, startReference]) {
     app.get(path, async (_request, reply) => {
-      reply.header('Cache-Control', 'public, max-age=31536000, immutable').type(type);
+      reply.header('Cache-Control', immutable).type(type);
       return content;
     });
   }

@@ -1,0 +1,112 @@
+import type { OperationId } from '../index.ts';
+import type { Route, RouteMetadata } from '../routes.ts';
+import type { Json } from './json-schema.ts';
+
+/** An entry of `x-codeSamples`, which the page /docs, Redoc and other tools show beside an operation. */
+export interface CodeSample {
+  lang: string;
+  label: string;
+  source: string;
+}
+
+/** The SDK's method of each operation. The SDK has no methods for the probes and for the tools of agents. */
+const methods: Record<OperationId, string | null> = {
+  getToken: 'token.get',
+  getBoard: 'board.get',
+  listIdeas: 'ideas.list',
+  createIdea: 'ideas.create',
+  getIdea: 'ideas.get',
+  voteIdea: 'ideas.vote',
+  commentOnIdea: 'ideas.comment',
+  listComments: 'ideas.comments',
+  setIdeaStatus: 'ideas.setStatus',
+  addIdeaTag: 'ideas.addTag',
+  removeIdeaTag: 'ideas.removeTag',
+  mergeIdea: 'ideas.merge',
+  unmergeIdea: 'ideas.unmerge',
+  getHealth: null,
+  getReadiness: null,
+  useTools: null,
+};
+
+/** An example request of an operation: its required parameters and its body. */
+interface ExampleRequest {
+  method: string;
+  path: string;
+  pathParameters: unknown[];
+  headers: Record<string, string>;
+  body: unknown;
+  needsToken: boolean;
+}
+
+/**
+ * Writes the example request of an operation in TypeScript and for curl. The environment has the address of the server
+ * and the token, so the samples are right on every server.
+ */
+export function codeSamples(parameters: Json[], route: Route, id: OperationId, body: unknown): CodeSample[] {
+  const inPath = parameters.filter(parameter => parameter.in === 'path');
+  const path = inPath.reduce((path, { name, example }) => path.replace(`:${name}`, String(example)), route.path);
+  const { auth } = route.metadata as RouteMetadata;
+  const request: ExampleRequest = {
+    method: route.method,
+    path,
+    pathParameters: inPath.map(({ example }) => example),
+    headers: {
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(auth === 'tools' ? { Accept: 'application/json, text/event-stream' } : {}),
+    },
+    body,
+    needsToken: auth !== 'none',
+  };
+  const method = methods[id];
+  return [
+    { lang: 'TypeScript', label: 'TypeScript', source: method ? callMethod(method, request) : callFetch(request) },
+    { lang: 'Shell', label: 'curl', source: callCurl(request) },
+  ];
+}
+
+function callMethod(method: string, { pathParameters, body }: ExampleRequest): string {
+  const values = [...pathParameters, ...(body === undefined ? [] : [body])];
+  const call = `client.${method}(${values.map(literal).join(', ')})`;
+  const isList = method === 'ideas.list' || method === 'ideas.comments';
+  return `import { IdeaBoard } from '@idea-board/client';
+
+const client = new IdeaBoard({
+  baseUrl: process.env.IDEA_BOARD_URL ?? '',
+  token: process.env.IDEA_BOARD_TOKEN ?? '',
+});
+${isList ? `for await (const item of ${call}) console.log(item);` : `const result = await ${call};`}`;
+}
+
+function callFetch({ method, path, headers, body, needsToken }: ExampleRequest): string {
+  const lines = [
+    ...(method === 'GET' ? [] : [`  method: '${method}',`]),
+    ...(needsToken || body !== undefined ? ['  headers: {'] : []),
+    ...(needsToken ? [`    Authorization: \`Bearer \${process.env.IDEA_BOARD_TOKEN}\`,`] : []),
+    ...Object.entries(headers).map(([name, value]) => `    ${/^\w+$/.test(name) ? name : `'${name}'`}: '${value}',`),
+    ...(needsToken || body !== undefined ? ['  },'] : []),
+    ...(body === undefined ? [] : [`  body: JSON.stringify(${literal(body).replaceAll('\n', '\n  ')}),`]),
+  ];
+  const init = lines.length === 0 ? '' : `, {\n${lines.join('\n')}\n}`;
+  return `const response = await fetch(\`\${process.env.IDEA_BOARD_URL}${path}\`${init});\nconst result = await response.json();`;
+}
+
+function callCurl({ method, path, headers, body, needsToken }: ExampleRequest): string {
+  // With a body, curl sends a POST request.
+  const isDefault = method === (body === undefined ? 'GET' : 'POST');
+  const options = [
+    ...(needsToken ? ['-H "Authorization: Bearer $IDEA_BOARD_TOKEN"'] : []),
+    ...Object.entries(headers).map(([name, value]) => `-H '${name}: ${value}'`),
+    ...(body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
+  ];
+  return [`curl ${isDefault ? '' : `-X ${method} `}"$IDEA_BOARD_URL${path}"`, ...options].join(' \\\n  ');
+}
+
+/** Writes a JSON value as TypeScript: on one line if it is short. */
+function literal(value: unknown): string {
+  const text = JSON.stringify(value, null, 2)
+    .replace(/^( *)"(\w+)":/gm, '$1$2:')
+    .replace(/"((?:[^"\\']|\\[^"])*)"/g, "'$1'");
+  const short = text.replace(/\n */g, ' ');
+  return short.length <= 60 ? short : text;
+}
