@@ -10,10 +10,8 @@
 const rows = {
   'contract/': 'zod @ts-rest/core @ts-rest/open-api',
 
-  // The main entry imports nothing, so a bundle of it has no contract and no package.
+  // The client imports nothing, so a bundle of it has no contract and no package.
   'client/': '',
-  'client/raw.ts': 'contract/ @ts-rest/core',
-  'client/validation.ts': 'contract/ @ts-rest/core zod',
   'scripts/openapi-diff/': 'commander jsoncompat node',
 
   'server/text/': '',
@@ -96,7 +94,7 @@ export default {
   options: {
     parser: 'swc',
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^client/dist/' },
+    exclude: { path: '(^|/)dist/' },
     moduleSystems: ['es6'],
     enhancedResolveOptions: {
       extensions: ['.ts', '.js'],

@@ -17,7 +17,7 @@ export interface IdeaBoardOptions extends Limits {
   fetch?: Fetch | undefined;
   /**
    * A function that validates each request before it is sent, for example `validateRequest` of
-   * `@idea-board/client/validation`. By default only the server validates requests.
+   * `@idea-board/contract/validation`. By default only the server validates requests.
    */
   validate?: RequestValidator | undefined;
 }

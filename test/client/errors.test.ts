@@ -11,7 +11,7 @@ import {
   TimeoutError,
   UnexpectedAnswerError,
 } from '../../client/main.ts';
-import { validateRequest } from '../../client/validation.ts';
+import { validateRequest } from '../../contract/validation.ts';
 import { errors } from '../../contract/errors.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
