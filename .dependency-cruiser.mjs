@@ -12,6 +12,7 @@ const rows = {
 
   // The client imports nothing, so a bundle of it has no contract and no package.
   'client/': '',
+  'client/testing/': '@idea-board/client @idea-board/contract node',
   'scripts/openapi-diff/': 'commander jsoncompat node',
 
   'server/text/': '',

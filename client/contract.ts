@@ -242,6 +242,7 @@ export interface Operations {
       | 'unsupported_media_type'
       | 'validation_failed'
       | 'invalid_tag'
+      | 'too_many_tags'
       | 'idea_not_published'
       | 'idea_already_merged'
       | 'idempotency_key_reused'
@@ -355,6 +356,7 @@ export type ErrorKey =
   | 'validation_failed'
   | 'invalid_status'
   | 'invalid_tag'
+  | 'too_many_tags'
   | 'consecutive_comment'
   | 'idea_not_published'
   | 'idea_already_merged'
@@ -409,12 +411,17 @@ export interface ListIdeasQuery {
   status?: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived' | undefined;
   /** Ideas in exactly this status. Takes precedence over `status`. */
   status_key?: string | undefined;
-  /** Searches titles. Every word must match the beginning of a word in the title. Accents are ignored. */
+  /**
+   * Searches titles. Every word must match the beginning of a word in the title. Accents are ignored. An empty
+   * text does not filter.
+   */
   q?: string | undefined;
   /** The order. `newest` is the default; `top` sorts by score, highest first. */
   sort?: 'newest' | 'top' | undefined;
   /** Returns the approval queue instead of the published ideas. Needs the `moderate` grant. */
   moderation_state?: 'pending' | undefined;
+  /** `excerpt` cuts each body to its first 300 characters and sets `body_truncated`. */
+  body?: 'full' | 'excerpt' | undefined;
   /** The page number, from 1. `cursor` is faster and cannot be combined with it. */
   page?: number | undefined;
   /** The number of entries per page; 20 by default. */
@@ -602,6 +609,8 @@ export interface EventIdea {
   created_at: string;
   /** When its status, tags, approval or merge last changed. */
   updated_at: string;
+  /** The address of the idea's page for people, as in mails and chat messages. */
+  url: string;
 }
 
 /** The rate limit that the request exceeded. */
@@ -639,6 +648,8 @@ export interface Idea {
   title: string;
   /** The details, in plain text. */
   body: string;
+  /** Whether `body` is only an excerpt, the beginning of a longer body. */
+  body_truncated: boolean;
   /** The status category, as a value of the `status` filter. */
   status: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived';
   /** The exact status; equals `status` unless the board defines custom statuses. */
@@ -668,6 +679,8 @@ export interface Idea {
   created_at: string;
   /** When its status, tags, approval or merge last changed. */
   updated_at: string;
+  /** The address of the idea's page for people, as in mails and chat messages. */
+  url: string;
 }
 
 /** An idea was published: on creation, or on approval of a pending idea. */
@@ -746,7 +759,7 @@ export interface IdeaStatusInput {
 
 /** The tag to assign. */
 export interface IdeaTagInput {
-  /** The id of a tag of the board. */
+  /** The id of a tag of the board, also as a string of digits. */
   tag_id: number;
 }
 
@@ -813,7 +826,7 @@ export interface Merge {
 
 /** The target of the merge. */
 export interface MergeInput {
-  /** The id of the idea to merge into. */
+  /** The id of the idea to merge into, also as a string of digits. */
   target_id: number;
 }
 

@@ -5,8 +5,8 @@ import type { RateLimit } from './rate-limit.ts';
 const mark = Symbol.for('@idea-board/client: error');
 
 /**
- * Returns whether an error is an error of this package. With an operation, it also narrows the type to the errors of that
- * operation, so that a `switch` over its `key` can be exhaustive:
+ * Returns whether a value is an error of this package. With an operation, it returns true only for errors of that
+ * operation and narrows the type, so that a `switch` over `key` can be exhaustive:
  *
  * ```ts
  * if (isIdeaBoardError(error, 'createIdea') && error.key === 'board_frozen') await saveForLater(input);
@@ -28,7 +28,7 @@ export type DetailsOf<K> = K extends keyof DetailsByKey ? DetailsByKey[K] : unde
 /** The API errors of an operation, one type for each key. */
 export type ApiErrorOf<O extends OperationId> = { [K in ErrorKeyOf<O>]: ApiError<O, K> }[ErrorKeyOf<O>];
 
-/** All errors that a call of an operation can throw. The types differ by `key`. */
+/** All errors that a call of an operation can throw. A check of `key` narrows the type. */
 export type OperationError<O extends OperationId = OperationId> =
   | ApiErrorOf<O>
   | UnexpectedAnswerError
@@ -68,7 +68,7 @@ export abstract class IdeaBoardError extends Error {
   readonly status: number | undefined;
   /** The validation issues: the parts of the request that do not match its schema. Empty for other errors. */
   readonly issues: readonly ValidationIssue[];
-  /** The id of the last request, as in the log of the server. */
+  /** The id of the last request, from its response. The server's log has the same id. */
   readonly requestId: string | undefined;
   readonly rateLimit: RateLimit | undefined;
   /** The wait before a retry, as the server requested it, in milliseconds. */
@@ -121,7 +121,7 @@ export class UnexpectedAnswerError extends IdeaBoardError {
   }
 }
 
-/** The error of a call without a complete response. `cause` is the error of the runtime. */
+/** The error of a call whose connection failed before the complete response. `cause` is the error of the runtime. */
 export class ConnectionError extends IdeaBoardError {
   override readonly key = 'connection_failed';
   declare readonly operation: OperationId;
@@ -139,7 +139,7 @@ export class AbortError extends IdeaBoardError {
   declare readonly operation: OperationId;
 }
 
-/** The error of an invalid request, which was not sent. `issues` has the reasons. */
+/** The error of a request that the client did not send because it is invalid. `issues` lists the invalid parts. */
 export class InvalidRequestError extends IdeaBoardError {
   override readonly key = 'invalid_request';
   declare readonly operation: OperationId;

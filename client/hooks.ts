@@ -3,8 +3,8 @@ import type { IdeaBoardError } from './errors.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /**
- * Functions that observe a client, for example for logs. A hook cannot change a call and never receives the token or a
- * body. Errors of a hook are ignored, because a failing log must not fail a completed write.
+ * Functions that observe a client, for example for logs. A hook cannot change a call, and never receives the token or
+ * the body of a request. Errors of a hook are ignored, because a failing log must not fail a completed write.
  */
 export interface Hooks {
   /** The client calls this before each request. */

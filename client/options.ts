@@ -51,7 +51,7 @@ export interface Limits {
   maxRetries?: number | undefined;
   /**
    * The maximum wait before a retry, in milliseconds. The default is 60,000. If the server requests a longer wait, the
-   * call throws the error at once.
+   * call does not wait but throws the error.
    */
   maxRetryDelayMs?: number | undefined;
 }

@@ -12,7 +12,7 @@ export interface RateLimit {
   resetSeconds: number;
 }
 
-/** Reads the rate limit headers. Returns undefined in a browser if the server does not expose them. */
+/** Reads the rate limit headers. Returns undefined if one is missing, also in a browser that may not read them. */
 export function readRateLimit(headers: Headers): RateLimit | undefined {
   const [limit, remaining, resetSeconds] = ['limit', 'remaining', 'reset'].map(name =>
     wholeNumber(headers.get(`x-ratelimit-${name}`)),

@@ -48,8 +48,8 @@ function backoffMs(attempts: number, longestMs: number): number {
 }
 
 /**
- * Limits the retries after failures: at most ten, and one more for every ten calls with an answer. Otherwise the
- * retries of all clients could keep an overloaded server down.
+ * Limits a client's retries after failures: at most ten, and one more for every ten answers with a status below 500.
+ * Otherwise the retries of all clients could keep an overloaded server down.
  */
 export class RetryBudget {
   /** The remaining budget in tenths of a retry. */
@@ -61,7 +61,7 @@ export class RetryBudget {
     return true;
   }
 
-  /** Adds a tenth of a retry to the budget, because a call got an answer. */
+  /** Adds a tenth of a retry to the budget, because the server answered a request. */
   earn() {
     this.#left = Math.min(budgetCapacity, this.#left + 1);
   }

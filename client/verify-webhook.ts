@@ -1,7 +1,7 @@
 import { type EventBody, eventTypes } from './contract.ts';
 import { type WebhookErrorKey, WebhookVerificationError } from './errors.ts';
 
-/** The event of a webhook. The types of events differ by `type`. */
+/** The event of a webhook. A check of `type` narrows its type in TypeScript. */
 export type WebhookEvent = Identified<EventBody> | UnknownWebhookEvent;
 
 type Identified<Body> = Body extends unknown ? Body & WebhookId : never;

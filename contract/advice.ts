@@ -35,6 +35,8 @@ const advice: Record<ErrorKey, string> = {
   validation_failed: 'Correct the arguments named in issues to match the input schema of the tool, and call again.',
   invalid_status: 'Use one of the listed statuses.',
   invalid_tag: 'Use the id of one of the listed tags. Tags cannot be created here.',
+  too_many_tags:
+    'Do not retry. Keep the tags, or remove one with remove_idea_tag first if the user agrees: get_idea shows them.',
   consecutive_comment:
     'Do not comment again until somebody else has commented. Comments cannot be edited; list_comments shows them.',
   idea_not_published:

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { Grant } from './grants.ts';
 import { Id } from './identifiers.ts';
+import { maxTagsOfIdea } from './limits.ts';
 import { Tag, tagExample } from './tag.ts';
 import { Timestamp } from './text.ts';
 
@@ -41,6 +42,7 @@ export const errors = {
   validation_failed: { status: 422, meaning: 'The request does not match its schema. See issues.' },
   invalid_status: { status: 422, meaning: "The status is not in the board's status registry." },
   invalid_tag: { status: 422, meaning: 'The tag_id is not a tag of the board.' },
+  too_many_tags: { status: 422, meaning: `The idea already has ${maxTagsOfIdea} tags, the maximum.` },
   consecutive_comment: {
     status: 422,
     meaning:

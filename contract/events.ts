@@ -5,8 +5,11 @@ import { Idea, ideaExamples, people, VoteValue } from './idea.ts';
 import { Id } from './identifiers.ts';
 import { Timestamp } from './text.ts';
 
-/** An idea in an event. It has no my_vote, because an event has no specific reader. */
-export const EventIdea = Idea.omit({ my_vote: true }).meta({
+/**
+ * An idea in an event. It has no my_vote, because an event has no specific reader. It has no body_truncated, because its
+ * body is always whole.
+ */
+export const EventIdea = Idea.omit({ my_vote: true, body_truncated: true }).meta({
   title: 'EventIdea',
   description: 'The idea right after the event.',
   examples: [seen(ideaExamples.discussed)],
@@ -72,12 +75,12 @@ function event<const T extends string, D extends z.ZodRawShape>(
     .meta({ title, description, examples: [{ type, timestamp: at, data: example }] });
 }
 
-/** Returns the idea without my_vote. */
-function seen({ my_vote: _, ...idea }: Idea) {
+/** Returns the idea without my_vote and body_truncated. */
+function seen({ my_vote: _, body_truncated: __, ...idea }: Idea) {
   return idea;
 }
 
-/** The schemas of the webhook bodies, by the type of the event (Events). */
+/** The schemas of the webhook bodies, by the type of the event (specification: Events). */
 export const events = {
   'idea.created': event(
     'idea.created',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The grant levels, from the lowest to the highest. Each level includes the lower ones. */
+/** The grants, from the lowest to the highest. Each grant includes the lower ones. */
 export const grants = ['read', 'write', 'moderate'] as const;
 
 export const Grant = z.enum(grants).meta({

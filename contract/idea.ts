@@ -20,6 +20,7 @@ const IdeaFields = z.object({
   id: Id,
   title: userText.describe('A summary of the request, on one line.'),
   body: userText.describe('The details, in plain text.'),
+  body_truncated: z.boolean().describe('Whether `body` is only an excerpt, the beginning of a longer body.'),
   status: IdeaStatus.describe('The status category, as a value of the `status` filter.'),
   status_key: z.string().describe('The exact status; equals `status` unless the board defines custom statuses.'),
   status_category: StatusCategory.describe('The meaning of the status, independent of its label.'),
@@ -35,12 +36,14 @@ const IdeaFields = z.object({
   merged_into_id: Id.nullable().describe('The id of the idea that this one is merged into; null: not merged.'),
   created_at: Timestamp.describe('When the idea was created.'),
   updated_at: Timestamp.describe('When its status, tags, approval or merge last changed.'),
+  url: z.string().describe("The address of the idea's page for people, as in mails and chat messages."),
 });
 
 const created = {
   id: 42,
   title: 'Export a board as CSV',
   body: 'We report to our steering group in a spreadsheet every month.',
+  body_truncated: false,
   status: 'open',
   status_key: 'open',
   status_category: 'inbox',
@@ -56,6 +59,7 @@ const created = {
   merged_into_id: null,
   created_at: '2026-03-14T09:26:53.589Z',
   updated_at: '2026-03-14T09:26:53.589Z',
+  url: 'https://ideas.example.com/b/web-app/ideas/42',
 } satisfies Idea;
 
 const discussed = {
@@ -79,6 +83,7 @@ const duplicate = {
   author: people.jun,
   created_at: '2026-03-16T08:12:30.250Z',
   updated_at: '2026-03-16T08:12:30.250Z',
+  url: 'https://ideas.example.com/b/web-app/ideas/57',
 } satisfies Idea;
 
 /** One idea at several times, and a duplicate that is merged into it. All examples use these two ideas. */

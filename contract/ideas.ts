@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Idea, ideaExamples } from './idea.ts';
 import { IdeaPath } from './identifiers.ts';
+import { excerptLength } from './limits.ts';
 import { listOf, onePlace, pagination } from './pagination.ts';
 import {
   BoardParameter,
@@ -51,7 +52,9 @@ export const listIdeas = c.query({
       status_key: StatusKey.optional().describe('Ideas in exactly this status. Takes precedence over `status`.'),
       q: text(0, 100)
         .optional()
-        .describe('Searches titles. Every word must match the beginning of a word in the title. Accents are ignored.')
+        .describe(
+          'Searches titles. Every word must match the beginning of a word in the title. Accents are ignored. An empty text does not filter.',
+        )
         .meta({ examples: ['csv exp'] }),
       sort: z
         .enum(['newest', 'top'])
@@ -63,6 +66,11 @@ export const listIdeas = c.query({
         .optional()
         .describe('Returns the approval queue instead of the published ideas. Needs the `moderate` grant.')
         .meta({ examples: ['pending'] }),
+      body: z
+        .enum(['full', 'excerpt'])
+        .optional()
+        .describe(`\`excerpt\` cuts each body to its first ${excerptLength} characters and sets \`body_truncated\`.`)
+        .meta({ default: 'full', examples: ['excerpt'] }),
       ...pagination,
     }),
   ),
@@ -81,6 +89,7 @@ export const listIdeas = c.query({
         'Lists or searches ideas, 20 per page. Search before you create an idea: use one or two characteristic words of the title, and try synonyms. If body_truncated is true, the body is cut to 300 characters, and get_idea has all of it. Merged ideas are left out, and so are hidden statuses unless you filter for them. While has_more is true, pass next_cursor as cursor.',
       isDestructive: false,
       isIdempotent: true,
+      defaults: { body: 'excerpt' },
     },
   } as const satisfies RouteMetadata,
 });

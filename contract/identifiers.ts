@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * A schema for an id in a response or a body. Ids are 64-bit integers in the database, but stay below 2^53, so that
- * JSON numbers can hold them.
+ * A schema for an id in a response. Ids are 64-bit integers in the database, but stay below 2^53, so that JSON numbers
+ * can hold them.
  */
 export const Id = z
   .int()
@@ -18,6 +18,16 @@ export const PathId = z
   .transform(Number)
   .pipe(z.int())
   .meta({ openapi: { type: 'integer', format: 'int64', minimum: 1 } });
+
+/**
+ * A schema for an id in a body. Language models often send numbers as text, so it also accepts digits, like an id in a
+ * path. The OpenAPI document keeps the type integer, so that generated clients keep the type number.
+ */
+export const BodyId = z
+  .unknown()
+  .transform(value => (typeof value === 'string' && /^[0-9]+$/.test(value) ? Number(value) : value))
+  .pipe(Id)
+  .meta({ openapi: { type: 'integer', format: 'int64', minimum: 1 } }) as unknown as z.ZodType<number, number>;
 
 /** The path parameters of an idea. */
 export const IdeaPath = { id: PathId.meta({ description: 'The id of the idea.', examples: [42] }) };

@@ -7,3 +7,15 @@ export const buckets = {
 export type Bucket = keyof typeof buckets;
 
 export const maxBodyBytes = 64 * 1024;
+
+/**
+ * The maximum numbers of things that one response lists in full. With these maxima, no response of a tool with default
+ * arguments has more than 100,000 characters (test/mcp/answer-size.test.ts). Data that already exceeds a maximum stays.
+ */
+export const maxTagsOfIdea = 10;
+export const maxTagsOfBoard = 200;
+export const maxStatusesOfBoard = 50;
+export const maxBoardsOfToken = 100;
+
+/** The length of the excerpt of an idea's body, in code points. */
+export const excerptLength = 300;

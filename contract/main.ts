@@ -7,6 +7,7 @@ export {
   errorDetails,
   errors,
   meaningOf,
+  mergeMeanings,
   messageWith,
   ValidationIssue,
 } from './errors.ts';
@@ -15,7 +16,7 @@ export { Grant, grants, includesGrant } from './grants.ts';
 export { Idea, VoteValue } from './idea.ts';
 export { IdeaInput, IdeaList } from './ideas.ts';
 export { contract, type OperationId, operations } from './index.ts';
-export { type Bucket, buckets, maxBodyBytes } from './limits.ts';
+export { type Bucket, buckets, excerptLength, maxBodyBytes, maxTagsOfIdea } from './limits.ts';
 export { Merge } from './merging.ts';
 export { defaultPerPage } from './pagination.ts';
 export type { Route, RouteMetadata, ToolMetadata } from './routes.ts';

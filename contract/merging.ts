@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { mergeMeanings, raisedBy, raises } from './errors.ts';
 import { Idea, ideaExamples } from './idea.ts';
-import { Id, PathId } from './identifiers.ts';
+import { BodyId, PathId } from './identifiers.ts';
 import { BoardQuery, c, IdempotencyHeaders, noBody, type RouteMetadata } from './routes.ts';
 
 const metadata = {
@@ -34,11 +34,13 @@ export const mergeIdea = c.mutation({
   pathParams: z.object(SourcePath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
-  body: z.strictObject({ target_id: Id.describe('The id of the idea to merge into.') }).meta({
-    title: 'MergeInput',
-    description: 'The target of the merge.',
-    examples: [{ target_id: ideaExamples.mergedInto.id }],
-  }),
+  body: z
+    .strictObject({ target_id: BodyId.describe('The id of the idea to merge into, also as a string of digits.') })
+    .meta({
+      title: 'MergeInput',
+      description: 'The target of the merge.',
+      examples: [{ target_id: ideaExamples.mergedInto.id }],
+    }),
   responses: {
     200: Merge,
     ...raises(

@@ -14,7 +14,7 @@ export interface RawClientOptions {
 
 /**
  * A thin ts-rest client: one function for each operation, including the probes. Each function sends one request and
- * returns the response, typed by its status. It does not retry and adds no errors.
+ * returns the response, typed by its status. It does not retry, and does not throw for an error response.
  *
  * ```ts
  * const client = createClient({ baseUrl: 'http://localhost:3000', token: process.env.IDEA_BOARD_TOKEN ?? '' });

@@ -30,6 +30,8 @@ export interface ToolMetadata {
   isDestructive: boolean;
   /** Whether a repeated call has no further effect. */
   isIdempotent: boolean;
+  /** The default values of arguments that differ from the default values of the REST request. */
+  defaults?: Readonly<Record<string, unknown>>;
 }
 
 /** The metadata of a route in ts-rest. The server needs these properties before it reads the body of a request. */

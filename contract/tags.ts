@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Idea } from './idea.ts';
-import { Id, IdeaPath, PathId } from './identifiers.ts';
+import { BodyId, IdeaPath, PathId } from './identifiers.ts';
+import { maxTagsOfIdea } from './limits.ts';
 import { BoardQuery, c, IdempotencyHeaders, noBody, type RouteMetadata } from './routes.ts';
 
 const metadata = {
@@ -15,11 +16,11 @@ export const addIdeaTag = c.mutation({
   method: 'POST',
   path: '/api/v1/ideas/:id/tags',
   summary: 'Assign a tag to an idea',
-  description: 'Assigns a tag of the board to a published idea. Changes nothing if the idea already has the tag.',
+  description: `Assigns a tag of the board to a published idea. Changes nothing if the idea already has the tag. An idea can have at most ${maxTagsOfIdea} tags.`,
   pathParams: z.object(IdeaPath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
-  body: z.strictObject({ tag_id: Id.describe('The id of a tag of the board.') }).meta({
+  body: z.strictObject({ tag_id: BodyId.describe('The id of a tag of the board, also as a string of digits.') }).meta({
     title: 'IdeaTagInput',
     description: 'The tag to assign.',
     examples: [{ tag_id: 3 }],
@@ -31,6 +32,7 @@ export const addIdeaTag = c.mutation({
       ...raisedBy.idempotent,
       'not_found',
       'invalid_tag',
+      'too_many_tags',
       'idea_not_published',
       'idea_already_merged',
       'board_frozen',

@@ -5,9 +5,12 @@ const storable = (value: string) => value.isWellFormed() && !value.includes('\0'
 
 const length = (value: string) => [...value].length;
 
-/** A schema for text of min to max code points after trimming. JSON Schema and PostgreSQL also count code points. */
+/**
+ * A schema for text of min to max code points after trimming. JSON Schema and PostgreSQL also count code points. It
+ * converts vertical tabs and form feeds to line breaks.
+ */
 export function text(min: number, max: number) {
-  return bounded(z.string().trim(), min, max);
+  return bounded(z.string().overwrite(onLines).trim(), min, max);
 }
 
 /** A schema for text on one line. It converts line breaks and tabs to spaces before trimming. */
@@ -15,7 +18,19 @@ export function line(min: number, max: number) {
   return bounded(z.string().overwrite(onOneLine).trim(), min, max);
 }
 
-const onOneLine = (value: string) => value.replace(/\r\n|[\t\n\v\f\r\u0085\u2028\u2029]/g, ' ');
+const onLines = (value: string) => withoutControl(value.replace(/[\v\f]/g, '\n'));
+
+const onOneLine = (value: string) => withoutControl(value.replace(/\r\n|[\t\n\v\f\r\u0085\u2028\u2029]/g, ' '));
+
+/**
+ * Control characters without NUL, line breaks and tabs. They have no use in text. A terminal would execute them, and
+ * JSON writes six characters for each.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: withoutControl replaces these characters.
+const control = /[\u0001-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f]/g;
+
+/** Replaces each control character by the replacement character, so that the length stays and no text becomes empty. */
+const withoutControl = (value: string) => value.replace(control, '\ufffd');
 
 function bounded(string: z.ZodString, min: number, max: number) {
   return string

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 
 /*
  * Counts indirect constructions in the prose of each folder: comments, docs, messages and test names. Fails if a folder
- * has more than 10 for each 1,000 lines of prose, or if a test name does not make sense alone. With the names of files
- * or folders, lists each construction and its place.
+ * has more than 10 for each 1,000 lines of prose, or if a test name does not make sense alone. With files or folders as
+ * arguments, checks only these, and lists each construction with its place.
  */
 
 const limit = 10;

@@ -36,7 +36,7 @@ interface Module {
   exported: Set<string>;
 }
 
-/** Returns the exported declarations of an entry file by name, with all declarations that they refer to. */
+/** Returns the exported declarations of an entry file and all declarations that they refer to, sorted by name. */
 function surfaceOf(entry: string): string[] {
   const surface = new Map<string, string>();
   for (const name of readModule(entry).exported) add(entry, name);

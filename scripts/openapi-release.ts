@@ -1,6 +1,6 @@
 /**
- * Makes contract/openapi.json the released document. Later comparisons start from the released document. First raise
- * the version in contract/openapi/info.ts. The changes since the last release determine which part to raise.
+ * Makes contract/openapi.json the released document. Later comparisons start from the released document. Before you run
+ * it, raise the version in contract/openapi/info.ts. The changes since the last release determine which part.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { compareDocuments, formats, isRaisedBy, parseDocument, requiredBump } from './openapi-diff/main.ts';

@@ -1,17 +1,108 @@
-/** Generates the list of tools in docs/mcp.md from the contract. */
-import { operations } from '../contract/index.ts';
-import type { RouteMetadata } from '../contract/routes.ts';
-import { writeGeneratedPart } from './generated-file.ts';
+/** Generates the reference in docs/mcp.md and the entry for the MCP registry from the contract. */
+import { z } from 'zod';
+import { adviceFor } from '../contract/advice.ts';
+import { type ErrorKey, errorDetails, errors } from '../contract/errors.ts';
+import { buckets, maxBodyBytes } from '../contract/limits.ts';
+import { registryEntry } from '../contract/registry-entry.ts';
+import { useTools } from '../contract/tools.ts';
+import { settings } from '../server/config.ts';
+import { buildTools, type Tool } from '../server/mcp/tools.ts';
+import { writeGenerated, writeGeneratedPart } from './generated-file.ts';
 
-const rows = Object.values(operations).flatMap(route => {
-  const metadata = route.metadata as RouteMetadata;
-  if (!('tool' in metadata)) return [];
-  const { name, title } = metadata.tool;
-  return `| \`${name}\` | ${title} | ${metadata.auth === 'board' ? `\`${metadata.grant}\`` : 'any token'} |\n`;
-});
+const tools = [...buildTools().values()];
 
-writeGeneratedPart(
-  'docs/mcp.md',
-  `| tool | operation | needed grant level |\n|---|---|---|\n${rows.join('')}`,
-  'tools',
-);
+writeGenerated('contract/server.json', `${JSON.stringify(registryEntry, null, 2)}\n`, 'tools');
+writeGeneratedPart('docs/mcp.md', [listTools(), listLimits(), listErrors()].join('\n'), 'tools');
+
+function listTools(): string {
+  const rows = tools.map(tool => [
+    `\`${tool.metadata.tool.name}\``,
+    tool.metadata.tool.title,
+    tool.metadata.auth === 'board' ? `\`${tool.metadata.grant}\`` : 'any token',
+    countsAs(tool),
+    tool.metadata.tool.isDestructive ? 'yes' : 'no',
+    listArguments(tool),
+  ]);
+  return `## The tools
+
+A \`?\` marks an optional argument. The list of tools tells the client the type and the meaning of each argument.
+
+${table(['tool', 'purpose', 'needed grant', 'counts as', 'destructive', 'arguments'], rows)}`;
+}
+
+function countsAs({ metadata }: Tool): string {
+  if (metadata.auth !== 'board') return 'nothing';
+  return metadata.bucket === 'apitoken:read' ? 'a read' : 'a write';
+}
+
+function listArguments({ definition, metadata }: Tool): string {
+  const { properties = {}, required = [] } = definition.inputSchema;
+  const needed: Readonly<Record<string, string>> = (metadata.auth === 'board' && metadata.grantByQuery) || {};
+  const names = Object.keys(properties).map(name => {
+    const grant = needed[name] ? ` (needs \`${needed[name]}\`)` : '';
+    return `\`${name}\`${required.includes(name) ? '' : '?'}${grant}`;
+  });
+  return names.join(', ') || 'none';
+}
+
+function listLimits(): string {
+  const read = buckets['apitoken:read'];
+  const write = buckets['apitoken:write'];
+  const { RATE_LIMIT_IP } = settings.shape;
+  const rows = [
+    ['reads with one token', `${read.limit} in ${spanOf(read.windowSeconds)}`, '`RATE_LIMIT_READ`'],
+    ['writes with one token', `${write.limit} in ${spanOf(write.windowSeconds)}`, '`RATE_LIMIT_WRITE`'],
+    ['all requests from one client address', `${RATE_LIMIT_IP.parse(undefined)} in a minute`, '`RATE_LIMIT_IP`'],
+    ['size of a message', `${maxBodyBytes / 1024} KiB`, 'none'],
+  ];
+  return `## Limits
+
+Tool calls and REST requests with one token count together. A request for the list of tools does not count against the
+token's limits.
+
+${table(['limit', 'default', 'setting'], rows)}`;
+}
+
+function spanOf(seconds: number): string {
+  if (seconds === 60) return 'a minute';
+  if (seconds === 3600) return 'an hour';
+  throw new Error(`No name for a window of ${seconds} seconds`);
+}
+
+function listErrors(): string {
+  const raised = new Set([...tools.map(({ route }) => route), useTools].flatMap(({ responses }) => keysIn(responses)));
+  const keys = (Object.keys(errors) as ErrorKey[]).filter(key => raised.has(key));
+  const rows = keys.map(key => [`\`${key}\``, String(errors[key].status), adviceFor(key)]);
+  return `## Errors
+
+The agent gets the error key, and this advice.
+
+${table(['error key', 'status', 'advice to the agent'], rows)}
+For some error keys, \`error.details\` has the data for the next call. REST responses have the same details.
+
+${table(['error key', 'fields of `details`', 'meaning'], listDetails(keys))}`;
+}
+
+function listDetails(keys: ErrorKey[]): string[][] {
+  const all: Partial<Record<ErrorKey, z.ZodObject>> = errorDetails;
+  return keys.flatMap(key => {
+    const details = all[key];
+    if (!details) return [];
+    const fields = Object.keys(details.shape).map(name => `\`${name}\``);
+    return [[`\`${key}\``, fields.join(', '), details.meta()?.description ?? '']];
+  });
+}
+
+/** Returns the error keys in the responses of a route. */
+function keysIn(responses: Readonly<Record<number, unknown>>): string[] {
+  return Object.entries(responses).flatMap(([status, schema]) => {
+    if (Number(status) < 400 || !(schema instanceof z.ZodObject)) return [];
+    const error = schema.shape.error as z.ZodObject<{ key: z.ZodEnum }>;
+    return error.shape.key.options.map(String);
+  });
+}
+
+function table(head: string[], rows: string[][]): string {
+  const line = (cells: string[]) => `| ${cells.join(' | ')} |\n`;
+  return `${line(head)}|${'---|'.repeat(head.length)}\n${rows.map(line).join('')}`;
+}

@@ -12,8 +12,8 @@ const fileName = 'The application key';
 
 /**
  * Returns the application key from APP_KEY, or from a file in DATA_DIR that the first start creates. Logs a warning if
- * DATABASE_URL is set without APP_KEY. A second server would then create another key, and could not decrypt the secrets
- * in the database.
+ * DATABASE_URL is set without APP_KEY. A server with another DATA_DIR would then create another key, and could not
+ * decrypt the secrets in the database.
  */
 export async function loadAppKey(config: KeyConfig, logger: Pick<Logger, 'warn'>): Promise<Buffer> {
   if (config.APP_KEY) return config.APP_KEY;

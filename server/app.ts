@@ -63,7 +63,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     // guardTransport answers client errors, so Fastify must not.
     clientErrorHandler() {},
     routerOptions: { ignoreTrailingSlash: false },
-    // During a stop, open connections still get answers. Fastify's own 503 would have a body in another format.
+    // During a stop, requests on open connections still get answers. Fastify's own 503 has a body in another format.
     return503OnClosing: false,
     frameworkErrors: answerUnroutable(
       (error, request, reply) => {

@@ -5,7 +5,7 @@ const description = `Feedback boards for machine clients: read, search and creat
 
 ## Tokens
 
-Send a bearer token with every request: \`Authorization: Bearer ib_<id>_<secret>\`. A token grants boards at the level \`read\`, \`write\` or \`moderate\`. Each level includes the levels before it. If the token grants several boards, name one with \`board\` in every request. \`x-grant\` is the level that an operation needs. \`x-grant-by-query\` names parameters that need a higher level.
+Send a bearer token with every request: \`Authorization: Bearer ib_<id>_<secret>\`. A token has a grant on each of its boards: \`read\`, \`write\` or \`moderate\`. Each grant includes the grants before it. If the token has several boards, name one with \`board\` in every request. \`x-grant\` is the grant that an operation needs. \`x-grant-by-query\` names parameters that need a higher grant.
 
 ## Errors
 

@@ -6,8 +6,8 @@ import { openDependencies } from '../../server/open-dependencies.ts';
 import { answerCalls, readUsage } from './answer-calls.ts';
 
 /**
- * Runs our server and worker as in production. The server counts rate limits, but no request exceeds them unless the
- * caller sets a lower limit.
+ * Runs our server and worker as in production. The server counts requests for its rate limits. No request exceeds these
+ * limits unless RATE_LIMIT_READ is set to a lower limit.
  */
 const { DATABASE_URL, APP_KEY, WORKER_CONCURRENCY, RATE_LIMIT_READ } = process.env;
 const config = loadConfig({

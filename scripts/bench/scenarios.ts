@@ -125,7 +125,7 @@ function anyOf<T>(choices: readonly T[]): T {
   return choices[Math.floor(Math.random() * choices.length)] as T;
 }
 
-/** Picks a random word as frequently as the seed uses it: the n-th most common word has a share of 1/n (Zipf). */
+/** Picks a random word with its frequency in the seeded titles: the share of the n-th most common word is about 1/n. */
 function byFrequency(words: readonly string[]): string {
   return words[Math.floor(words.length ** Math.random()) - 1] as string;
 }

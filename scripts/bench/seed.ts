@@ -37,8 +37,8 @@ export async function seed(url: string, size: SeedSize): Promise<Seed> {
     await client.query(makeVotes, [size.ideas, size.votes]);
     await client.query(insertIdeas, [size.ideas]);
     await client.query(rest);
-    // Each of these statements is sent alone. Several statements in one query would run as a transaction, and these
-    // statements cannot run in a transaction.
+    // Sends the two statements separately. Several statements in one query would run as a transaction, and VACUUM
+    // cannot run in a transaction.
     await client.query('vacuum analyze');
     await client.query('checkpoint');
     const published = await client.query<{ ids: number[] }>(
@@ -110,7 +110,7 @@ from (
 ) drawn
 limit $2::bigint`;
 
-/** Creates ideas over two years. One in a hundred awaits approval, and more than half of the others are open. */
+/** Creates ideas with dates over two years. One in a hundred awaits approval. More than half of the ideas are open. */
 const insertIdeas = `
 insert into ideas (
   id, account_id, board_id, author_id, status_id, title, body, moderation_state, up_count, down_count, comment_count,
@@ -152,9 +152,9 @@ const codas = ['', '', '', '', 'n', 'r', 's', 't', 'l', 'm', 'd', 'ck', 'nd', 'n
 const endings = ['', '', '', 's', 'ed', 'er', 'ing', 'ion', 'ment', 'ly'];
 
 /**
- * Makes an artificial vocabulary, the most common word first, which is the same in every run. As in natural language,
- * common words are short and some prefixes are frequent. A search for the start of a word costs more if many words have
- * this start.
+ * Makes an artificial vocabulary, the most common word first. It is the same in every run. As in natural language,
+ * common words are short, and some prefixes are frequent. A search for a prefix costs more if many words have this
+ * prefix.
  */
 function makeWords(): string[] {
   const random = seededRandom(20_000);

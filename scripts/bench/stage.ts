@@ -10,7 +10,7 @@ import { locatePostgresBinaries } from '../../server/database/embedded/postgres-
 import { findCluster } from '../../server/database/embedded/postgres-cluster.ts';
 import { migrate } from '../../server/database/migrator.ts';
 
-/** Starts the processes of a benchmark. At the end it removes all processes and files, even after a failure. */
+/** Starts the processes of a benchmark. At the end, stops all processes and removes all files, even after a failure. */
 export class Stage {
   readonly #stops: (() => Promise<unknown>)[] = [];
 

@@ -44,9 +44,8 @@ export function isSerious(finding: Finding): boolean {
 }
 
 /**
- * Groups findings into changes, the most severe first. All findings in one component (a schema under `components`) are
- * one change, even if many operations use the component. Equal findings in several places without a common component
- * are also one change.
+ * Groups findings into changes, the most severe first. Equal findings at one place under `components` are one change,
+ * even if many operations refer to this place. Equal findings elsewhere are one change with all their places.
  */
 export function foldFindings(findings: readonly Finding[]): Change[] {
   const groups = new Map<string, Finding[]>();

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Compares two OpenAPI 3.1 documents from a client's point of view. Exits with 1 on a breaking change, and with 2 if
- * the comparison fails. docs/openapi-diff.md lists the rules.
+ * Compares two OpenAPI 3.1 documents from a client's point of view. By default, exits with 1 on a breaking change.
+ * Exits with 2 if the comparison fails. docs/openapi-diff.md lists the rules.
  */
 import { Command, CommanderError, Option } from 'commander';
 import { compareDocuments, DocumentError, formats, levels, parseDocument, readSource, renderRules } from './main.ts';

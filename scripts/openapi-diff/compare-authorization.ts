@@ -4,7 +4,7 @@ import { childOf, childrenOf, type Located } from './document.ts';
 import { isSame } from './json.ts';
 import { quote, sentence } from './sentence.ts';
 
-/** Compares the required grants and the rate limits of an operation. */
+/** Compares the security requirements, the required grants and the rate limits of an operation. */
 export function compareAuthorization(place: Place, pair: Pair): void {
   compareSecurity(place, pair);
   compareGrants(place, 'The operation', pair, 'x-grant');

@@ -31,7 +31,7 @@ async function refuseUnknownObjects(client: pg.Client) {
     left join pg_class c on d.classid = 'pg_class'::regclass and c.oid = d.objid
     where (t.relnamespace = 'public'::regnamespace
         or d.refclassid = 'pg_namespace'::regclass and d.refobjid = 'public'::regnamespace)
-      -- Members of extensions, and implicit objects of PostgreSQL.
+      -- Skips members of extensions, and objects that PostgreSQL creates implicitly.
       and not exists (
         select from pg_depend m
         where m.classid = d.classid and m.objid = d.objid and m.deptype in ('e', 'i') and m.refobjid <> m.objid

@@ -11,7 +11,7 @@ import type { Actor } from './load.ts';
 export interface BigMerge {
   votes: number;
   mergeMs: number;
-  /** The number of votes on the target idea during the merge, and the number of votes that got 503. */
+  /** The number of votes on the target idea during the merge, and the number of retried requests. */
   votesDuring: number;
   refused: number;
   /**
@@ -118,7 +118,7 @@ async function runBigMerge(
   return { votes: voteCount, mergeMs, votesDuring: voterCount, refused: seen.repeated - repeatedBefore, reads, faults };
 }
 
-/** Measures the times of reads on the actor's own board, one after the other, until the work ends. */
+/** Measures the duration of reads on the actor's own board, one read after the other, until the work ends. */
 async function readWhile({ client }: Actor, work: Promise<unknown>): Promise<number[]> {
   let isOver = false;
   const end = work.finally(() => {

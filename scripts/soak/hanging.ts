@@ -74,7 +74,7 @@ async function prepareAccount({ cli }: Deployment, slug: string, url: string): P
   await cli('board', 'create', '--account', slug, '--slug', slug, '--name', slug);
   await cli('webhook', 'create', '--account', slug, '--url', url);
   const { token } = await cli<{ token: string }>(
-    ...['token', 'create', '--account', slug, '--name', slug, '--issuer', email, '--level', 'moderate'],
+    ...['token', 'create', '--account', slug, '--name', slug, '--issuer', email, '--grant', 'moderate'],
   );
   return token;
 }

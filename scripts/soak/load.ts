@@ -99,7 +99,7 @@ async function mergeOrUnmerge({ client }: Actor, { ledger }: LoadOptions, own: K
     ledger.events['idea.unmerged'] += 1;
     return;
   }
-  // The source and the target must be unmerged, and no idea may be merged into either of them.
+  // The server merges only ideas that are not merged. This load also makes no chains of merges.
   const free = own.filter(({ id, mergedInto }) => mergedInto === null && !own.some(one => one.mergedInto === id));
   const source = pick(free);
   const target = pick(free);

@@ -21,9 +21,7 @@ interface Series {
 /** The length of the warm-up. The heap of a process first grows to its allowed size, and this growth is not a leak. */
 const warmUpMinutes = 1;
 
-/**
- * Memory that grows by at most this share counts as flat, because garbage collection alone makes it vary this much.
- */
+/** Memory that grows by less than this share, or by less than noiseMb, counts as flat: garbage collection causes it. */
 const flatShare = 0.1;
 const noiseMb = 15;
 

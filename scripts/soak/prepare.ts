@@ -32,7 +32,7 @@ export async function prepare(
   for (let n = 0; n < actors; n++) {
     const issuer = n % 2 === 0 ? 'ada@example.com' : 'grace@example.com';
     const { id, token } = await cli<{ id: number; token: string }>(
-      ...['token', 'create', '--name', `Actor ${n}`, '--issuer', issuer, '--level', 'moderate'],
+      ...['token', 'create', '--name', `Actor ${n}`, '--issuer', issuer, '--grant', 'moderate'],
     );
     tokens.push({ tokenId: id, token, client: buildApiClient(balancer.url, token, seen) });
   }

@@ -29,7 +29,7 @@ import { tokenRoutes } from './tokens/token-routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
 
-/** The maximum size of a sent form: enough for a few fields and an access level on each board of an account. */
+/** The maximum size of a sent form: enough for a few fields and a grant on each board of an account. */
 const maxFormBytes = 64 * 1024;
 
 /**

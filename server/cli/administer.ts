@@ -12,7 +12,7 @@ import type { Extension } from '../extensions/extension.ts';
 import { loadExtensions } from '../extensions/load-extensions.ts';
 import { collectAuditEntries } from '../jobs/audit-outbox.ts';
 
-/** A command failed for a reason that fits into one line. The command line prints that line. */
+/** The error of a command that fails for a known reason. The CLI prints the message, which is one line. */
 export class CliError extends Error {}
 
 /** Runs an operator's work in one transaction. The transaction also stores the audit entries. */

@@ -140,8 +140,8 @@ export async function chooseIssuer(admin: Administration, accountId: number, ema
 }
 
 /**
- * Returns BASE_URL, or the URL that the last started server recorded. The command's own HOST and PORT may differ from
- * the server's.
+ * Returns BASE_URL if it is set. Otherwise returns the URL that the last started server recorded, because the PORT of
+ * this command may differ from the server's.
  */
 export async function findLinkBase(admin: Administration, config: Config): Promise<Pick<Config, 'BASE_URL'>> {
   const recorded = config.isBaseUrlSet ? undefined : await readServerAddress(admin);

@@ -5,7 +5,7 @@ import type { Administration } from '../domain/administration.ts';
 import { administer } from './administer.ts';
 import { type OutputOptions, print } from './output.ts';
 
-/** The shell command that runs the command line. */
+/** The shell command that starts the CLI, for help texts and messages. */
 export const invocation = 'npm run cli --';
 
 /** An argument or an option of a command. An input with the key `ownerName` becomes the option `--owner-name`. */

@@ -7,12 +7,12 @@ import { argument, noun, optional, parsePositive, parseTime, required, withDefau
 import { formatFacts, formatTable } from './output.ts';
 
 /**
- * A value of --board. Without a slug, it means the account's only board. Without a level, the level from --level
+ * A value of --board. Without a slug, it means the account's only board. Without a grant, the grant from --grant
  * applies.
  */
 interface NamedBoard {
   slug?: string;
-  level?: Grant | undefined;
+  grant?: Grant | undefined;
 }
 
 export const addTokenCommands = noun('token', 'tokens of the Agent API', {
@@ -27,19 +27,19 @@ export const addTokenCommands = noun('token', 'tokens of the Agent API', {
       issuer: optional('<email>', 'the user that the token acts as; not needed if the account has one owner'),
       name: required('<name>', 'the name in lists'),
       board: optional(
-        '<slug=level>',
-        'a board with its level; repeatable; not needed if the account has only one board',
+        '<slug=grant>',
+        'a board with its grant; repeatable; not needed if the account has only one board',
         { parse: addNamedBoard },
       ),
-      level: withDefault('<level>', 'the level for boards without their own', 'read', { choices: grants }),
+      grant: withDefault('<grant>', 'the grant for boards without their own', 'read', { choices: grants }),
       expiresAt: optional('<time>', 'the expiry: an RFC 3339 time', { parse: parseTime }),
       expiresInDays: optional('<number>', 'the expiry in days from now', { parse: parseDays, conflicts: 'expiresAt' }),
     },
-    async run(admin, { id: accountId }, { issuer, name, board, level, expiresAt, expiresInDays }, config) {
+    async run(admin, { id: accountId }, { issuer, name, board, grant, expiresAt, expiresInDays }, config) {
       const { id: issuerId } = await chooseIssuer(admin, accountId, issuer);
       const boards = [];
       const named: NamedBoard[] = board ?? [{}];
-      for (const { slug, level: own = level } of named) {
+      for (const { slug, grant: own = grant } of named) {
         boards.push({ boardId: (await chooseBoard(admin, accountId, slug)).id, grant: own });
       }
       const expiry =
@@ -85,12 +85,12 @@ export const addTokenCommands = noun('token', 'tokens of the Agent API', {
 });
 
 function addNamedBoard(text: string, previous: NamedBoard[] | undefined): NamedBoard[] {
-  const [slug = '', level, ...rest] = text.split('=');
-  const grant = grants.find(one => one === level);
-  if (slug === '' || rest.length > 0 || (level !== undefined && grant === undefined)) {
-    throw new InvalidArgumentError(`It must be <slug>=<level>, with a level of ${grants.join(', ')}.`);
+  const [slug = '', named, ...rest] = text.split('=');
+  const grant = grants.find(one => one === named);
+  if (slug === '' || rest.length > 0 || (named !== undefined && grant === undefined)) {
+    throw new InvalidArgumentError(`It must be <slug>=<grant>, with a grant of ${grants.join(', ')}.`);
   }
-  return [...(previous ?? []), { slug, level: grant }];
+  return [...(previous ?? []), { slug, grant }];
 }
 
 const dayMs = 86_400_000;

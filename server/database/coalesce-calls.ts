@@ -14,9 +14,9 @@ interface Call<Item, Result> {
 
 /**
  * Coalesces calls into batches, so that one round trip to the database serves many calls. A batch starts at the end of
- * the event loop's turn, or when a running batch ends. If several batches may run and none is running, a call starts
- * one at once. `run` returns the results in the order of the items. If `run` throws, every call of the batch gets the
- * error.
+ * the event loop's turn, or when a running batch ends. If several batches may run and none is running, a call starts a
+ * batch immediately. `run` returns the results in the order of the items. If `run` throws, every call of the batch gets
+ * the error.
  */
 export function coalesceCalls<Item, Result>(
   run: (items: Item[]) => Promise<Result[]>,
@@ -26,7 +26,8 @@ export function coalesceCalls<Item, Result>(
 }
 
 /**
- * Like coalesceCalls, but calls `run` separately for each account of a batch. An error thus affects only one account.
+ * Like coalesceCalls, but calls `run` separately for each account of a batch. An error affects only the calls of one
+ * account.
  */
 export function coalesceCallsByAccount<Item extends { accountId: number }, Result>(
   run: (accountId: number, items: Item[]) => Promise<Result[]>,
@@ -85,7 +86,7 @@ function coalesce<Item, Result>(
     new Promise((resolve, reject) => {
       waiting.push({ item, resolve, reject });
       if (isScheduled || underWay >= maxUnderWay) return;
-      // This call starts a batch at once. Further calls in this turn of the event loop form a second batch.
+      // This call starts a batch immediately. Further calls in this turn of the event loop form a second batch.
       if (underWay === 0 && maxUnderWay > 1) return startBatches();
       isScheduled = true;
       setImmediate(startBatches);

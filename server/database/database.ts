@@ -33,7 +33,7 @@ export interface Database extends QueryBuilding {
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   /** Runs work that locks rows, and limits how many connections wait for the same row. A key names a row: `idea:7`. */
   readonly inTurn: InTurn;
-  /** A small pool with short timeouts for probes. Requests cannot use up its connections. */
+  /** A small pool with short timeouts for the readiness probe. Other requests do not use its connections. */
   readonly reserve: Queryable;
   readonly orm: MikroORM;
   readonly pool: pg.Pool;
@@ -58,7 +58,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const orm = await MikroORM.init({
     entities,
     subscribers: [completeKeys],
-    // The ORM uses the pool above. It needs the URL only for its own bookkeeping.
+    // The ORM uses the pool above. The ORM needs the URL only for its own bookkeeping.
     clientUrl: options.url,
     dbName: databaseName(options.url),
     namingStrategy: UnderscoreNamingStrategy,
@@ -98,7 +98,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 }
 
 /**
- * The pool for the readiness probe. Each check of the probe has its own connection. Load balancers wait two seconds.
+ * The pool for the readiness probe. Each of the probe's checks has its own connection. Its timeouts are short, because
+ * a load balancer may wait only two seconds for the probe.
  */
 const reserveSettings: pg.PoolConfig = {
   application_name: 'idea-board probe',
@@ -121,7 +122,7 @@ function queryOf(pool: pg.Pool): Queryable['query'] {
 const retryableCodes = ['40P01', '40001'];
 /**
  * The maximum number of tries of a transaction or statement. Conflicts can be frequent: when sixty clients merged and
- * unmerged six ideas at once, a quarter of the unmerges failed at first.
+ * unmerged six ideas in parallel, a quarter of the unmerges failed at the first try.
  */
 const maxTries = 10;
 
@@ -228,9 +229,9 @@ function databaseName(url: string): string {
 }
 
 /**
- * Registers each new entity under its whole primary key. MikroORM 7.2 registers it under the generated id alone.
- * MikroORM then forgets all but one of the entities that a flush creates. When that one is removed, MikroORM inserts it
- * again.
+ * Registers each new entity with a composite primary key under the whole key. MikroORM 7.2 registers such an entity
+ * under the generated id alone. MikroORM then forgets all but one of the entities that a flush creates. When that one
+ * is removed, MikroORM inserts it again.
  */
 const completeKeys: EventSubscriber = {
   afterCreate({ entity, em, meta }) {

@@ -3,9 +3,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { readIfExists } from './read-if-exists.ts';
 
-/**
- * The migration files do not match the database or each other. The message names the file and the reason in one line.
- */
+/** The database cannot be migrated, for example because a migration file was changed. The message says why. */
 export class MigrationError extends Error {}
 
 /** A directory of migrations with its own numbering. The server has one, and extensions may have their own. */
@@ -38,13 +36,14 @@ export interface MigrationFile extends MigrationName {
 }
 
 /**
- * Reads the migrations of several streams, in order. Throws if a name or a number is wrong, or if a file has changed.
+ * Reads the migrations of several streams, in order. Throws if a name or a number is wrong, or if a file does not match
+ * its checksum in SHA256SUMS.
  */
 export async function readStreams(streams: readonly MigrationStream[]): Promise<MigrationFile[]> {
   return (await Promise.all(streams.map(readStream))).flat();
 }
 
-/** Lists the migrations by name without reading the files, which is cheap enough for a probe. */
+/** Lists the names of the migrations. It does not read the files, so it is cheap enough for a probe. */
 export async function listFiles(streams: readonly MigrationStream[]): Promise<MigrationName[]> {
   const names = await Promise.all(streams.map(listStream));
   return streams.flatMap((stream, index) => (names[index] ?? []).map(name => ({ stream: stream.name, name })));
@@ -58,7 +57,7 @@ export function numberAt(place: number): string {
   return String(place).padStart(4, '0');
 }
 
-/** Computes a file's checksum. Git may convert the line ends at checkout, so they do not affect it. */
+/** Computes a file's checksum. Git may convert the line ends at checkout, so they do not affect the checksum. */
 export function checksumOf(sql: string): string {
   return createHash('sha256').update(withPlainLines(sql)).digest('hex');
 }

@@ -16,16 +16,15 @@ export interface LockOptions {
    * The maximum time to wait for another migrating process. A process manager usually stops a waiting process earlier.
    */
   waitMs?: number | undefined;
-  /** The time until a wait is reported. */
+  /** The time after which a wait for the lock is reported. */
   noticeMs?: number | undefined;
   /** Called once during a wait, with a description of the process that holds the lock. */
   onWait?: ((holder: string) => void) | undefined;
 }
 
 /**
- * The settings of the migrating session. A migration may take any time, even if the role's settings have timeouts. If
- * the machine of a migrating process disappears, the keepalives end its session after about 11 seconds and free its
- * lock.
+ * The settings of the migrating session. A migration may take any time, even if the database role has timeouts. If the
+ * machine of a migrating process disappears, the keepalives end its session after about 11 seconds and free its lock.
  */
 const settings = `
   reset all;
@@ -121,8 +120,8 @@ export interface TableLockOptions {
 }
 
 /**
- * While a migration waits for a table lock, requests queue behind it. The migration therefore gives up before those
- * requests time out. It tries 25 times in a minute and a half.
+ * While a migration waits for a lock on a table, requests for that table wait behind it. So each try ends before those
+ * requests time out. The migration makes 25 tries in a minute and a half.
  */
 const defaults = { lockTimeoutMs: 500, tries: 25, pauseMs: 3_000 };
 
@@ -131,7 +130,9 @@ const deadlock = '40P01';
 /** PostgreSQL's code for a statement that cannot run in a transaction, such as `create index concurrently`. */
 const refusesTransaction = '25001';
 
-/** Applies and records one migration. This happens in one transaction, unless the file opts out. */
+/**
+ * Applies and records one migration. This happens in one transaction, unless the file has the line `-- no transaction`.
+ */
 export async function applyMigration(client: pg.Client, file: MigrationFile, options: TableLockOptions = {}) {
   await resetSession(client);
   if (/^-- no transaction$/m.test(file.sql)) await applyStatements(client, file);

@@ -42,7 +42,7 @@ export interface CheckOptions {
 
 export interface MigrateOptions extends CheckOptions, LockOptions, TableLockOptions {}
 
-/** Applies the pending migrations of each directory, in ascending order. Returns the applied migrations. */
+/** Applies the pending migrations of each directory, in ascending order. Returns the migrations that it applied. */
 export async function migrate(
   url: string,
   streams: readonly MigrationStream[] = [coreStream],
@@ -84,7 +84,7 @@ export async function listPendingMigrations(
 }
 
 /**
- * Whether migrations are pending. Compares only names, which is cheap enough for a probe. The table of migrations must
+ * Whether migrations are pending. Compares only names, so it is cheap enough for a probe. The table of migrations must
  * exist.
  */
 export async function hasPendingMigrations(
@@ -102,7 +102,7 @@ async function applyPending(client: pg.Client, files: MigrationFile[], executed:
     migrations: files.map(file => ({ name: idOf(file), up: () => applyMigration(client, file, options) })),
     storage: {
       executed: async () => executed,
-      // Nothing to do here: applyMigration() records the migration in its own transaction.
+      // Nothing to do here: applyMigration() has already recorded the migration.
       logMigration: async () => {},
       unlogMigration: async () => {
         throw new MigrationError('Migrations only go forward');

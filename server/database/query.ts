@@ -51,9 +51,9 @@ export function listQueries(): readonly Query<never, unknown>[] {
 }
 
 /**
- * Defines a query. It is compiled on first use and prepared once on each connection. Its name must be unique in the
- * program. Only the arguments become parameters. A constant becomes a literal, so that PostgreSQL can use its value for
- * the plan. Therefore pass client input only as arguments.
+ * Defines a query. It is compiled on first use. By default, each connection prepares it once. Its name must be unique
+ * in the program. Only the arguments become parameters. A constant becomes a literal, so that PostgreSQL can use its
+ * value for the plan. Therefore pass client input only as arguments.
  */
 export function query<Values, Output>(
   name: string,
@@ -106,8 +106,8 @@ export function configOf<Values>(query: Query<Values, unknown>, values: Values):
 const bigintOid = 20;
 
 /**
- * Reads ids as numbers. Times stay text: the entity manager converts them itself, and other readers pass them on as
- * text.
+ * Reads bigint values, such as ids, as numbers. Times stay text: the entity manager converts them itself, and other
+ * readers pass them on as text.
  */
 export const columnTypes = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
@@ -117,7 +117,7 @@ export const columnTypes = {
   },
 } as pg.CustomTypesConfig;
 
-/** Runs a query on another connection or pool than the pool for requests. */
+/** Runs a query on a given connection or pool, without the retries of database.query. */
 export async function runOn<Values, Row>(
   connection: pg.ClientBase | pg.Pool,
   query: Query<Values, Row>,

@@ -1,4 +1,7 @@
-/** Runs work when all its keys have fewer running calls than the limit. Throws a LockNotFreeError after a timeout. */
+/**
+ * Waits until each key has fewer running calls than the limit, then runs the work. Throws a LockNotFreeError on a
+ * timeout.
+ */
 export type InTurn = <T>(keys: readonly string[], work: () => Promise<T>) => Promise<T>;
 
 export interface TurnOptions {
@@ -11,8 +14,8 @@ export interface TurnOptions {
 }
 
 /**
- * The maximum number of calls that wait for one key. Each waiting call holds a request but no connection. Further calls
- * fail at once.
+ * The maximum number of calls that wait for one key. Each waiting call belongs to an open request but holds no database
+ * connection. Further calls fail immediately.
  */
 const maxWaiting = 1_000;
 
@@ -23,8 +26,8 @@ class LockNotFreeError extends Error {
 }
 
 /**
- * Limits the connections that wait for the same row. Further calls for the row wait in this process and hold no
- * connection. All calls together get only a part of the pool, so that reads always find a connection.
+ * Limits the database connections that wait for the same row. Further calls for the row wait in this process and hold
+ * no connection. All calls together get only a part of the pool, so that reads can use the other connections.
  */
 export function buildTurns({ width, total, patienceMs }: TurnOptions): InTurn {
   const places = new Map<string, Places>();

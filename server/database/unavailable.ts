@@ -1,8 +1,8 @@
 const lockNotAvailable = '55P03';
 
 /**
- * The error codes of PostgreSQL and of the network for an unavailable database. Messages show the reason that some
- * codes have.
+ * The error codes of PostgreSQL and of the network for an unavailable database. Some codes have a reason, which error
+ * messages show.
  */
 const codes: Readonly<Record<string, string | undefined>> = {
   ECONNREFUSED: 'nothing accepts connections there',
@@ -52,7 +52,7 @@ const messages = [
   'There was an error establishing an SSL connection',
 ];
 
-/** Whether an error means that the database is unavailable. All other errors are bugs. */
+/** Whether an error means that the database is unavailable or too slow. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   for (const cause of causesOf(error)) {
     const { code, syscall } = cause as { code?: unknown; syscall?: unknown };
@@ -65,7 +65,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return isReadOnly(error);
 }
 
-/** Whether a lock timed out. The database is available, and a retry will soon succeed. */
+/** Whether a lock timed out. The database is available, so a retry may soon succeed. */
 export function isLockNotFree(error: unknown): boolean {
   return causesOf(error).some(cause => (cause as { code?: unknown }).code === lockNotAvailable);
 }

@@ -2,7 +2,7 @@ import { SecretBoxError } from '../domain/secret-box.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type OutgoingAnswer, OutgoingRequestError, type OutgoingRequests } from '../outgoing/outgoing-request.ts';
 
-/** The outcome of one try to deliver an item. The person who set up the webhook or chat channel sees the reason. */
+/** The outcome of one try to deliver an item. The reason is for the people who manage the webhook or chat channel. */
 export type Outcome = (
   | { result: 'delivered' }
   /** The receiver will never accept the item. */
@@ -23,7 +23,10 @@ export interface Channel<Item> {
   send(item: Item, signal?: AbortSignal): Promise<Outcome>;
 }
 
-/** Tries once to deliver an item and records the result in the metrics. Throws the errors that the channel throws. */
+/**
+ * Tries once to deliver an item and records the result in the metrics. Returns `failed` after a failed HTTP request or
+ * decryption. Throws the channel's other errors.
+ */
 export async function deliver<Item>(
   channel: Channel<Item>,
   item: Item,
@@ -74,7 +77,10 @@ export async function post(
   return { result: 'failed', reason, retryAfterMs: parseRetryAfter(retryAfter, now), answer };
 }
 
-/** Converts a Retry-After header (a date or seconds, RFC 9110, 10.2.3) to milliseconds. Discord sends fractions. */
+/**
+ * Converts a Retry-After header (a date or seconds, RFC 9110, 10.2.3) to milliseconds. Discord sends fractions of a
+ * second.
+ */
 function parseRetryAfter(value: string | undefined, now: Date): number | undefined {
   if (value === undefined) return undefined;
   if (/^\d{1,9}(\.\d+)?$/.test(value)) return Math.ceil(Number(value) * 1000);

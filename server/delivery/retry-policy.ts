@@ -14,8 +14,8 @@ interface RetryPolicy {
 
 /**
  * The retry policies of webhooks and chats. Mail has none here: its job fails, and graphile-worker retries the job
- * after e, e², … up to e¹⁰ seconds, 25 times by default. For a mail with a link that expires, the domain code sets the
- * number of tries.
+ * after e, e², … up to e¹⁰ seconds, with 25 tries by default. For a mail with a link that expires, the domain code sets
+ * the number of tries.
  */
 export const retryPolicies = {
   /** Ten tries in about three days. */
@@ -64,7 +64,7 @@ export function nextTry(policy: RetryPolicy, { failedTries, retryAfterMs, ageMs 
 const shortestPauseMs = 5_000;
 const longestPauseMs = 5 * minuteMs;
 
-/** The pause between tries at a failing endpoint. The longer the endpoint has been failing, the longer the pause. */
+/** The pause between tries at a failing endpoint. It grows with the time of failing, up to five minutes. */
 export function pauseMs(failingForMs: number): number {
   const pause = Math.min(Math.max(failingForMs, shortestPauseMs), longestPauseMs);
   return withJitter(pause, retryPolicies.webhook.jitter);

@@ -50,7 +50,7 @@ const markTold = query('mark_event_told', (db, $: Arguments<AccountEvent & { now
     .returning('e.id'),
 );
 
-/** Adds a job for each chat channel that subscribed to this type of event. */
+/** Adds a job for each chat channel of the board that shows this type of event. */
 const addChatJobs = query('add_chat_jobs', (db, $: Arguments<AccountEvent & { boardId: number; type: EventType }>) =>
   db
     .selectFrom('chat_channels as c')
@@ -167,9 +167,8 @@ const insertNotifications = query(
 );
 
 /**
- * Builds the task that notifies people of an event. In one transaction it adds four things: the jobs for chats, the
- * notifications for a batch of users, the jobs for their mails, and the job for the next batch. A second run adds
- * nothing.
+ * Builds the task that notifies people of an event. In one transaction it adds the chat jobs, a batch of notifications,
+ * the mail jobs for this batch, and the job for the next batch. A second run adds nothing.
  */
 export function tellPeople({ database, queue, clock }: Pick<TaskDependencies, 'database' | 'queue' | 'clock'>) {
   return async (payload: unknown) => {

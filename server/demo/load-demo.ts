@@ -29,8 +29,8 @@ export interface DemoTokens {
 }
 
 /**
- * Two servers may start on the same empty database. This lock lets them create the demo one after the other. The lock's
- * number is arbitrary.
+ * Two servers may start on the same empty database. With this lock, the second server waits, and only the first server
+ * creates the demo. The lock's number is arbitrary.
  */
 const lockDemo = sql('lock_demo', { arguments: {}, row: {} }, 'select pg_advisory_xact_lock(7301182)');
 /** Removes lock_timeout, because the other server may hold the lock for longer. */

@@ -55,7 +55,10 @@ type AdministrationErrorReason =
   /** The person's role or the account's plan does not allow the operation. */
   | 'forbidden';
 
-/** Rejects an operation and rolls back its transaction. The message is one line for the person who started it. */
+/**
+ * Rejects an operation and rolls back its transaction. The message is one line for the person who started the
+ * operation.
+ */
 export class AdministrationError extends Error {
   override readonly name = 'AdministrationError';
   readonly reason: AdministrationErrorReason;

@@ -21,8 +21,7 @@ export interface Actor {
   /** The id of the voter. A token has its own voter. A user who is signed in on the pages has another. */
   readonly voterId: number;
   /**
-   * Whether the actor is a moderator. A moderator can read pending ideas, and a moderator's new ideas are published at
-   * once.
+   * Whether the actor is a moderator. A moderator can read pending ideas, and a moderator's new ideas need no approval.
    */
   readonly isModerator: boolean;
 }

@@ -1,3 +1,4 @@
+import { excerptLength } from '../../contract/limits.ts';
 import { defaultPerPage } from '../../contract/pagination.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { createIdea } from '../domain/ideas/create-idea.ts';
@@ -18,22 +19,24 @@ export function ideaEndpoints(runner: OperationRunner): Pick<Endpoints, 'listIde
         q: query.q,
         sort,
         isPending: query.moderation_state === 'pending',
+        maxBodyLength: query.body === 'excerpt' ? excerptLength : undefined,
       };
       const place = placeOf(query, sort, defaultPerPage);
       const page = await runner.read(request, op => listIdeas(op, filter, place));
-      return { status: 200, body: presentPage(page, presentIdea) };
+      const linkTo = runner.linkFor(request);
+      return { status: 200, body: presentPage(page, idea => presentIdea(idea, linkTo)) };
     },
 
     getIdea: async ({ request, params }) => {
       const idea = await runner.read(request, op => readIdea(op, params.id));
       if (!idea) throw new DomainError('not_found');
-      return { status: 200, body: presentIdea(idea) };
+      return { status: 200, body: presentIdea(idea, runner.linkFor(request)) };
     },
 
     createIdea: ({ request, reply, query, body }) =>
       runner.write({ request, reply, query, body }, async op => ({
         status: 201,
-        body: presentIdea(await createIdea(op, body)),
+        body: presentIdea(await createIdea(op, body), runner.linkFor(request)),
       })),
   };
 }

@@ -1,5 +1,5 @@
 import { turnOnIdea, turnsOfMerge } from '../domain/ideas/lock-ideas.ts';
-import { presentIdea } from '../domain/ideas/present-idea.ts';
+import { type LinkToIdea, presentIdea } from '../domain/ideas/present-idea.ts';
 import { copyVotesAhead, type MergeView, mergeIdea, unmergeIdea } from '../domain/merging/merge-idea.ts';
 import type { ReadOperation } from '../domain/operation.ts';
 import { setIdeaStatus } from '../domain/statuses/set-idea-status.ts';
@@ -17,19 +17,19 @@ export function moderationEndpoints(runner: OperationRunner): ModerationEndpoint
     setIdeaStatus: ({ request, reply, params, query, body }) =>
       runner.write({ request, reply, params, query, body, turns: () => [turnOnIdea(params.id)] }, async op => ({
         status: 200,
-        body: presentIdea(await setIdeaStatus(op, params.id, body.status)),
+        body: presentIdea(await setIdeaStatus(op, params.id, body.status), runner.linkFor(request)),
       })),
 
     addIdeaTag: ({ request, reply, params, query, body }) =>
       runner.write({ request, reply, params, query, body, turns: () => [turnOnIdea(params.id)] }, async op => ({
         status: 200,
-        body: presentIdea(await addIdeaTag(op, params.id, body.tag_id)),
+        body: presentIdea(await addIdeaTag(op, params.id, body.tag_id), runner.linkFor(request)),
       })),
 
     removeIdeaTag: ({ request, reply, params, query }) =>
       runner.write({ request, reply, params, query, turns: () => [turnOnIdea(params.id)] }, async op => ({
         status: 200,
-        body: presentIdea(await removeIdeaTag(op, params.id, params.tagId)),
+        body: presentIdea(await removeIdeaTag(op, params.id, params.tagId), runner.linkFor(request)),
       })),
 
     mergeIdea: ({ request, reply, params, query, body }) => {
@@ -37,18 +37,18 @@ export function moderationEndpoints(runner: OperationRunner): ModerationEndpoint
       const prepare = (op: ReadOperation) => copyVotesAhead(op, params.id, body.target_id);
       return runner.write({ request, reply, params, query, body, turns, prepare }, async op => ({
         status: 200,
-        body: presentMerge(await mergeIdea(op, params.id, body.target_id)),
+        body: presentMerge(await mergeIdea(op, params.id, body.target_id), runner.linkFor(request)),
       }));
     },
 
     unmergeIdea: ({ request, reply, params, query }) =>
       runner.write({ request, reply, params, query, turns: turnsOfMerge(params.id) }, async op => ({
         status: 200,
-        body: presentMerge(await unmergeIdea(op, params.id)),
+        body: presentMerge(await unmergeIdea(op, params.id), runner.linkFor(request)),
       })),
   };
 }
 
-function presentMerge({ idea, target }: MergeView) {
-  return { idea: presentIdea(idea), target: target && presentIdea(target) };
+function presentMerge({ idea, target }: MergeView, linkTo: LinkToIdea) {
+  return { idea: presentIdea(idea, linkTo), target: target && presentIdea(target, linkTo) };
 }

@@ -25,7 +25,10 @@ export type Account = InferEntity<typeof Account>;
  */
 export type InvitationDelivery = 'by_hand' | 'waiting' | 'mailed' | 'refused';
 
-/** An invitation to become a member of an account. The row is deleted when the invitation is accepted or revoked. */
+/**
+ * An invitation to become a member of an account. The row is deleted after the invitation was accepted or revoked or
+ * has expired.
+ */
 export const Invitation = defineTable('Invitation', 'invitations', {
   ...accountKey,
   email: p.text(),

@@ -21,7 +21,7 @@ export const Event = defineTable('Event', 'events', {
   /** The body for workers of the previous version. This version reads the body only if data is null. */
   body: p.json().columnType('json'),
   occurredAt: timestamp(),
-  /** The time when a worker added the jobs that post the event to chat channels. */
+  /** The time when a worker first handled the event. It then also added the jobs for chat channels. */
   toldAt: timestamp().nullable(),
 });
 

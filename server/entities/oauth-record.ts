@@ -1,7 +1,7 @@
 import { type InferEntity, p } from '@mikro-orm/core';
 import { bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
-/** A record of oidc-provider: a client, an interaction, a session, a grant, an authorization code or a token. */
+/** A record of oidc-provider: a client, an interaction, a grant, an authorization code or a token. */
 export const OauthRecord = defineTable('OauthRecord', 'oauth_records', {
   model: p.text().primary(),
   /** The SHA-256 of the record's id. */
@@ -15,8 +15,8 @@ export const OauthRecord = defineTable('OauthRecord', 'oauth_records', {
   grantId: p.text().nullable(),
   uid: p.text().nullable(),
   /**
-   * The idHash of the refresh token that was redeemed for this refresh token. Null if an authorization code was
-   * redeemed.
+   * The idHash of the refresh token that was redeemed for this refresh token. Null for the first refresh token of a
+   * grant, and for all other records.
    */
   parentHash: p.blob().nullable(),
   createdAt: creationTime(),

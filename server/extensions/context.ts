@@ -3,14 +3,14 @@ import type { ServerDependencies } from '../dependencies.ts';
 import type { Extension, ExtensionContext, ExtensionOperations } from './extension.ts';
 import { operationsIn, queriesOn } from './operations.ts';
 
-export type ContextDependencies = Pick<ServerDependencies, 'database' | 'clock' | 'logger' | 'audit'>;
+export type ContextDependencies = Pick<ServerDependencies, 'config' | 'database' | 'clock' | 'logger' | 'audit'>;
 
 /** Builds the context that an extension's code gets. Log lines, audit entries and jobs carry the extension's name. */
 export function buildContext(
-  { database, clock, logger, audit }: ContextDependencies,
+  { config, database, clock, logger, audit }: ContextDependencies,
   { name, settings = {} }: Extension,
 ): ExtensionContext<Record<string, unknown>> {
-  const bind = (transaction: Transaction) => operationsIn(transaction, name, clock);
+  const bind = (transaction: Transaction) => operationsIn(transaction, name, { config, clock });
   const once = <T>(work: (operations: ExtensionOperations) => Promise<T>) =>
     database.transaction(transaction => work(bind(transaction)));
   return {

@@ -1,6 +1,5 @@
 import type { Task, TaskList } from 'graphile-worker';
 import { z } from 'zod';
-import type { Queryable } from '../database/database.ts';
 import { inTime } from '../database/in-time.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { findAccountOfEvent, presentEvent, recordedEventOf } from '../domain/events/recorded-event.ts';
@@ -20,7 +19,7 @@ export interface ExtensionTaskDependencies extends ContextDependencies {
   stopping: AbortSignal;
 }
 
-/** The time limit of a job. Without it, a job that hangs would keep its worker slot forever. */
+/** The time limit of a job. Without it, jobs that hang would use up the worker's limit of concurrent jobs. */
 const jobTimeoutMs = 300_000;
 
 type Handler = (payload: unknown, context: JobContext<Record<string, unknown>>) => Promise<unknown>;
@@ -41,7 +40,7 @@ export function buildExtensionTasks(deps: ExtensionTaskDependencies, timeoutMs =
     for (const [task, handle] of Object.entries(extension.tasks ?? {})) {
       tasks[taskIdentifier(name, task)] = run(taskIdentifier(name, task), handle);
     }
-    tasks[eventIdentifier(name)] = run(eventIdentifier(name), handleEvent(extension, database));
+    tasks[eventIdentifier(name)] = run(eventIdentifier(name), handleEvent(extension, deps));
     tasks[renewalIdentifier(name)] = () => renewSubscriptions(database, [extension]);
   }
   return tasks;
@@ -74,14 +73,14 @@ const selectEvent = query('select_event_for_extension', (db, $: Arguments<{ acco
 type EventHandler = (event: ExtensionEvent, context: JobContext<Record<string, unknown>>) => Promise<unknown>;
 
 /** Builds the task that passes an event to an extension. Skips events of deleted ideas, as webhooks do. */
-function handleEvent({ on = {} }: Extension, database: Queryable): Handler {
+function handleEvent({ on = {} }: Extension, { database, config }: ContextDependencies): Handler {
   return async (payload, context) => {
     const { account_id, event_id: eventId } = Payload.parse(payload);
     const accountId = account_id ?? (await findAccountOfEvent(database, eventId));
     if (accountId === undefined) return;
     const [recorded] = await database.query(selectEvent, { accountId, eventId });
     if (!recorded) return;
-    const event = presentEvent(recorded);
+    const event = presentEvent(recorded, config);
     // The handler may be missing, because another version of the extension may have subscribed to this type of event.
     const handle = on[event.type] as EventHandler | undefined;
     await handle?.({ ...event, id: `evt_${eventId}` }, context);

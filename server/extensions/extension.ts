@@ -58,7 +58,7 @@ export interface ExtensionDefinition<Settings extends z.ZodObject = z.ZodObject>
   readonly settings?: Settings;
   /** Adds routes under /ext/<name>. The server calls this function once, and waits for it at most 8 seconds. */
   register?(app: FastifyInstance, context: ExtensionContext<z.output<Settings>>): void | Promise<void>;
-  /** The event handlers, by the type of event. A job calls the handler at least once for each event. */
+  /** The event handlers, by the type of event. A job calls the handler, and again after an error or a crash. */
   readonly on?: {
     readonly [Type in EventType]?: (
       event: ExtensionEvent<Type>,

@@ -11,8 +11,8 @@ import { type Arguments, query, queryOfText } from '../database/query.ts';
 import { commentOnIdea, presentComment } from '../domain/comments/comments.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { createIdea } from '../domain/ideas/create-idea.ts';
-import { presentIdea } from '../domain/ideas/present-idea.ts';
-import { readIdea } from '../domain/ideas/read-idea.ts';
+import { ideaUrl, type LinkSettings, presentIdea } from '../domain/ideas/present-idea.ts';
+import { type IdeaView, readIdea } from '../domain/ideas/read-idea.ts';
 import { type Actor, noVoter, type WriteOperation } from '../domain/operation.ts';
 import { setIdeaStatus } from '../domain/statuses/set-idea-status.ts';
 import type { Clock } from '../domain/time.ts';
@@ -57,7 +57,11 @@ interface ExtensionOperation extends WriteOperation {
 }
 
 /** Builds the operations that an extension can run in one transaction. */
-export function operationsIn(transaction: Transaction, extension: string, clock: Clock): ExtensionOperations {
+export function operationsIn(
+  transaction: Transaction,
+  extension: string,
+  { config, clock }: { config: LinkSettings; clock: Clock },
+): ExtensionOperations {
   const operate = async <T>(by: ActingUser, work: (op: ExtensionOperation) => Promise<T>) => {
     const actor = await findActor(transaction, by);
     return work({ actor, now: clock.now(), query: transaction.query });
@@ -67,19 +71,20 @@ export function operationsIn(transaction: Transaction, extension: string, clock:
       if (op.actor.isBlocked) throw new DomainError('user_blocked');
       return work(op);
     });
+  const present = ({ board }: ActingUser, idea: IdeaView) => presentIdea(idea, id => ideaUrl(config, board, id));
   return {
     ...queriesOn(transaction),
-    createIdea: (by, idea) => write(by, async op => presentIdea(await createIdea(op, valid(IdeaInput, idea)))),
+    createIdea: (by, idea) => write(by, async op => present(by, await createIdea(op, valid(IdeaInput, idea)))),
     async readIdea(by, ideaId) {
       const idea = await operate(by, op => readIdea(op, ideaId));
-      return idea && presentIdea(idea);
+      return idea && present(by, idea);
     },
     commentOnIdea: (by, ideaId, body) =>
       write(by, async op => presentComment(await commentOnIdea(op, ideaId, valid(commentRoute.body, { body }).body))),
     setIdeaStatus: (by, ideaId, status) =>
       write(by, async op => {
         if (!op.actor.isModerator) throw new DomainError('insufficient_scope');
-        return presentIdea(await setIdeaStatus(op, ideaId, valid(statusRoute.body, { status }).status));
+        return present(by, await setIdeaStatus(op, ideaId, valid(statusRoute.body, { status }).status));
       }),
     castVote: (by, ideaId, value) =>
       write(by, async op => {

@@ -59,8 +59,8 @@ export async function renewSubscriptions(
  */
 const keptHours = 24;
 /**
- * Waiting jobs that are older than this are deleted. A job is retried for about four days. After a week it has used all
- * its tries, or no worker knows its task.
+ * Waiting jobs of extensions are deleted after this time. A job is retried for about four days. After a week it has
+ * used all its tries, or no worker knows its task.
  */
 const overdueDays = 7;
 const batchSize = 1_000;

@@ -20,7 +20,7 @@ import {
   tokenCounter,
 } from './rate-limit.ts';
 
-/** Finds a request's token and counts the request against rate limits, in one round trip. Throws 401 and 429. */
+/** Finds a request's token and counts the request against rate limits. Throws unauthorized or rate_limited errors. */
 export async function authenticate(
   server: ServerDependencies,
   request: FastifyRequest,

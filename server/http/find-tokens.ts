@@ -17,7 +17,7 @@ export interface GrantedBoard {
  * is an array with one element for each request. The statement cannot filter by account, because only the token
  * determines the account. It finds an API token by its id, and an OAuth grant by the hash of an access token. A request
  * counts against the rate limit of a token only if the secret is right. So nobody can exhaust the rate limit of a token
- * by knowing its id. A request that gets a stored answer is not counted.
+ * by knowing its id. A request that gets a stored answer does not count against this limit.
  */
 export const findTokens = sql(
   'find_tokens',

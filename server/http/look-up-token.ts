@@ -64,9 +64,9 @@ const batches = { maxUnderWay: 2, maxBatchSize: 64, patienceMs: 100 };
 const queues = new WeakMap<Queryable, (lookup: Lookup) => Promise<LookupResult>>();
 
 /**
- * Finds the token of an Authorization header and counts the request against the rate limits. Batches combine the
- * lookups in one database, to save round trips. In a batch, requests of one IP address do not wait for each other's
- * lock on its counter. Batches reduced PostgreSQL's work for reading one idea by a quarter.
+ * Finds the token of an Authorization header and counts the request against the rate limits. Concurrent lookups are
+ * combined into batches, to save round trips. In a batch, requests of one IP address do not wait for each other's lock
+ * on its counter. Batches reduced PostgreSQL's work for reading one idea by a quarter.
  */
 export async function lookUpToken(database: Queryable, lookup: TokenLookup): Promise<LookupResult> {
   const lookUp = queues.get(database) ?? coalesceCalls(lookups => lookUpTokens(database, lookups), batches);
@@ -77,7 +77,7 @@ export async function lookUpToken(database: Queryable, lookup: TokenLookup): Pro
 const noHash = Buffer.alloc(32);
 
 async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<LookupResult[]> {
-  // The ids of the tokens are unknown here. The id 0 will do, because the time window is the same for every token.
+  // The ids of the tokens are unknown here. Uses the id 0, because the time window is the same for every token.
   const windows = lookups.map(lookup => counterOf(lookup, 0));
   const rows = await database.query(findTokens, {
     tokenIds: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.tokenId : null)),

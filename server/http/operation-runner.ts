@@ -6,6 +6,7 @@ import { boolean, sql, text } from '../database/sql.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { inTurnAlone } from '../domain/ideas/lock-ideas.ts';
+import { ideaUrl, type LinkToIdea } from '../domain/ideas/present-idea.ts';
 import type { Actor, Operation, ReadOperation, WriteOperation } from '../domain/operation.ts';
 import { auditLimit } from './audit-refusals.ts';
 import type { Idempotency, StoredAnswer } from './look-up-token.ts';
@@ -27,7 +28,7 @@ interface WriteInput {
   params?: unknown;
   query: unknown;
   body?: unknown;
-  /** The keys of the operation's locks, such as `idea:7`. Database.inTurn limits the connections that wait for one. */
+  /** The keys of the operation's locks, such as `idea:7`. Database.inTurn limits the connections that wait for them. */
   turns?(actor: Actor): string[];
   /** Runs before the transaction. Each of its statements runs in a transaction of its own. */
   prepare?(op: ReadOperation): Promise<void>;
@@ -76,14 +77,22 @@ export function buildOperationRunner(server: ServerDependencies) {
   }
 
   /**
-   * Runs a write that is a single statement, without a transaction. With an Idempotency-Key it uses one, because the
-   * stored answer must commit with the write.
+   * Runs a write that is a single statement, without a transaction. With an Idempotency-Key it uses a transaction,
+   * because the stored answer must commit with the write.
    */
   function writeOnce<A extends Answer>(input: WriteInput, work: (op: Operation) => Promise<A>): Promise<A> {
     return input.request.idempotency ? write(input, work) : inTurn(input, () => read(input.request, work));
   }
 
-  return { read, write, writeOnce };
+  return { read, write, writeOnce, linkFor: (request: FastifyRequest) => linkFor(server, request) };
+}
+
+/** Returns a function that returns the URL of an idea on the board of the request. */
+function linkFor({ config }: ServerDependencies, request: FastifyRequest): LinkToIdea {
+  const { boardId } = actorOf(request);
+  const board = admissionOf(request).principal.boards.find(({ id }) => id === boardId);
+  if (!board) throw new Error('The token does not grant the board of the request');
+  return ideaId => ideaUrl(config, board.slug, ideaId);
 }
 
 function turnsOf({ request, turns }: WriteInput): string[] {
@@ -102,7 +111,14 @@ async function replay<A>(server: ServerDependencies, input: WriteInput, stored: 
   if (!isSameRequest(input, stored)) throw new DomainError('idempotency_key_reused');
   if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
   reply.header(replayedHeader, 'true');
-  return { status: stored.status, body: JSON.parse(stored.body) } as A;
+  return { status: stored.status, body: readStoredBody(stored.body, linkFor(server, request)) } as A;
+}
+
+/** Parses a stored body. Adds the fields that the previous version did not write to each idea. */
+function readStoredBody(body: string, linkTo: LinkToIdea): unknown {
+  return JSON.parse(body, (_, value) =>
+    value?.moderation_state === undefined ? value : { body_truncated: false, url: linkTo(value.id), ...value },
+  );
 }
 
 /**

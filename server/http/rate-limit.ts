@@ -84,7 +84,7 @@ export interface HeaderSetter {
   header(name: string, value: string | number): unknown;
 }
 
-/** Sets the rate limit headers of an answer to a valid token: two of the IETF draft, and three with older names. */
+/** Sets the rate limit headers of an answer: two of the IETF draft, and three with older names. */
 export function setRateLimitHeaders(reply: HeaderSetter, state: BucketState) {
   const remaining = remainingOf(state);
   reply.header('RateLimit-Policy', `"${state.name}";q=${state.limit};w=${state.windowSeconds}`);

@@ -6,7 +6,7 @@ import type { Principal } from './find-tokens.ts';
 import type { Idempotency, StoredAnswer } from './look-up-token.ts';
 import type { BucketState, Counter } from './rate-limit.ts';
 
-/** The token of an authorized request, and the user who acts on its board. The actor is null without a board. */
+/** The token of an authorized request, and the actor: the user who acts on the board, or null without a board. */
 export interface Admission {
   principal: Principal;
   actor: Actor | null;

@@ -10,7 +10,7 @@ import { abandonedAnswers, loggedPath } from './answer-log.ts';
 
 type TransportConfig = Pick<Config, 'REQUEST_TIMEOUT_MS' | 'MAX_CONNECTIONS'>;
 
-/** How often Node looks for slow requests in one timeout. A request exceeds the timeout by at most a thirtieth. */
+/** How many times Node checks for slow requests in one timeout. Requests exceed the timeout by at most a thirtieth. */
 const checksPerTimeout = 30;
 
 /** Makes Node refuse a request that takes longer than the timeout to arrive. Idle connections have the same timeout. */

@@ -3,7 +3,7 @@ import type { Queryable } from '../database/database.ts';
 import { type Query, query } from '../database/query.ts';
 import { primaryKeyOf } from '../database/tables.ts';
 
-/** The tables with a column expires_at: rate limit counters, stored answers, sessions, links and OAuth records. */
+/** The tables whose expired rows are deleted: rate limits, stored responses, sessions, links and OAuth records. */
 export const expiringTables = [
   'rate_limits',
   'idempotency_keys',
@@ -98,7 +98,7 @@ export function clearOldEvents(queue: Queryable, stopping: AbortSignal): Promise
   return deleteInBatches(queue, deleteOldEvents, eventBatchSize, stopping);
 }
 
-/** Deletes rows in batches until no row is left. Each batch holds its locks briefly. */
+/** Deletes rows in batches until none is left or the worker stops. Each batch holds its locks briefly. */
 async function deleteInBatches(
   queue: Queryable,
   deletion: Query<object, { count: number }>,

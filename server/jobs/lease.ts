@@ -8,13 +8,16 @@ import type { WorkerLocks } from '../delivery/dependencies.ts';
 
 /**
  * The advisory locks of a worker process. The locks belong to a separate database session. If the process dies,
- * PostgreSQL releases them at once, and other processes take over its jobs. graphile-worker by itself would take them
- * over only after four hours.
+ * PostgreSQL releases them immediately, and other processes take over its jobs. graphile-worker by itself would take
+ * them over only after four hours.
  */
 export interface Lease extends WorkerLocks {
-  /** Takes a lock for a pool of jobs. It shows other processes that this process, the owner of the jobs, is alive. */
+  /** Takes a lock for a pool of jobs. The lock shows other processes that the owner of the jobs is alive. */
   holdPool(poolId: string): Promise<void>;
-  /** Unlocks the jobs of dead processes, so that others can run them. Returns the ids of the dead processes' pools. */
+  /**
+   * Unlocks the jobs of dead processes, so that other processes can run them. Returns the ids of the dead processes'
+   * pools.
+   */
   recoverJobs(): Promise<string[]>;
   /** Resolves if the database session ends before the lease is released. Then the locks of the lease are gone. */
   readonly lost: Promise<Error>;
@@ -50,8 +53,8 @@ const unlockAll = sql(
 );
 
 /**
- * Unlocks the jobs of dead processes and tells all processes about them. To find dead processes, the statement takes
- * their locks, and releases them when it ends.
+ * Unlocks the jobs of dead processes and tells all processes about these jobs. To find dead processes, the statement
+ * takes their locks, and releases them when it ends.
  */
 const recover = sql(
   'recover_jobs',

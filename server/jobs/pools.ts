@@ -9,15 +9,18 @@ export interface JobPool {
   hasCron: boolean;
 }
 
-/** How many accounts can use all their slots at once. An account takes at most half the slots for chats or webhooks. */
+/**
+ * How many accounts can use all their slots at the same time. An account takes at most half the slots for webhooks and
+ * half the slots for chats.
+ */
 const accountsAtOnce = 2;
 
-/** The number of job slots for webhooks, the most of all pools. One account may take `concurrency` of them. */
+/** The number of job slots for webhooks. One account may take `concurrency` of them. */
 export const webhookSlots = (concurrency: number) => accountsAtOnce * concurrency;
 
 /**
  * Builds a separate pool of job slots for webhooks and one for chats, because slow receivers may take all slots of a
- * pool. Mail, cron and all other tasks run in the first pool, where no receiver can take slots.
+ * pool. Mail, cron and all other tasks run in the first pool, where webhooks and chats take no slots.
  */
 export function buildPools(tasks: TaskList, concurrency: number): JobPool[] {
   const { deliver_webhooks, post_to_chat, ...others } = tasks;

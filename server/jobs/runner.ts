@@ -14,7 +14,7 @@ import { buildPools, type JobPool } from './pools.ts';
 import { buildCrontab, buildTasks } from './tasks.ts';
 import { patienceOf, queryOn, WorkerConnections } from './worker-connections.ts';
 
-/** Runs jobs while PostgreSQL is available. */
+/** Runs jobs until it is stopped or PostgreSQL becomes unavailable. */
 export interface Runner {
   /** Resolves when the runner has stopped. Rejects if it failed. */
   readonly ended: Promise<void>;
@@ -35,7 +35,7 @@ export interface RunnerTiming {
   pollIntervalMs: number;
   /** How often the runner looks for jobs of dead processes. */
   recoveryIntervalMs: number;
-  /** How long a stop waits for running jobs before it aborts them. Another process runs aborted jobs again. */
+  /** How long a stop waits for running jobs before it aborts them. An aborted job runs again later. */
   stopPatienceMs: number;
   /** How long an aborted job may record its progress before the runner closes the job's connections. */
   settlingMs: number;
@@ -46,8 +46,8 @@ const prefetchMs = 1_000;
 
 /**
  * Starts the pools that run jobs, with connections and a lease of their own. If the lease is lost, other processes take
- * over the jobs. So this runner closes its connections at once, because its later results must not be stored. The next
- * runner opens new connections.
+ * over the jobs. So this runner closes its connections immediately, because its later results must not be stored. The
+ * next runner opens new connections.
  */
 export async function startRunner({ url, appKey, timing, ...deps }: RunnerOptions): Promise<Runner> {
   const { config, logger, stopping } = deps;
@@ -114,7 +114,7 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   const over = new AbortController();
   ended.finally(() => over.abort()).catch(() => {});
   void recoverJobs(over.signal);
-  // PostgreSQL may have locked jobs for this process in an answer that was lost. Those jobs stay locked until a new
+  // PostgreSQL may have locked jobs for this process, although its answer was lost. Those jobs stay locked until a new
   // runner replaces this one.
   connections.once('answer lost', () => finish('an answer of PostgreSQL was lost'));
   // Adds the first heartbeat job now, so that GET /ready does not wait for the next full minute.
@@ -129,7 +129,7 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
     },
   };
 
-  /** Unlocks jobs of dead processes at intervals, and wakes the webhook lanes that waited in those processes. */
+  /** Unlocks jobs of dead processes at intervals, and wakes all webhook lanes with due deliveries. */
   async function recoverJobs(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {

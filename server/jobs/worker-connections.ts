@@ -27,10 +27,10 @@ export function patienceOf(
 /** How long a closing pool waits until all its connections are returned. */
 const farewellMs = 1_000;
 
-/** The number of connections for other work than jobs, such as listening. Few of them are open at the same time. */
+/** The number of extra connections, for example to listen for new jobs. Few of them are open at the same time. */
 const spareConnections = 6;
 
-/** A runner's connections. Emits 'answer lost' if a connection breaks during a statement, which may have succeeded. */
+/** A runner's connections. Emits 'answer lost' if a statement gets no answer, because it may have succeeded. */
 export class WorkerConnections extends pg.Pool {
   #gate: Promise<void> | undefined;
   readonly #clients = new Set<FailFastClient>();

@@ -12,7 +12,9 @@ export interface Worker {
 
 export interface WorkerOptions extends Omit<ServerDependencies, 'passwords'> {
   url: string;
-  /** Sends the requests to webhooks and chats. The default uses the settings and forbids private IP addresses. */
+  /**
+   * Sends the requests to webhooks and chats. The default allows only public IP addresses and WEBHOOK_ALLOWED_CIDRS.
+   */
   requests?: OutgoingRequests;
   /** Other intervals and timeouts, for tests. */
   timing?: Partial<WorkerTiming>;
@@ -33,8 +35,8 @@ const defaultTiming: WorkerTiming = {
 
 /**
  * Starts the worker, which runs jobs and cron. Any number of processes can share the work. If PostgreSQL becomes
- * unavailable, the runner fails. The worker then starts a new runner every second until one succeeds or the worker is
- * stopped.
+ * unavailable, the runner fails. The worker then tries every second to start a new runner, until one starts or the
+ * worker is stopped.
  */
 export async function startWorker({ requests, timing: given, ...server }: WorkerOptions): Promise<Worker> {
   const { config, logger } = server;

@@ -26,7 +26,7 @@ type Arguments = Readonly<Record<string, unknown>>;
  * `takeInput` throws the error, and this function throws nothing.
  */
 export function readCall(tool: Tool, given: Arguments, meta: Arguments): ToolCall {
-  const { params, query, body, unknown } = placeArguments(tool, given);
+  const { params, query, body, unknown } = placeArguments(tool, { ...tool.metadata.tool.defaults, ...given });
   const headers = { 'idempotency-key': meta[idempotencyMetaKey] };
   const input: RouteInput = { params, headers, query, body };
   const refuseWith = (refusal: unknown): ToolCall => ({

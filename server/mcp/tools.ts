@@ -32,7 +32,7 @@ export function buildTools(): ReadonlyMap<string, Tool> {
     const metadata = route.metadata as RouteMetadata;
     if (!('tool' in metadata)) continue;
     const { name, title, description, resultFields } = metadata.tool;
-    const { places, inputSchema } = readArguments(route);
+    const { places, inputSchema } = readArguments(route, metadata.tool.defaults);
     const responses = route.responses as Record<number, unknown>;
     const result = responses[200] ?? responses[201];
     const userText = userTextOf(result);
@@ -80,7 +80,10 @@ function annotationsOf({ method }: Route, tool: ToolMetadata, hasUserText: boole
 }
 
 /** Returns a tool's arguments: the path parameters, then the fields of the body and the query, and last the board. */
-function readArguments(route: Route): Pick<Tool, 'places'> & { inputSchema: ObjectSchema } {
+function readArguments(
+  route: Route,
+  defaults: ToolMetadata['defaults'] = {},
+): Pick<Tool, 'places'> & { inputSchema: ObjectSchema } {
   const places = new Map<string, ArgumentPlace>();
   const all: Record<string, Json> = {};
   const required: string[] = [];
@@ -98,6 +101,10 @@ function readArguments(route: Route): Pick<Tool, 'places'> & { inputSchema: Obje
       all[name] = isExplained ? { ...property, description: undefined } : property;
       if (requiredFields.includes(field)) required.push(name);
     }
+  }
+  for (const [name, value] of Object.entries(defaults)) {
+    if (!all[name]) throw new Error(`${route.method} ${route.path} has no argument ${name} for its default`);
+    all[name] = { ...all[name], default: value };
   }
   const { board, ...others } = all;
   const inputSchema: ObjectSchema = {

@@ -7,7 +7,10 @@ import { unusedClientSeconds, usedClientSeconds } from './lifetimes.ts';
 
 interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> {
   endGrant(grantId: string): Promise<void>;
-  /** The tokens that the current request to the token endpoint redeems and issues. Undefined for other requests. */
+  /**
+   * The code or tokens that the current token request redeems, and the tokens that it issues. Undefined for other
+   * requests.
+   */
   redemptionOf(): Redemption | undefined;
   asksForAnother(resource: unknown): boolean;
   refusals: {
@@ -73,7 +76,7 @@ export function buildAdapter({
         if (model === 'Grant') return endGrant(id);
         const isRemoved = await removeRecord(database, model, id);
         // oidc-provider removes an interaction (a pending authorization request) before it issues the code. If two tabs
-        // continue the same interaction at once, only one gets a code.
+        // continue the same interaction at the same time, only one gets a code.
         if (model === 'Interaction' && !isRemoved) throw refusals.alreadyResumed();
       },
     };
@@ -97,7 +100,7 @@ function after(now: Date, seconds: number): Date {
   return new Date(now.getTime() + seconds * 1000);
 }
 
-/** Replaces the secret of a client by its hash before it is stored. compareHashedSecrets compares the hashes. */
+/** Replaces a client's secret by its hash before the client is stored. compareHashedSecrets compares the hashes. */
 function withHashedSecret(model: string, payload: OauthPayload): OauthPayload {
   const { client_secret: secret } = payload;
   return model === 'Client' && typeof secret === 'string'

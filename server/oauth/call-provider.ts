@@ -21,7 +21,7 @@ type Outcome = { status: number; body: unknown } | { status: number; refusal: Oa
 interface ProviderCall {
   request: FastifyRequest;
   reply: FastifyReply;
-  /** The redeemed and issued tokens, to be stored after oidc-provider has answered. */
+  /** The code or tokens that the request redeems and issues. They are stored after oidc-provider has answered. */
   redemption: Redemption;
   status?: number;
   body?: unknown;
@@ -37,7 +37,7 @@ const calls = new WeakMap<IncomingMessage, ProviderCall>();
  * Fastify's reply, so it gets the same headers, error handling, log and metrics as all other answers.
  */
 export async function callProvider(provider: Provider, request: FastifyRequest, reply: FastifyReply): Promise<Outcome> {
-  // The client disconnected before its body arrived. oidc-provider would log a warning about such a body.
+  // The client disconnected before the whole body arrived. oidc-provider would log a warning about such a body.
   if (request.raw.destroyed && !request.raw.complete) throw new DomainError('bad_request');
   const call: ProviderCall = { request, reply, redemption: { redeemed: [], issued: [] } };
   calls.set(request.raw, call);
@@ -51,7 +51,7 @@ export async function callProvider(provider: Provider, request: FastifyRequest, 
 /** PostgreSQL's class of error codes for rollbacks, such as after a deadlock. */
 const rolledBack = /^40[0-9A-Z]{3}$/;
 
-/** Returns the error for the client: HTTP status 503 after a rollback by PostgreSQL, so that the client retries. */
+/** Returns the error to answer. After a rollback by PostgreSQL, its HTTP status is 503, so that the client retries. */
 function failureOf(failure: unknown): unknown {
   const isRolledBack = rolledBack.test(String((failure as { code?: unknown }).code));
   return isRolledBack ? Object.assign(new DomainError('service_unavailable'), { cause: failure }) : failure;
@@ -82,7 +82,7 @@ export function callOf(raw: IncomingMessage): ProviderCall {
   return call;
 }
 
-/** Returns the tokens that a request to the token endpoint redeems and issues. Undefined for other requests. */
+/** Returns the code or tokens that a token request redeems and issues. Returns undefined for other requests. */
 export function redemptionIn(ctx: Context | undefined): Redemption | undefined {
   return ctx?.oidc.route === 'token' ? callOf(ctx.req).redemption : undefined;
 }
@@ -149,11 +149,12 @@ function replaceAnswer(call: ProviderCall, status: number, error: string, descri
   call.body = { error, error_description: description };
 }
 
-/** The Retry-After if a refresh token was redeemed too often. It is short: a parallel request already has a new one. */
+/** The Retry-After if a refresh token was redeemed too often. It is short, because parallel requests got new tokens. */
 const siblingRetrySeconds = 1;
 
 /**
- * Stores the redeemed and issued tokens in one transaction. If redeem() refuses, stores nothing and answers an error.
+ * Marks the code or token as redeemed and stores the issued tokens, in one transaction. If redeem() refuses, stores
+ * nothing and answers an error.
  */
 async function storeRedemption({ server: { clock, database }, endGrant }: Connection, ctx: Context) {
   const call = callOf(ctx.req);

@@ -6,9 +6,9 @@ import { charge, networkOf, openCounter } from '../http/rate-limit.ts';
 import { callOf } from './call-provider.ts';
 
 /*
- * Limits for each network (an IPv4 address or an IPv6 prefix). They limit the clients it can register, the
- * authorization requests it can store, and the documents it can make this server fetch. The general rate limit of an IP
- * address is too high for requests that the server must store.
+ * Limits for each network (an IPv4 address or an IPv6 prefix). They limit a network's registered clients, its stored
+ * authorization requests, and the documents that this server fetches for it. The general rate limit of an IP address is
+ * too high for requests that the server must store.
  */
 
 const hour = 60 * 60;

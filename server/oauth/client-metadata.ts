@@ -3,9 +3,9 @@ import type { ClientMetadata } from 'oidc-provider';
 import { grantTypes, scopes, toolScope } from './metadata.ts';
 
 /*
- * Checks the metadata of a client, which comes from its registration or from the document at its URL. The metadata is
- * untrusted. So the server drops the fields that it does not use, and refuses redirect URIs that are unsafe for people
- * or for itself.
+ * Checks the metadata of a client. The metadata comes from the client's registration or from the document at its URL.
+ * The metadata is untrusted. So the server drops the fields that it does not use, and refuses redirect URIs that are
+ * unsafe for people or for the server.
  */
 
 /** The metadata fields to store. The other fields include keys, and URLs that oidc-provider would fetch. */
@@ -49,7 +49,7 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
   if (/\\u0000|\\ud[89a-f][0-9a-f]{2}/i.test(text)) return 'the metadata has a character that cannot be stored';
   const { redirect_uris: uris, scope } = metadata;
   if (typeof scope === 'string' && !isOffered(scope)) return `scope must have ${toolScope} in it`;
-  if (!Array.isArray(uris)) return undefined; // The provider itself refuses a missing list.
+  if (!Array.isArray(uris)) return undefined; // oidc-provider itself refuses a missing list.
   if (uris.length > maxRedirects) return `redirect_uris must not have more than ${maxRedirects} members`;
   for (const uri of uris) {
     const problem = problemOfRedirect(uri);
@@ -114,8 +114,8 @@ export function formTargetOf(redirectUri: string): string {
 }
 
 /**
- * The hook that removes fields from the answer to a registration: the fields that the client did not register, and the
- * hash of its secret. The client gets the secret itself, and only once.
+ * The hook that removes the fields of fixedMetadata from answers about a registration. Only the first answer contains
+ * the client's secret. Later answers omit the field, because it would contain the hash.
  */
 export async function tidyRegistration(request: FastifyRequest, _reply: unknown, payload: unknown): Promise<unknown> {
   if (typeof payload !== 'object' || payload === null) return payload;

@@ -6,8 +6,8 @@ import type { AuditEntries } from '../observability/audit-entries.ts';
 import { clientOf } from './call-provider.ts';
 
 /**
- * Revokes a grant because the client asked for it, or because a code or refresh token was used twice. A token that was
- * used twice may have been stolen. The server cannot tell the thief from the client, so it revokes the tokens of both.
+ * Revokes a grant because the client asked for it, or because a code or a replaced refresh token was used again. Such a
+ * token may have been stolen. The server cannot tell the thief from the client, so it revokes the tokens of both.
  */
 export function grantEnder({
   audit,

@@ -14,7 +14,7 @@ export function consentPathOf(uid: string): string {
   return `/admin/connect/${uid}`;
 }
 
-/** The only OAuth scope of this server. The user who consents chooses a grant (such as `read`) for each board. */
+/** The OAuth scope for the MCP endpoint. The user who consents chooses a grant (such as `read`) for each board. */
 export const toolScope = 'mcp';
 
 export const scopes = [toolScope, 'offline_access'];

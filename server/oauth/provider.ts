@@ -115,7 +115,7 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
     },
     interactions: {
       url: async (_ctx: unknown, { uid }: { uid: string }) => consentPathOf(uid),
-      // Each authorization request needs a sign-in and a consent of its own, even after an earlier consent.
+      // Each authorization request needs its own answer from the consent page, even after an earlier consent.
       policy: [
         new Prompt(
           { name: 'login', requestable: true },
@@ -136,7 +136,8 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
     issueRefreshToken: async (_ctx: unknown, client: { grantTypeAllowed(type: string): boolean }) =>
       client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // A revoked token ends its grant. A grant without tokens would be useless, but would appear in the token list.
+    // A revoked token ends its grant. A grant without tokens would be useless, but would appear in the account's list
+    // of tokens.
     revokeGrantPolicy: () => true,
     // The setting CORS_ORIGINS decides which origins may read an answer, so oidc-provider allows all.
     clientBasedCORS: () => true,
@@ -152,7 +153,10 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
   return { provider, close: outgoing.close };
 }
 
-/** Builds the function that fetches metadata documents of clients. Forbids private IP addresses and redirects. */
+/**
+ * Builds the function that fetches metadata documents of clients. Forbids redirects, and private IP addresses outside
+ * WEBHOOK_ALLOWED_CIDRS.
+ */
 function fetchWith(outgoing: OutgoingRequests) {
   return async (url: string, { signal }: { signal?: AbortSignal }): Promise<Response> => {
     const { status, headers, body } = await outgoing.get(url, { headers: { accept: 'application/json' }, signal });
@@ -175,7 +179,9 @@ function compareHashedSecrets({ Client }: OauthProvider): void {
   };
 }
 
-/** Adds a prefix to tokens that shows their kind. Secret scanners and the log redactor recognize tokens by prefixes. */
+/**
+ * Adds to each token a prefix that shows its kind. Secret scanners and the log redactor recognize tokens by prefixes.
+ */
 function prefixTokens(provider: OauthProvider): void {
   const prefixes = {
     AccessToken: 'iba_',

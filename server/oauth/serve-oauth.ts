@@ -86,7 +86,10 @@ export function buildOauth(server: ServerDependencies) {
   };
 }
 
-/** Whether a redirect leads to another site, and not to the consent page or an application on the user's machine. */
+/**
+ * Whether a redirect leads to another site or to an application's own URL scheme, such as cursor:. Redirects to the
+ * consent page and to loopback addresses do not lead away.
+ */
 function leadsAway(location: string): boolean {
   return !location.startsWith(consentPathOf('')) && !shownTarget(location).isLocal;
 }

@@ -34,7 +34,7 @@ const rows = z
   .record(z.string(), z.int())
   .describe('the number of rows that the clean-up deleted or changed, for each database table');
 
-/** Audit entries for administration of the server or an account. Each is written when its change is committed. */
+/** Audit entries for administration of the server or an account. Each is written after its change was committed. */
 export const administrationEntries = {
   'account.created': entry('An account was created.', {
     ...inAccount,
@@ -121,7 +121,7 @@ export const administrationEntries = {
     boards: z
       .array(z.object({ board_id: z.int(), level: z.enum(grants) }))
       .readonly()
-      .describe('the boards that the token can access, each with the grant level of the token'),
+      .describe('the boards that the token can access, each with the grant of the token as `level`'),
     expires_at: z
       .string()
       .nullable()

@@ -13,7 +13,7 @@ export interface AuditLog {
 export interface AuditLogOptions {
   destination: DestinationStream;
   redactor: Redactor;
-  /** How long the log only counts repeated entries. After this time, it writes one line with their number. */
+  /** How long the log only counts repeated entries. After this time, it writes how often each was repeated. */
   repeatWindowMs?: number;
 }
 

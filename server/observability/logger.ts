@@ -5,9 +5,9 @@ import { buildRedactor, type RedactorOptions } from './redactor.ts';
 import { standardOutput } from './standard-output.ts';
 
 /**
- * Builds the log of the server: lines of JSON, by default on standard output, with masked addresses and without secrets
- * (specification: Limits, operational rule 3). Pino's option `redact` would not be enough, because it takes exact
- * paths. It finds neither every spelling of a field name at any depth, nor a secret inside a text.
+ * Builds the log of the server: lines of JSON, by default on standard output. The lines have masked e-mail addresses
+ * and no secrets (specification: Limits, operational rule 3). Pino's option `redact` would not be enough, because it
+ * takes exact paths. It finds neither every spelling of a field name at any depth, nor a secret inside a text.
  */
 export function buildLogger(
   config: Pick<Config, 'LOG_LEVEL' | 'APP_KEY' | 'DATA_DIR'>,

@@ -10,8 +10,8 @@ export const cutOff = '[…]';
 export const maxAddresses = 20;
 
 /**
- * The `@` of an e-mail address in any notation: plain, East Asian full width or small, in a URL (encoded once or more),
- * in JSON or in HTML.
+ * The `@` of an e-mail address in any notation: plain, East Asian full-width or small, URL-encoded once or more, in
+ * JSON or in HTML.
  */
 const sign = String.raw`(?:[@\uff20\ufe6b]|%(?:25)*40|\\u0040|&(?:#64|#x40|commat);)`;
 /** Characters that separate e-mail addresses from other text. The next pattern has them in URL encoding. */

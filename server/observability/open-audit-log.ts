@@ -26,8 +26,8 @@ const complaintIntervalMs = 60_000;
 
 /**
  * Opens the file of the audit log. The server writes each line before it answers the request, so a killed process loses
- * no line. For log rotation, SIGHUP opens the file again under its name. If the file cannot be written, the server logs
- * an error and continues.
+ * only counts of repeated entries. For log rotation, SIGHUP opens the file again under its name. If the file cannot be
+ * written, the server logs an error and continues.
  */
 function openFile(path: string, logger: Pick<Logger, 'error'>): { destination: DestinationStream; close(): void } {
   const file = open(path);

@@ -7,7 +7,7 @@ import type { ServerDependencies } from '../dependencies.ts';
 
 export type ReadinessCheck = 'database' | 'migrations' | 'cron';
 
-/** The time limit of each check. With it, GET /ready answers within 2 s, including the time for the rate limit. */
+/** The time limit of each check. With it, GET /ready answers within 2 s, including the check of the rate limit. */
 const timeoutMs = 1_300;
 
 /**
@@ -34,7 +34,7 @@ export function buildReadiness(server: ServerDependencies): () => Promise<Readin
 
   let underWay: Promise<ReadinessCheck[]> | undefined;
   return () => {
-    // Concurrent probes share one check.
+    // Concurrent probes share one run of the checks.
     underWay ??= check().finally(() => {
       underWay = undefined;
     });

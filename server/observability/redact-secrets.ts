@@ -41,7 +41,9 @@ const forms = [
 ];
 const secrets = new RegExp(forms.join('|'), 'gi');
 
-/** Matches a part that every secret contains. This search is fast, and most texts in a log contain no such part. */
+/**
+ * Matches a part that every secret contains. This search is fast, and many short texts in a log contain no such part.
+ */
 const hints = /[\s:=%_.+"]|hooks|invitations/i;
 
 /**

@@ -14,7 +14,7 @@ export interface Redactor {
    * field has the name of a secret, replaces the field's value. Handles errors, maps, sets and cycles.
    */
   value(value: unknown): unknown;
-  /** Returns the first 12 hexadecimal digits of the HMAC-SHA-256 under the application key. */
+  /** Returns the first 12 hexadecimal digits of a text's HMAC-SHA-256 under the application key. */
   hash: HashText;
 }
 

@@ -5,7 +5,7 @@ const request = { request_id: field.requestId, ip: field.ip };
 const withToken = { ...request, account_id: field.accountId, token_id: field.tokenId };
 const userId = whole('the id of the user');
 
-/** The error keys of requests that are refused although their token is valid. */
+/** The error keys of 403 answers to requests with a valid token. */
 export const grantRefusals = [
   'agent_api_unavailable',
   'board_not_granted',
@@ -14,7 +14,7 @@ export const grantRefusals = [
   'user_blocked',
 ] as const;
 
-/** The audit entries for refused requests and for the state of the server. */
+/** The audit entries for refused requests, for failed readiness checks and from extensions. */
 export const requestEntries = {
   'authentication.failed': countedEntry('The server answered 401, because a request had no valid token.', {
     ...request,
@@ -68,7 +68,10 @@ export const requestEntries = {
   }),
 };
 
-/** The audit entries for signing in and out in the pages. Other changes in the pages have administration entries. */
+/**
+ * The audit entries for sign-ins, sessions, passwords and forms in the pages. Other changes have administration
+ * entries.
+ */
 export const signInEntries = {
   'sign_in.succeeded': entry('A user signed in.', { ...request, user_id: userId }),
   'sign_in.failed': countedEntry('A sign-in failed. The sign-in page does not show the reason.', {

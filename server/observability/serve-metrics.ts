@@ -65,7 +65,7 @@ export async function serveMetrics(
 
 /**
  * Returns a function that accepts a Host header with an IP address, localhost or an allowed name. This prevents DNS
- * rebinding: a web page could resolve its own host name to this port and read the answer.
+ * rebinding: the owner of a website could point its host name at this server, and its script could read the answer.
  */
 function allowHosts(names: readonly string[]) {
   const allowed = new Set(['localhost', ...names.map(name => name.toLowerCase())]);

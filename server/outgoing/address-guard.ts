@@ -66,7 +66,7 @@ function familyOf(family: unknown): number {
   return family === 'IPv4' ? 4 : family === 'IPv6' ? 6 : typeof family === 'number' ? family : 0;
 }
 
-/** The public IPv6 addresses. All other IPv6 addresses are reserved or stand for another address, such as IPv4. */
+/** The range of all public IPv6 addresses. isPublic excludes the special addresses in it. */
 const globalUnicast = ipaddr.parseCIDR('2000::/3');
 
 /**

@@ -1,6 +1,6 @@
 /*
- * Anybody can write titles, names and comments, and mails, chats and pages show them. Before such a text is escaped, it
- * is reduced to one line of limited length without control characters.
+ * Anybody can write titles and names, and mails, chats and pages show them. Before such a text is escaped, it is
+ * reduced to one line of limited length without control characters.
  */
 
 /**

@@ -48,7 +48,7 @@ const told = () => readAudit(server.auditLines).map(({ event, by, by_user_id }) 
 const byOwner = (event: string) => ({ event, by: 'user', by_user_id: world.ownerId });
 
 describe('the account', () => {
-  test('owners and admins see the name, the plan and the owners of their account', async () => {
+  test('the account page shows the plan of the account, the e-mail addresses of its owners, and how many members and boards it has', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     expect((await visitor.get('/admin/account')).html).toContain('community, with the Agent API');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
@@ -110,7 +110,7 @@ describe('the account', () => {
 });
 
 describe('the deletion of the account', () => {
-  test("an owner schedules the account's deletion with the account's slug and their password, and the account page shows the deletion until they cancel it", async () => {
+  test("an owner who enters the account's slug and their own password schedules the account's deletion, and can cancel it on the account page", async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     server.auditLines.length = 0;
     const question = await visitor.get('/admin/account/delete');
@@ -125,7 +125,7 @@ describe('the deletion of the account', () => {
       expect(html).toContain('1 Apr 2026, 09:00 UTC');
       expect(html.includes('Keep the account')).toBe(one === visitor);
     }
-    // A second request must not restart the grace period.
+    // A second request for the deletion must not restart the grace period.
     expect((await visitor.get('/admin/account/delete')).location).toBe('/admin/account');
     const scheduled = (await account()).deletion_scheduled_at;
     const again = { ...hiddenFields(question.html, '/admin/account/delete'), slug, current_password: owner.password };
@@ -157,7 +157,7 @@ describe('the deletion of the account', () => {
     ]);
   });
 
-  test('once the server has begun to erase an account, nobody can cancel the deletion or open the pages of the account', async () => {
+  test('once the server has begun to erase an account, its owner can neither open the account page nor cancel the deletion', async () => {
     await schedule({ slug, current_password: owner.password });
     await server.sql('update accounts set erasure_began_at = now() where id = $1', [world.accountId]);
     expect((await visitor.get('/admin/account')).status).toBe(403);
@@ -183,7 +183,7 @@ describe.each(['admin', 'moderator', 'member'] as const)('the pages of the accou
   });
 });
 
-test('a user gets 404 for the pages of an account that they do not belong to, and a visitor must sign in first', async () => {
+test('requests for the account page of another account get 404, and a visitor who is not signed in is redirected to the sign-in page', async () => {
   const [other] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
     (await createWorld(server)).accountId,
   ]);

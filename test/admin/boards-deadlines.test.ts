@@ -127,7 +127,7 @@ describe('the deadlines of a board', () => {
     },
   );
 
-  test('a deadline at a local time that occurs twice is saved as the earlier time, but a stored later time survives another save', async () => {
+  test("if clocks go back and a deadline's local time occurs twice, the earlier time is saved, but a stored later time is kept", async () => {
     const zone = 'Europe/Berlin';
     const answer = await save({ zone, voting_close_at: '2026-10-25T02:30' });
     expect((await visitor.get(answer.location ?? '')).html).toContain('The first one applies');
@@ -140,7 +140,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ voting_close_at: second, submissions_open_at: '2026-04-30 22:00:00+00' });
   });
 
-  test('if the deadlines form is sent with a new time zone, the server saves nothing and shows the deadlines in that zone', async () => {
+  test('if the deadlines form is sent with a new time zone and an unchanged deadline, the server saves nothing and shows the unchanged deadline in the new zone', async () => {
     await save({ voting_close_at: '2026-07-01T09:00' });
     const before = await stored();
     const other = { zone: 'America/New_York', voting_close_at: '2026-07-01T09:00', voting_open_at: '2026-06-01T10:00' };
@@ -163,7 +163,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ ...before, voting_open_at: '2026-06-01 14:00:00+00' });
   });
 
-  test('new deadlines are not saved if another person changed the board after the form was opened, and the page shows that change', async () => {
+  test('new deadlines are not saved if another person changed the board after the form was opened, and the deadlines page shows that change', async () => {
     const { html } = await visitor.get(path);
     const hidden = Object.fromEntries(
       [...html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(([, name, value]) => [
@@ -202,7 +202,7 @@ describe('a time zone', () => {
     ['Europe/Berlin', '2026-03-29T03:00', ['2026-03-29T01:00:00.000Z']],
     ['Europe/Berlin', '2026-10-25T02:00', ['2026-10-25T00:00:00.000Z', '2026-10-25T01:00:00.000Z']],
     ['America/New_York', '2026-11-01T01:30', ['2026-11-01T05:30:00.000Z', '2026-11-01T06:30:00.000Z']],
-    // In these cases the clock changes by half an hour, skips midnight or skips a day.
+    // In the next three cases, the clock changes by half an hour, skips midnight, or skips a day.
     ['Australia/Lord_Howe', '2026-04-05T01:45', ['2026-04-04T14:45:00.000Z', '2026-04-04T15:15:00.000Z']],
     ['America/Sao_Paulo', '2018-11-04T00:00', []],
     ['Pacific/Apia', '2011-12-30T12:00', []],
@@ -212,7 +212,7 @@ describe('a time zone', () => {
     expect(isoTimes(zone, text)).toEqual(times);
   });
 
-  test('a time that is converted to local time and back stays the same in every time zone', () => {
+  test('if a time is converted to local time and back in any time zone, the results include the original time', () => {
     const time = fc.date({ min: new Date('1971-01-01'), max: new Date('2100-01-01'), noInvalidDate: true });
     fc.assert(
       fc.property(fc.constantFrom(...timeZones), time, (name, at) => {

@@ -98,7 +98,7 @@ describe('the statuses of a board', () => {
     expect(audited().filter(([, by]) => by === 'user')).toEqual([]);
   });
 
-  test('an admin cannot remove a status while ideas have it, and the page shows how many ideas have it', async () => {
+  test('an admin cannot remove a status that ideas still have, and the list of statuses shows how many ideas have it', async () => {
     const remove = async (key: string): Promise<Seen> => {
       const form_token = formTokenIn((await visitor.get(pathOf('statuses'))).html);
       return visitor.post(pathOf(`statuses/${key}/remove`), { form_token });
@@ -113,7 +113,7 @@ describe('the statuses of a board', () => {
     const answer = await remove('planned');
     expect([answer.status, answer.html.includes('3 ideas have the status planned')]).toEqual([409, true]);
 
-    // The page does not count rejected ideas. But a rejected idea keeps its status, so the server refuses the removal.
+    // The removal page does not count rejected ideas. But a rejected idea keeps its status, so the removal is refused.
     await insertIdea(server, world, { status: 'done', moderationState: 'rejected' });
     expect((await visitor.get(pathOf('statuses/done/remove'))).status).toBe(200);
     expect((await remove('done')).html).toContain('1 idea has the status done');
@@ -121,7 +121,7 @@ describe('the statuses of a board', () => {
     expect(await keys()).toEqual(defaults);
   });
 
-  test("a board's long list of statuses has several pages and counts at most 1,000 ideas for each status", async () => {
+  test('the list of statuses of a board has several pages and shows "more than 1,000 ideas" instead of a higher number', async () => {
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state)
       select s.account_id, s.board_id, $2, s.id, 'An idea', 'Of what', 'published'
@@ -191,7 +191,7 @@ describe('the tags of a board', () => {
     expect(audited().filter(([, by]) => by === 'user')).toEqual([]);
   });
 
-  test('a long list of tags has several pages', async () => {
+  test("a board's long list of tags has several pages", async () => {
     await server.sql(
       `insert into tags (account_id, board_id, name, color)
       select $1, $2, rpad('tag ' || n, 40, 'W'), '#0f766e' from generate_series(1, 51) n`,

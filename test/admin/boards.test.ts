@@ -103,7 +103,7 @@ describe('a new board', () => {
 });
 
 describe('the settings of a board', () => {
-  test('after an admin saves the settings of a board, the browser is redirected to the settings page under the new slug', async () => {
+  test('after an admin changes the settings and the slug of a board, the browser is redirected to the settings page under the new slug', async () => {
     const { token } = await issueToken(server, world, 'read');
     const slug = unique();
     const answer = await save({ name: 'Renamed', slug, description: 'New', pre_moderation: 'yes', is_public: 'yes' });
@@ -137,7 +137,7 @@ describe('the settings of a board', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('new settings are not saved if another person changed the board after the form was opened, and the page shows that change', async () => {
+  test('new settings are not saved if another person changed the board after the form was opened, and the settings page shows that change', async () => {
     const fields = { form_token: '', seen_at: '', name: 'Mine', slug: world.boardSlug, description: 'Same' };
     const opened = await visitor.get(settingsPath);
     fields.form_token = formTokenIn(opened.html);
@@ -180,7 +180,7 @@ describe('the settings of a board', () => {
 });
 
 describe('the list of boards', () => {
-  test('the list of boards has several pages and shows the number of pending ideas, frozen boards, and boards with closed submissions or votes', async () => {
+  test("the list of boards shows 25 boards on a page, with each board's pending ideas and whether it is frozen or closed", async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     await server.sql(
       `update boards set is_frozen = true, submissions_close_at = now() - interval '1 day',
@@ -210,7 +210,7 @@ describe('the list of boards', () => {
     expect(last.html).toContain('href="/admin/boards"');
   });
 
-  test('the list of boards counts the pending ideas of each board only up to 1,000', async () => {
+  test('if a board has more than 1,000 pending ideas, the list of boards and the home page show only "more than 1,000 ideas"', async () => {
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state)
       select s.account_id, s.board_id, $2, s.id, 'An idea', 'Of what', 'pending'
@@ -312,7 +312,7 @@ describe('the pages of boards', () => {
     }
   });
 
-  test('if a user has several accounts, every link on the admin pages of boards contains the chosen account', async () => {
+  test("if a user has several accounts, every link on a board's settings page contains the slug of the chosen account", async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
       other.accountId,
@@ -331,7 +331,7 @@ describe('the pages of boards', () => {
 });
 
 describe('the home page', () => {
-  test('the home page of the admin area shows an admin the pending ideas, the failing webhooks and chat channels, and the boards', async () => {
+  test("the home page of the admin area shows an owner the pending ideas, failing webhooks and chat channels, boards, and the account's scheduled deletion", async () => {
     await insertIdea(server, world, { moderationState: 'pending' });
     const { id, slug } = await createBoard(server, world.accountId, { name: 'Quiet', isFrozen: true });
     await server.sql(

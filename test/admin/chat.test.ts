@@ -50,7 +50,7 @@ const told = () => readAudit(server.auditLines).map(({ time: _, ...line }) => li
 const byOwner = () => ({ by: 'user', by_user_id: world.ownerId, account_id: world.accountId });
 
 describe('a chat channel', () => {
-  test('an admin can send a test message to a new chat channel, and no page or log shows the URL of the channel', async () => {
+  test("an admin can send a test message to a new chat channel, and no page or log shows the secret path in the channel's URL", async () => {
     const url = `${receiver.url}/hooks/a-secret-path`;
     const added = await create({
       kind: 'mattermost',
@@ -104,7 +104,7 @@ describe('a chat channel', () => {
     ]);
   });
 
-  test('an invalid chat channel is refused with the reason, and the form keeps all entered values except the URL', async () => {
+  test('an invalid chat channel is refused, and the form names the mistake and keeps all entered values except the URL', async () => {
     const cases: [Record<string, string>, string][] = [
       [{ url: '' }, 'is not a URL'],
       [{ kind: 'discord' }, 'must be the URL of an incoming webhook'],
@@ -150,7 +150,7 @@ describe('a chat channel', () => {
     ]);
   });
 
-  test('a chat channel whose URL cannot be decrypted is listed and can be deleted, but gets no messages', async () => {
+  test('an admin can see and delete a chat channel whose URL cannot be decrypted, but cannot send a test message to it', async () => {
     const id = await addChannel(world);
     await server.sql('update chat_channels set url = $2 where id = $1', [id, Buffer.alloc(60, 1)]);
     expect((await visitor.get(list)).html).toContain('encrypted with another APP_KEY');
@@ -181,7 +181,7 @@ describe('the pages of chat channels', () => {
     },
   );
 
-  test('requests for the chat channels or boards of another account get 404', async () => {
+  test('requests for the chat channels of another account get 404, and a new channel for a board of another account gets 422', async () => {
     const other = await createWorld(server);
     const id = await addChannel(other, 'mattermost', `${receiver.url}/hooks/x`);
     const before = await channels(other);
@@ -216,7 +216,7 @@ describe('the pages of chat channels', () => {
       expect([status, html.includes('<img'), html.includes('\u202e')]).toEqual([200, false, false]);
       expect(html).toContain('&quot;&gt;&lt;img src=x onerror=&#39;alert(1)&#39;&gt;');
     }
-    // An account has at most 100 channels, because each channel gets every event.
+    // An account has at most 100 channels, because each event can cause a message to every channel.
     await server.sql(
       `insert into chat_channels (account_id, board_id, kind, name, url, event_types)
       select $1, $2, 'teams', '', '', '{}' from generate_series(1, 70)`,

@@ -70,7 +70,7 @@ const idsIn = (html: string) =>
 const nextIn = (html: string) => /rel="next" href="([^"]+)"/.exec(html)?.[1]?.replaceAll('&amp;', '&');
 
 describe('a webhook delivery', () => {
-  test('a webhook delivery can be sent again from its page, with the same webhook-id and a new signature', async () => {
+  test('an admin can send a webhook delivery again from its page, and both requests have the same webhook-id and a valid signature', async () => {
     await visitor.submit(`/admin/webhooks/${id}`, `/admin/webhooks/${id}/test`);
     await receiver.waitForRequests(1);
     const [delivery] = await deliveriesOf(server, id);
@@ -114,7 +114,7 @@ describe('a webhook delivery', () => {
     expect([await deliveriesOf(server, id), told()]).toMatchObject([[{ state: 'dead' }], []]);
   });
 
-  test('the page of a webhook delivery escapes and shortens the request body and the responses', async () => {
+  test('the page of a webhook delivery escapes HTML in the request body and the responses, and shortens both if they are long', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e\u2066\u0007\u009b\ufeff`;
     const body = JSON.stringify({
       type: 'idea.merged',
@@ -185,7 +185,7 @@ describe('the delivery log', () => {
     expect([end.rows.length, end.next]).toEqual([3, undefined]);
   });
 
-  test('an admin can resend all failed deliveries of a webhook that were created since a chosen time, and sees their number', async () => {
+  test('an admin can resend all webhook deliveries that were created since a chosen time and failed for good, and sees their number', async () => {
     const [old] = await insert(['dead']);
     await server.sql(`update webhook_deliveries set created_at = '2020-01-01' where id = $1`, [old?.id]);
     const [first, , third] = await insert(['dead', 'delivered', 'dead']);

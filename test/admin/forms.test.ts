@@ -47,7 +47,7 @@ describe('a form of a signed-in user', () => {
     },
   );
 
-  test('a form from another site is refused even with the right form_token, and the refusal is in the audit log', async () => {
+  test('an admin form from another site is refused even with the right form_token, and the refusal is in the audit log', async () => {
     // This server has its own audit log, because an audit log combines identical entries into one line.
     const own = await startServerForTest({ on: server, environment: { BASE_URL: server.config.BASE_URL } });
     const there = new Visitor(own);
@@ -71,9 +71,9 @@ describe('a form of a signed-in user', () => {
     expect(readAudit(own.auditLines)).toMatchObject([{ event: 'form.refused', reason: 'origin' }]);
   });
 
-  test('the server accepts a form only from the exact origin in BASE_URL, regardless of the Host header', async () => {
+  test('the server accepts an admin form only from the exact origin in BASE_URL, regardless of the Host header', async () => {
     const { host } = new URL(server.baseUrl);
-    // A browser sends these headers after a DNS rebinding attack.
+    // A browser sends these headers during a DNS rebinding attack.
     for (const headers of [{ origin: server.baseUrl }, { origin: server.baseUrl, 'sec-fetch-site': 'same-origin' }]) {
       const answer = await visitor.post('/admin/sign-out', { form_token: formToken }, { headers });
       expect([host, answer.status]).toEqual([host, 403]);
@@ -90,7 +90,7 @@ describe('a form of a signed-in user', () => {
     expect(await isSignedIn()).toBe(false);
   });
 
-  test('without BASE_URL, the server accepts forms from its own pages under any host name, such as 127.0.0.1 or localhost', async () => {
+  test('without BASE_URL, the server accepts admin forms from its own pages under any host name, such as 127.0.0.1 or localhost', async () => {
     const own = await startServerForTest({ on: server });
     const person = await givePassword(server, world.ownerId);
     for (const baseUrl of [own.baseUrl, own.baseUrl.replace('127.0.0.1', 'localhost')]) {
@@ -106,7 +106,7 @@ describe('a form of a signed-in user', () => {
     }
   });
 
-  test('a form that is sent as JSON, plain text or multipart/form-data gets 415', async () => {
+  test('an admin form that is sent as JSON, plain text or multipart/form-data gets 415', async () => {
     for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x']) {
       const answer = await visitor.post(
         '/admin/sign-out',
@@ -117,7 +117,7 @@ describe('a form of a signed-in user', () => {
     }
   });
 
-  test('a form that is sent after the session ended redirects to the sign-in page, and a sign-in redirects back to the form', async () => {
+  test('if a user sends an admin form after their session ended, the server redirects to the sign-in page with the path to return to', async () => {
     await server.sql('delete from sessions where user_id = $1', [world.ownerId]);
     const answer = await visitor.post('/admin/tokens?account=x', { form_token: formToken, name: 'Bot' });
     expect([answer.status, answer.location]).toEqual([
@@ -146,7 +146,7 @@ describe('a form of a visitor', () => {
   );
 });
 
-test('the pages of the admin area forbid framing and caching and contain no scripts', async () => {
+test('the home page of the admin area forbids framing and caching and contains no script', async () => {
   const { headers, html } = await visitor.get('/admin');
   expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
   expect(headers.get('content-security-policy')).not.toContain('script-src');

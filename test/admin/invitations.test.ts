@@ -75,7 +75,7 @@ const membersWith = (email: string) =>
 /** Returns whether the invitation link at this path is valid. */
 const works = async (path: string) => (await new Visitor(server).get(path)).status === 200;
 
-test('an invited person opens the link in the mail, chooses a password and joins the account in the chosen role', async () => {
+test('an invited person opens the link in the mail, chooses a password and joins the account in the role that the inviter chose', async () => {
   const email = newAddress();
   const path = await invited(` ${email}`, 'moderator');
   expect(mail.received).toHaveLength(1);
@@ -145,7 +145,7 @@ describe('the invitation link of an existing user', () => {
     expect(await works(path)).toBe(false);
   });
 
-  test('a user who is signed in with another e-mail address cannot accept an invitation, but can sign out and then continue', async () => {
+  test('a user who is signed in with another e-mail address cannot accept an invitation, but gets the sign-up form after they sign out', async () => {
     const email = newAddress();
     const path = await invited(email, 'admin');
     const visitor = await signedIn(server, await createUser(server));
@@ -160,7 +160,7 @@ describe('the invitation link of an existing user', () => {
     expect((await visitor.get(path)).html).toContain('name="password"');
   });
 
-  test('an invitation link cannot be accepted without a session or without the form_token of the session', async () => {
+  test('an invitation cannot be accepted without a session or without the form_token of the session', async () => {
     const userId = await createUser(server);
     const person = await signedIn(server, userId);
     const path = await invited(await emailOf(server, userId));
@@ -188,7 +188,7 @@ describe('the invitation link of an existing user', () => {
 });
 
 describe('concurrent requests with invitation links', () => {
-  test('one of several concurrent sign-ups with one invitation link succeeds, and the others get an error', async () => {
+  test('one of several concurrent sign-ups with one invitation link succeeds, and the others get 404', async () => {
     const email = newAddress();
     const path = await invited(email);
     const names = ['One', 'Two', 'Three', 'Four'];
@@ -199,7 +199,7 @@ describe('concurrent requests with invitation links', () => {
     expect(user?.name).toBe(names[answers.findIndex(({ status }) => status === 303)]);
   });
 
-  test('an invited user who sends the form to accept the invitation several times at once becomes a member only once', async () => {
+  test('an invited user who accepts an invitation with several concurrent requests becomes a member only once', async () => {
     const userId = await createUser(server);
     const person = await signedIn(server, userId);
     const path = await invited(await emailOf(server, userId));
@@ -212,7 +212,7 @@ describe('concurrent requests with invitation links', () => {
     expect(accepted).toHaveLength(1);
   });
 
-  test('one of two concurrent sign-ups with one e-mail address creates the user, and the other must sign in', async () => {
+  test('a sign-up is refused if another sign-up takes its e-mail address in the meantime, and the invitation link stays valid', async () => {
     const email = newAddress();
     const path = await invited(email);
     // The other sign-up takes the e-mail address after this sign-up has checked it, and before it hashes the password.
@@ -230,7 +230,7 @@ describe('concurrent requests with invitation links', () => {
 });
 
 describe('an invitation', () => {
-  test('every invitation link that is accepted, replaced, revoked, expired or unknown gets the same response', async () => {
+  test('every accepted, replaced, revoked, expired or unknown invitation link gets the same 404 response', async () => {
     const [accepted, again, revoked, late] = [newAddress(), newAddress(), newAddress(), newAddress()];
     const paths = [await invited(accepted), await invited(again), await invited(revoked), await invited(late)];
     expect((await signUp(paths[0] ?? '')).status).toBe(303);
@@ -258,7 +258,7 @@ describe('an invitation', () => {
     expect(await membersWith(again)).toEqual([{ role: 'moderator' }]);
   });
 
-  test('an invitation link is valid only while the inviter is still allowed to invite people in that role', async () => {
+  test('an invitation link is valid only while the inviter is still allowed to invite people in the role of the invitation', async () => {
     const inviterId = await createMember(server, world.accountId, 'owner');
     const inviter = await signedIn(server, inviterId);
     const [asOwner, asMember] = [newAddress(), newAddress()];
@@ -330,7 +330,7 @@ describe('an invitation', () => {
     ['an invalid address', { email: 'nobody' }, 422, 'is not an e-mail address'],
     ['an unknown role', { role: 'king' }, 422, 'Choose a role'],
   ])(
-    'an invitation with %s is refused, and the form still shows the entered values',
+    'an invitation with %s is refused, and the server sends no mail and writes no audit entry',
     async (_what, given, status, why) => {
       const fields = { email: 'grace "h"@example.com', role: 'moderator', ...given };
       const answer = await admin.submit(list, list, fields);
@@ -346,7 +346,7 @@ describe('an invitation', () => {
     expect([answer.status, answer.html.includes('is a member of the account already')]).toEqual([409, true]);
   });
 
-  test('a sign-up with a weak password or without a name is refused, and the invitation link stays valid', async () => {
+  test('a sign-up with a short password, two different passwords or no name is refused, and the invitation link stays valid', async () => {
     const path = await invited(newAddress());
     for (const [fields, why] of [
       [{ ...chosen, password: 'short', password_again: 'short' }, 'at least 12'],
@@ -413,12 +413,12 @@ describe('the invitation mail', () => {
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
   });
 
-  test('several invitations to one e-mail address cause one mail with the role of the last invitation, and a revoked invitation causes none', async () => {
+  test('several invitations of a person before the mail is sent cause one mail with the last role, and a revoked invitation causes no mail', async () => {
     const [again, revoked] = [newAddress(), newAddress()];
     const before = await invited(again);
     mail.received.length = 0;
     for (const role of ['member', 'moderator', 'admin']) await invite(again, role);
-    // The previous link becomes invalid at once, before the new link exists.
+    // The previous link is already invalid, although the server has not yet created the new link.
     expect(await works(before)).toBe(false);
     await invite(revoked);
     const path = `${list}/${(await rows(revoked))[0]?.id}/revoke`;

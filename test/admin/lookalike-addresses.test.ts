@@ -118,7 +118,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from invitations where account_id = $1', [world.accountId])).toHaveLength(1);
   });
 
-  test('a user can sign in with any spelling of the e-mail address, and a browser with an earlier sign-in is recognized for every spelling', async () => {
+  test("a user can sign in with another spelling of their e-mail address, and wrong passwords from other browsers do not block the user's own browser", async () => {
     const own = stranger();
     expect((await own.signIn(`iris.${count}@XN--BCHER-KVA.EXAMPLE.`, iris.password)).status).toBe(303);
     for (let n = 0; n < 5; n++) await stranger().signIn(iris.email, 'a wrong password');
@@ -127,7 +127,7 @@ describe('spellings of one address', () => {
     expect((await stranger().signIn(iris.email, iris.password)).status).toBe(429);
   });
 
-  test('several concurrent requests that create users with spellings of one e-mail address create only one user', async () => {
+  test('concurrent attempts to create users with different spellings of one e-mail address create only one user', async () => {
     const base = `zoe.${count}@example.com`;
     const asked = [base, base.toUpperCase(), base.replace('z', 'ｚ'), `${base}.`];
     const outcomes = await Promise.allSettled(asked.map(make));
@@ -153,7 +153,7 @@ describe('spellings of one address', () => {
 });
 
 describe('addresses that only look alike', () => {
-  test('e-mail addresses with İ and with i belong to different users, and each user gets their own mail', async () => {
+  test('e-mail addresses with İ and with i belong to different users, and a password link for one user is mailed only to that user', async () => {
     const [plain, dotted] = [`liv.${count}@example.com`, `lİv.${count}@example.com`];
     const attacker = await make(dotted);
     // The owner of the address with a plain i can still become a user with that address.
@@ -180,7 +180,7 @@ describe('addresses that only look alike', () => {
     expect(await server.sql('select from memberships where user_id = $1', [other.id])).toEqual([]);
   });
 
-  test('an e-mail address with an invisible character is refused, and the page names the character', async () => {
+  test('an invitation to an e-mail address with an invisible character is refused, and the error message names the character', async () => {
     const owner = await signedIn(server, world.ownerId);
     const answer = await owner.submit(invitations, invitations, { email: 'ada\u200b@example.com', role: 'member' });
     expect(answer.status).toBe(422);
@@ -189,7 +189,7 @@ describe('addresses that only look alike', () => {
   });
 });
 
-test('a user who changes the spelling of their e-mail address is still found by every other spelling', async () => {
+test("after the spelling of a user's e-mail address changes, the user is still found by the first spelling", async () => {
   const inUnicode = `Iris.${count}@BÜCHER.example`;
   for (const email of [`iris.${count}@xn--bcher-kva.example`, inUnicode, iris.email, inUnicode]) {
     await asOperator(async admin => {
@@ -205,7 +205,7 @@ test('a user who changes the spelling of their e-mail address is still found by 
   expect(mail.received.map(({ to }) => to)).toEqual([`Iris.${count}@bücher.example`]);
 });
 
-test('mail is sent to the canonical form of a domain, even if toLowerCase() in JavaScript returns another domain', async () => {
+test("mail goes to the canonical form of an address's domain, also if toLowerCase() in JavaScript would return another domain", async () => {
   const address = `Zoe.${count}@ΟΔΟΣ.example`;
   await make(address);
   await stranger().post('/admin/password-link', { email: address.replace('Σ', 'σ') });

@@ -163,7 +163,7 @@ describe('a member', () => {
     }
   });
 
-  test('an admin can revoke their own API tokens when they leave the account, but a plain member cannot', async () => {
+  test('a person who leaves the account can revoke their own API tokens if their role is admin, but not if their role is member', async () => {
     for (const role of ['admin', 'member'] as const) {
       const userId = await createMember(server, world.accountId, role);
       const visitor = await signedIn(server, userId);
@@ -176,7 +176,7 @@ describe('a member', () => {
     }
   });
 
-  test('every member can leave the account, but the last owner cannot', async () => {
+  test('a person with the role member can leave the account, but the last owner can neither leave nor give up the owner role', async () => {
     const visitor = await signedIn(server, await createMember(server, world.accountId, 'member'));
     expect((await visitor.get('/admin')).html).toContain('href="/admin/members/leave"');
     const answer = await visitor.submit('/admin/members/leave', '/admin/members/leave');
@@ -223,7 +223,7 @@ describe('the pages of members', () => {
   const fields = { role: 'member', email: 'eve@example.com' };
 
   test.each(['moderator', 'member'] as const)(
-    'a %s cannot open the admin pages of members or send the forms on these pages',
+    'a %s cannot list, change, remove or invite members in the admin area',
     async role => {
       const visitor = await signedIn(server, await createMember(server, world.accountId, role));
       const form_token = await formTokenOf(visitor);
@@ -236,14 +236,14 @@ describe('the pages of members', () => {
     },
   );
 
-  test('the server refuses every form on the pages of members without the form_token of the session', async () => {
+  test('the server refuses every form on the admin pages of members without the form_token of the session', async () => {
     for (const [method, path = ''] of [...pages(adminId), ['POST', '/admin/members/leave']]) {
       if (method === 'POST') expect([path, (await owner.post(path, fields)).status]).toEqual([path, 403]);
     }
     expect(await roleOf(adminId)).toBe('admin');
   });
 
-  test('admin pages about members of another account or about unknown users get 404', async () => {
+  test('requests for admin pages about members of another account or about unknown users get 404', async () => {
     const other = await createWorld(server);
     const form_token = await formTokenOf(owner);
     for (const id of [other.ownerId, await createUser(server), 999_999_999, 'x', '9'.repeat(20)]) {

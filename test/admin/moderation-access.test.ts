@@ -148,7 +148,7 @@ async function routesOf({ accountId, boardId, boardSlug, ...rest }: World) {
 }
 
 describe('the pages of moderation', () => {
-  test('members and visitors cannot open the pages of moderation or send their forms', async () => {
+  test('neither a person with the role member nor a visitor can open the moderation pages or send their forms', async () => {
     const { pages, forms } = await routesOf(world);
     const member = await signedIn(server, await createMember(server, world.accountId, 'member'));
     const home = await member.get('/admin');
@@ -222,7 +222,7 @@ describe('the pages of moderation', () => {
     }
   });
 
-  test('the moderation pages escape HTML in every text of a user, and no such text changes the direction of the page', async () => {
+  test("the moderation pages escape HTML in every text of a user, and no such text changes the page's text direction", async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const own = await createWorld(server, { name: hostile, preModeration: true });
     const visitor = await signedIn(server, own.ownerId);

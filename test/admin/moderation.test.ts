@@ -113,7 +113,7 @@ describe('the queue', () => {
     expect((await visitor.get('/admin/queue?cursor=nonsense')).status).toBe(400);
   });
 
-  test('a moderator can approve a pending idea with one click, and the webhook then receives the event idea.created', async () => {
+  test("a moderator can approve a pending idea with one click, and the account's webhook then receives the event idea.created", async () => {
     const id = await pending('Dark mode');
     const path = pathOf(id, '/approve?from=queue');
     const answer = await ada.submit('/admin/queue', path);
@@ -176,7 +176,7 @@ describe('the queue', () => {
     expect(again.location).toBe('/admin/queue?notice=rejected_already');
   });
 
-  test('only moderators can list rejected ideas, which are shown with their reasons, newest rejection first', async () => {
+  test('a moderator sees all rejected ideas with their reasons, newest rejection first, and a person with the role member gets 403', async () => {
     const own = await createWorld(server);
     const there = await signedIn(server, await createMember(server, own.accountId, 'moderator'));
     expect((await there.get('/admin/queue')).html).toContain('href="/admin/queue/rejected"');
@@ -263,7 +263,7 @@ describe('an idea', () => {
       { event: 'idea.tag_added', tag_id: tagId, ...told },
       { event: 'idea.tag_removed', tag_id: tagId, ...told },
     ]);
-    // Changes with an API token are not in the audit log.
+    // Changes of ideas with an API token are not in the audit log.
     const { token } = await issueToken(server, world, 'moderate');
     await request(server, `POST /api/v1/ideas/${id}/status`, { token, json: { status: 'done' } });
     expect(audit()).toHaveLength(3);
@@ -281,7 +281,30 @@ describe('an idea', () => {
     expect(await events(id)).toHaveLength(2);
   });
 
-  test('the page of an idea on a frozen board has no forms, and the server refuses changes to the idea with an explanation', async () => {
+  test('the page of an idea with 10 tags has no form for another tag, and an eleventh tag is refused with an explanation', async () => {
+    const own = await createWorld(server);
+    const visitor = await signedIn(server, own.ownerId);
+    const id = await insertIdea(server, own);
+    const tagIds: number[] = [];
+    for (let n = 0; n < 11; n++) tagIds.push(await createTag(server, own.accountId, own.boardId, `Tag ${n}`));
+    const page = pathOf(id);
+    const add = (tagId: number | undefined) => visitor.submit(page, pathOf(id, '/tags'), { tag_id: String(tagId) });
+    for (const tagId of tagIds.slice(0, 9)) expect((await add(tagId)).status).toBe(303);
+    const opened = await visitor.get(page);
+    const fields = hiddenFields(opened.html, pathOf(id, '/tags'));
+    expect(opened.html).not.toContain('at most 10 tags');
+    expect((await add(tagIds[9])).status).toBe(303);
+    const full = await visitor.get(page);
+    expect(full.html).toContain('An idea can have at most 10 tags. Remove a tag before you add another.');
+    expect(full.html).not.toContain('Add the tag');
+    // A second moderator has the form still open.
+    const refused = await visitor.post(pathOf(id, '/tags'), { ...fields, tag_id: String(tagIds[10]) });
+    expect(refused.status).toBe(422);
+    expect(refused.html).toContain('An idea can have at most 10 tags. Remove a tag before you add another');
+    expect(await server.sql('select from idea_tags where idea_id = $1', [id])).toHaveLength(10);
+  });
+
+  test('the admin page of an idea on a frozen board has no status form, and the server refuses changes to the idea with an explanation', async () => {
     const { id: boardId } = await createBoard(server, world.accountId);
     const on = { ...world, boardId };
     const [id, target, waiting] = [
@@ -306,7 +329,7 @@ describe('an idea', () => {
     expect(audit()).toEqual([]);
   });
 
-  test('the page of an idea lets a moderator follow and unfollow the idea, and shows the comments on several pages', async () => {
+  test('the admin page of an idea lets a moderator follow and unfollow the idea, and shows the comments on several pages', async () => {
     const id = await idea('Followed');
     const path = pathOf(id, '/follow');
     await server.sql(
@@ -394,7 +417,7 @@ describe('merging ideas', () => {
     expect(audit().map(({ event }) => event)).toEqual(['idea.merged', 'idea.merged']);
   });
 
-  test('an invalid merge target gets an error with the reason, both in the preview and when the merge is sent', async () => {
+  test('an invalid merge target is refused with an explanation, both in the preview and when the moderator sends the merge', async () => {
     const [id, waiting] = [await idea('One'), await pending('Waiting')];
     const elsewhere = await insertIdea(server, await createWorld(server));
     const form_token = await formToken(ada);

@@ -37,7 +37,7 @@ async function followed(title: string, by = userId, where = world): Promise<numb
   return ideaId;
 }
 
-/** Changes the status of an idea and comments on it, which notifies its followers. */
+/** Changes the status of an idea and comments on it. Both actions notify the idea's followers. */
 async function tell(ideaId: number, comment = 'Soon.') {
   await runAsUser(server, world, actorId, op => setIdeaStatus(op, ideaId, 'planned'));
   await runAsUser(server, world, actorId, op => commentOnIdea(op, ideaId, comment));
@@ -52,7 +52,7 @@ const unread = async (id = userId) =>
     )
   ).map(one => one.id);
 
-/** Creates this number of notifications. */
+/** Creates this number of notifications about the idea for the user. */
 async function tellOften(ideaId: number, count: number) {
   await server.sql(
     `insert into notifications (account_id, user_id, event_id, kind)
@@ -65,7 +65,7 @@ async function tellOften(ideaId: number, count: number) {
 }
 
 describe('notifications', () => {
-  test('notifications are listed newest first, counted in the header, and marked as read one by one or all at once', async () => {
+  test('notifications are listed newest first, counted in the page header, and marked as read one by one or all together', async () => {
     const ideaId = await followed('Dark mode');
     expect((await visitor.get(path)).html).toContain('You have no notifications yet');
     await tell(ideaId);
@@ -167,7 +167,7 @@ describe('notifications', () => {
 });
 
 describe('followed ideas', () => {
-  test('a user sees only the ideas that they follow, and unfollowing an idea does not affect its other followers', async () => {
+  test('the list of followed ideas shows only the ideas that the user follows, and unfollowing an idea does not affect its other followers', async () => {
     const ideaId = await followed('Dark mode');
     await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId: world.ownerId }));
     const page = await visitor.get(following);

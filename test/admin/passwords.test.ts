@@ -110,7 +110,7 @@ describe('a password link by mail', () => {
     expect((await setBy(late.token)).status).toBe(404);
   });
 
-  test('a request for a password link gets the same response and queues the same job for known and unknown e-mail addresses', async () => {
+  test('a request for a password link gets the same response and queues a job of the same kind for known and unknown e-mail addresses', async () => {
     const blockedId = await createMember(server, world.accountId, 'admin');
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blockedId]);
     const addresses = [email, 'nobody@example.com', 'no address', 'a\0b@example.com', await emailOf(server, blockedId)];
@@ -188,7 +188,7 @@ describe('a password', () => {
     expect((await setBy(token)).status).toBe(303);
   });
 
-  test("the user's e-mail address and its part before the @ are refused as passwords", async () => {
+  test("a new password is refused if it is the user's e-mail address or the part of that address before the @", async () => {
     const long = `somebody.quite.long.${world.ownerId}@example.com`;
     await server.sql('update users u set email = $2 where id = $1', [world.ownerId, long]);
     for (const chosen of [long.toUpperCase(), long.split('@')[0] ?? '']) {

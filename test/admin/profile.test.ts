@@ -77,7 +77,7 @@ async function linkTo(address: string): Promise<string> {
 
 const confirm = (path: string, by = visitor) => by.submit(path, `${profile}/confirm`);
 
-test('a user can change their name, and every page escapes HTML in the name', async () => {
+test('a user can change their name, and every profile page escapes HTML in the name', async () => {
   const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
   const answer = await send(profile, { name: ` ${hostile}` });
   expect(answer.location).toBe('/admin/profile?notice=saved');
@@ -134,7 +134,7 @@ describe('a new sign-in address', () => {
     expect(wrong.html).toContain('value="new@example.org"');
     const none = await askForEmail('no address');
     expect([none.status, none.html.includes('is not an e-mail address')]).toEqual([422, true]);
-    // A request for the current address changes nothing, and right passwords do not count against the rate limit.
+    // A request with the user's current address changes nothing, and right passwords do not count as wrong attempts.
     for (let asked = 0; asked < 4; asked++) {
       expect((await askForEmail(person.email)).location).toBe('/admin/profile?notice=saved');
     }
@@ -236,7 +236,7 @@ describe('an address for notifications', () => {
     expect(await user()).toMatchObject({ notification_email: address, email: address });
   });
 
-  test('requests for a new e-mail address are limited per hour, so that a user cannot flood other people with mail', async () => {
+  test('a user who requests seven new e-mail addresses in a row gets 429 from the sixth on, so they cannot flood other people with mail', async () => {
     const statuses = [];
     for (let n = 0; n < 7; n++) statuses.push((await askForMail(`victim${n}-${userId}@example.org`)).status);
     expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429]);
@@ -267,7 +267,7 @@ test('a forged or altered confirmation link cannot confirm an e-mail address', a
   }
 });
 
-test('on a server that cannot send mail, a user cannot set an e-mail address for notifications but can remove one', async () => {
+test('on a server that cannot send mail, a user cannot request a new e-mail address but can remove their address for notifications', async () => {
   const silent = await startServerForTest({ on: server, clock });
   await server.sql(`update users set notification_email = 'old@example.org' where id = $1`, [userId]);
   const there = new Visitor(silent);
@@ -358,7 +358,7 @@ describe('the deletion of a user', () => {
   const ask = (current_password = person.password) =>
     visitor.submit(`${profile}/delete`, `${profile}/delete`, { current_password });
 
-  test('a user requests their deletion with the password, sees the reasons that prevent it, and can cancel it within 48 hours', async () => {
+  test('a user who requests their deletion must enter their password, sees what prevents the deletion, and can cancel the request', async () => {
     world = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
       world.accountId,

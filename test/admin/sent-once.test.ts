@@ -76,7 +76,7 @@ test.each(Object.keys(forms))('%s is created only once if its form is sent sever
   expect(await left()).toBe(before + 2);
 });
 
-test('a double click rotates a webhook secret only once, so the previous secret stays valid during the overlap', async () => {
+test("a form that is sent three times rotates a webhook's secret only once, so the old secret is kept as the previous secret", async () => {
   const path = `/admin/webhooks/${webhookId}/rotate-secret`;
   const read = () =>
     server.sql('select secret, previous_secret from webhook_endpoints where id = $1', [webhookId]) as Promise<
@@ -91,7 +91,7 @@ test('a double click rotates a webhook secret only once, so the previous secret 
   expect(after?.secret).not.toEqual(before?.secret);
 });
 
-test('if a form is sent without a form_id, the server creates nothing and shows the form again', async () => {
+test('if the form for a new API token is sent without a form_id, the server creates no token and shows the form again', async () => {
   const before = await count('api_tokens');
   const { form_token = '' } = hiddenFields((await visitor.get('/admin/tokens')).html, '/admin/tokens');
   const fields = (forms['a token'] as Case).fields();

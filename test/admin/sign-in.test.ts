@@ -70,7 +70,7 @@ describe('signing in', () => {
     expect(JSON.stringify(await server.sql('select * from sessions'))).not.toContain(token);
   });
 
-  test('cookies set over HTTPS have the __Host- prefix and the Secure attribute', async () => {
+  test('if BASE_URL begins with https://, the cookies of a sign-in have the __Host- prefix and the Secure attribute', async () => {
     const secure = await startServerForTest({
       on: server,
       clock,
@@ -108,7 +108,7 @@ describe('signing in', () => {
     expect(visitor.cookies.get('idea_board_session')).not.toBe(planted);
   });
 
-  test('the sign-in page redirects a user who is already signed in', async () => {
+  test('the sign-in page redirects a user who is already signed in to the requested page', async () => {
     const visitor = await signedIn(server, world.ownerId);
     const answer = await visitor.get('/admin/sign-in?next=/admin/tokens');
     expect([answer.status, answer.location]).toEqual([303, '/admin/tokens']);
@@ -131,7 +131,7 @@ describe('signing in', () => {
     expect(await credential()).toBe(stored);
   });
 
-  test('a sign-in with characters in the e-mail address that the database cannot store is refused with the usual error', async () => {
+  test('a sign-in gets the usual 422 if the e-mail address is empty or contains a character that the database cannot store', async () => {
     for (const email of ['a\0b@example.com', '%', '']) {
       expect((await new Visitor(server).signIn(email, 'whatever it is')).status).toBe(422);
     }
@@ -153,12 +153,12 @@ describe('a refused sign-in', () => {
     },
   };
 
-  test('for every refused sign-in, the server sends the same response and compares one password hash', async () => {
+  test('a sign-in gets the same response after one hash comparison if the password is wrong or the user is unknown, blocked or without a password', async () => {
     // This server has its own audit log, because an audit log combines identical entries into one line.
     const own = await startServerForTest({ on: server, clock });
     const verify = vi.spyOn(argon2, 'verify');
     const pages = new Set<string>();
-    // The first sign-in also creates the password hash that the server compares for unknown users.
+    // The first sign-in also creates the hash with which the server compares the passwords of unknown users.
     await new Visitor(own).signIn(owner.email, owner.password);
     for (const [reason, arrange] of Object.entries(cases)) {
       const { userId, ...person } = await arrange();
@@ -207,7 +207,7 @@ describe('a refused sign-in', () => {
     expect(await sessions()).toEqual([]);
   });
 
-  test('a user can sign in after a request for their deletion, or while they are blocked in only one of their two accounts', async () => {
+  test('a user can sign in even if their deletion is requested and they are blocked in one of their two accounts', async () => {
     const other = await createWorld(server);
     const userId = await createMember(server, world.accountId, 'admin');
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
@@ -232,7 +232,7 @@ describe('a refused sign-in', () => {
 });
 
 describe('a session', () => {
-  test('a session ends after an hour without requests, and each request extends it', async () => {
+  test('a session ends after SESSION_IDLE_MINUTES without requests, and each request extends it', async () => {
     const visitor = await signedIn(server, world.ownerId);
     for (let used = 0; used < 5; used++) {
       clock.advance(59 * minute);
@@ -242,7 +242,7 @@ describe('a session', () => {
     expect((await visitor.get('/admin')).status).toBe(303);
   });
 
-  test('a session expires after its maximum lifetime, even if the user keeps sending requests', async () => {
+  test('a session expires after SESSION_MAX_HOURS, even if the user keeps sending requests', async () => {
     const visitor = await signedIn(server, world.ownerId);
     for (let hours = 0.5; hours < 10; hours += 0.5) {
       clock.advance(30 * minute);
@@ -263,7 +263,7 @@ describe('a session', () => {
     expect(await seen()).toBe(minute);
   });
 
-  test('a session ends when the user is blocked in every account, and when the erasure of the user begins', async () => {
+  test('a session is refused while the user is blocked in every account, and once the erasure of the user has begun', async () => {
     const userId = await createMember(server, world.accountId, 'admin');
     const visitor = await signedIn(server, userId);
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);

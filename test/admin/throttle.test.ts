@@ -32,7 +32,7 @@ function inNetwork(visitor: Visitor, ip: string): Visitor {
 const trySignIn = (ip: string, email = owner.email, password = 'a wrong password') => from(ip).signIn(email, password);
 
 describe('password attempts', () => {
-  test('concurrent password attempts for one e-mail address from many networks never exceed the limit', async () => {
+  test('concurrent password attempts for one e-mail address from many networks never exceed the rate limit of that address', async () => {
     const verify = vi.spyOn(argon2, 'verify');
     const answers = await Promise.all(Array.from({ length: 12 }, (_, n) => trySignIn(`203.0.113.${n}`)));
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(4).fill(422), ...Array(8).fill(429)]);
@@ -53,7 +53,7 @@ describe('password attempts', () => {
     expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(429);
     own.cookies.delete('idea_board_session');
     expect((await own.signIn(owner.email, owner.password)).status).toBe(303);
-    // The cookie of a known browser is valid for one e-mail address and cannot be forged.
+    // The cookie of a browser with an earlier sign-in is valid for one e-mail address and cannot be forged.
     const known = own.cookies.get('idea_board_browser') ?? '';
     const other = await givePassword(server, await createUser(server));
     for (let n = 0; n < 5; n++) await trySignIn(`198.51.100.${n}`, other.email);
@@ -64,13 +64,13 @@ describe('password attempts', () => {
       known.replace(/^./, first => (first === 'A' ? 'B' : 'A')),
     );
     expect((await forged.signIn(owner.email, owner.password)).status).toBe(429);
-    // The attempts of a known browser are counted across all networks.
+    // The wrong passwords of a browser with an earlier sign-in are counted across all networks.
     for (let n = 0; n < 4; n++) {
       own.cookies.set('idea_board_browser', known);
       expect((await inNetwork(own, `192.0.2.${n}`).signIn(owner.email, 'wrong')).status).toBe(422);
     }
     expect((await inNetwork(own, '192.0.2.9').signIn(owner.email, owner.password)).status).toBe(429);
-    // After 15 minutes, unknown browsers can sign in again.
+    // After 15 minutes, browsers without an earlier sign-in can sign in again.
     clock.advance(15 * 60_000);
     expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(303);
   });
@@ -112,7 +112,7 @@ describe('password attempts', () => {
     expect(keys.join()).not.toContain('example');
   });
 
-  test('the limit of password attempts also limits how many audit entries strangers can cause', async () => {
+  test('three wrong passwords for one e-mail address from one network write only one audit entry', async () => {
     const userId = await createUser(server);
     const { email } = await givePassword(server, userId);
     server.auditLines.length = 0;
@@ -174,7 +174,7 @@ describe('links to set a password', () => {
   });
 });
 
-test('a sign-in gets 503 if too many other sign-ins wait for the check of their password', async () => {
+test('a sign-in gets 503 if the passwords of too many other sign-ins wait for their check', async () => {
   const { verify } = argon2;
   const release = Promise.withResolvers<void>();
   const spy = vi.spyOn(argon2, 'verify').mockImplementation((async (...parameters: Parameters<typeof verify>) => {
@@ -191,7 +191,7 @@ test('a sign-in gets 503 if too many other sign-ins wait for the check of their 
   expect(answer.html).toContain('Many people are signing in right now');
 });
 
-test('the server hashes at most two passwords at once, and refuses to hash a password when too many others wait', async () => {
+test('the server hashes at most two passwords at the same time, and refuses to hash another password while 100 others wait', async () => {
   const passwords = buildPasswords({ memoryKib: 8, passes: 1 });
   const hash = argon2.hash;
   let [running, most] = [0, 0];

@@ -47,7 +47,7 @@ describe('an API token', () => {
     });
     expect(answer.status).toBe(201);
     expect(answer.headers.get('cache-control')).toBe('no-store');
-    // Only this page has a script. The script comes from this server and copies the token.
+    // The page with a new token has a script, which comes from this server and copies the token.
     expect(answer.headers.get('content-security-policy')).toMatch(/;script-src 'self'$/);
     expect(answer.html.match(/<script[^>]*>/g)).toEqual([
       expect.stringMatching(/^<script src="\/assets\/[0-9a-f]{16}\.js" defer>$/),
@@ -60,7 +60,7 @@ describe('an API token', () => {
     });
     expect(body.boards.map((one: { grant: string }) => one.grant).sort()).toEqual(['read', 'write']);
     expect(JSON.stringify(body.boards)).not.toContain(third.slug);
-    // The command that the page shows works without changes.
+    // The command that the page with the new token shows works without changes.
     const [, path] =
       new RegExp(`Bearer ${plaintext}&#39; &#39;http://localhost:3000(/[^&]+)&#39;`).exec(answer.html) ?? [];
     expect((await request(server, `GET ${path}`, { token: plaintext })).status).toBe(200);
@@ -83,7 +83,7 @@ describe('an API token', () => {
     ['no name', { name: ' ' }, 'must not be empty'],
     ['a name that is too long', { name: 'x'.repeat(101) }, 'at most 100'],
     ['no board', { level: '' }, 'at least one board'],
-    ['an unknown level', { level: 'admin' }, 'Choose a level'],
+    ['an unknown grant', { level: 'admin' }, 'Choose a grant'],
     ['a past day', { expires_on: '2020-01-01' }, 'expired already'],
     ['an invalid day', { expires_on: 'soon' }, 'year-month-day'],
     ['a day with extra characters', { expires_on: '2030-02-31x' }, 'year-month-day'],
@@ -108,7 +108,7 @@ describe('an API token', () => {
     expect(await tokens()).toEqual([]);
   });
 
-  test('on a plan without the Agent API, the page of API tokens has no form, and a form that is sent anyway is refused', async () => {
+  test("if the account's plan does not include the Agent API, the page of API tokens has no form, and a form sent anyway is refused", async () => {
     const page = await visitor.get('/admin/tokens');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
     const refused = await visitor.get('/admin/tokens');

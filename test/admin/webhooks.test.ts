@@ -49,7 +49,7 @@ const byOwner = () => ({ by: 'user', by_user_id: world.ownerId, account_id: worl
 const sendTest = (id: number) => visitor.submit(`${list}/${id}`, `${list}/${id}/test`);
 
 describe('a webhook', () => {
-  test('a new webhook shows its secret once, and a test event is signed with that secret and appears in the delivery log', async () => {
+  test('the secret of a new webhook is shown once, and a test event is signed with that secret and appears in the delivery log', async () => {
     const url = `${receiver.url}/ideas?key=a-secret-path`;
     const made = await create({ url, description: ' For data ', board: world.boardSlug, 'event_idea.created': '1' });
     expect([made.status, made.headers.get('cache-control')]).toEqual([201, 'no-store']);
@@ -94,7 +94,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('an invalid webhook is refused with the reason, and the form still shows the entered values', async () => {
+  test('an invalid webhook is refused with an explanation, and the form still shows the entered values', async () => {
     const cases: [Record<string, string>, string][] = [
       [{ url: '' }, 'is not a URL'],
       [{ url: 'ftp://example.com' }, 'must begin with https:// or http://'],
@@ -121,7 +121,7 @@ describe('a webhook', () => {
     expect([await webhooks(), server.auditLines]).toEqual([[], []]);
   });
 
-  test('an admin can change a webhook with a form, and if the URL is unchanged, it keeps its original spelling', async () => {
+  test('an admin can change a webhook with a form, and a URL that the admin does not change keeps its original spelling', async () => {
     const entered = 'HTTPS://Hooks.Example.com/é';
     const { id } = await addWebhook(server, world, { url: entered, eventTypes: ['idea.created'] });
     const path = `${list}/${id}`;
@@ -142,7 +142,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('after a rotation, deliveries are signed with the old and the new webhook secret, or without an overlap only with the new one', async () => {
+  test("after a rotation of a webhook's secret, deliveries are signed with both secrets during the overlap, or only with the new one without an overlap", async () => {
     const { id, secret: first } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}/rotate-secret`;
     const rotate = (hours: string) => visitor.submit(path, path, { overlap_hours: hours });
@@ -214,7 +214,7 @@ describe('a webhook', () => {
 });
 
 describe('the list of webhooks', () => {
-  test('the list of webhooks has small pages and counts the waiting deliveries of each webhook only up to a limit', async () => {
+  test('the list of webhooks has pages below 38 kB and counts at most 1,000 waiting deliveries of each webhook', async () => {
     await server.sql(
       `insert into webhook_endpoints (account_id, url, description, event_types, secret, disabled_at, disabled_reason)
       select $1, 'https://hooks.example.com/' || repeat('x', 1900) || n, repeat('W', 200),
@@ -240,7 +240,7 @@ describe('the list of webhooks', () => {
     const second = await visitor.get(next);
     expect(second.html.match(/<li class="card/g)).toHaveLength(10);
     expect(second.html).toContain('First page');
-    // An account has at most 100 webhooks, because each webhook gets every event.
+    // An account has at most 100 webhooks, because each event can cause a delivery to every webhook.
     await server.sql(
       `insert into webhook_endpoints (account_id, url, secret) select $1, 'https://hooks.example.com', '' from generate_series(1, 70)`,
       [world.accountId],

@@ -16,9 +16,9 @@ async function openDatabase(): Promise<TestDatabase> {
   return db;
 }
 
-test.concurrent('the command doctor reports a newer user with the e-mail address of an older user, and an operator can change that address', async () => {
+test.concurrent("the command doctor reports a newer user whose e-mail address is another spelling of an older user's address, and an operator can change it", async () => {
   const db = await openDatabase();
-  // The previous version of the server can create such users.
+  // The previous version of the server can create users like these two.
   await db.sql(`insert into users (email, name) values ('ada@BÜCHER。example', 'Younger'), ('zoë@example.com', 'Zoë')`);
   const users = await db.sql<{ id: number }>('select id from users order by id');
   const [older, younger, waiting] = users.map(({ id }) => id);

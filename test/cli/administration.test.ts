@@ -64,7 +64,7 @@ test.concurrent('three commands create an account, a board and an API token in a
   ).toEqual([{ name: 'Bot', email: 'ada@example.com', level: 'read', is_for_30_days: true }]);
 });
 
-test.concurrent('a CLI command that fails prints one line, exits with 1 and writes nothing to the database', async ({
+test.concurrent('a refused CLI command prints one line, exits with 1 and writes nothing to the database', async ({
   db,
   cli,
 }) => {
@@ -138,7 +138,7 @@ test.concurrent('the user and member commands create, change, block, unblock and
   expect(await db.sql('select * from user_blocks')).toEqual([]);
 });
 
-test.concurrent('the command member remove revokes the API tokens that the member issued, unless it has the option --keep-tokens', async ({
+test.concurrent('the command member remove revokes the API tokens that the member issued, unless the command has the option --keep-tokens', async ({
   db,
   cli,
 }) => {
@@ -160,7 +160,7 @@ test.concurrent('the command member remove revokes the API tokens that the membe
   ]);
 });
 
-test.concurrent('the command member invite mails the link if SMTP is configured and otherwise prints it, and invitation revoke deletes the invitation', async ({
+test.concurrent('the command member invite mails the invitation link if SMTP is configured and otherwise prints it, and invitation revoke deletes the invitation', async ({
   db,
   cli,
 }) => {
@@ -236,7 +236,7 @@ test.concurrent('the command board update makes a board public or private, and b
   ).toBe('Another public board has the slug mobile, and with it the page /b/mobile');
 });
 
-test.concurrent('every CLI command that changes a status returns all statuses of the board', async ({ db, cli }) => {
+test.concurrent('the commands status add, update and remove print all statuses of the board', async ({ db, cli }) => {
   await createInstallation(db);
   const add = ['status', 'add', '--key', 'in_review', '--category', 'active', '--label', 'In review'];
   const added = await cli.json<unknown[]>(...add, '--position', '3', '--hidden', 'true');
@@ -246,7 +246,7 @@ test.concurrent('every CLI command that changes a status returns all statuses of
   expect(await cli.json('status', 'remove', 'review')).toHaveLength(6);
 });
 
-test.concurrent('every CLI command that changes a tag returns all tags of the board', async ({ db, cli }) => {
+test.concurrent('the commands tag update and tag remove print the remaining tags of the board', async ({ db, cli }) => {
   await createInstallation(db);
   await cli.json('tag', 'add', '--name', 'Billing', '--color', '#0F766E');
   expect(await cli.json('tag', 'update', 'BILLING', '--name', 'Payments')).toEqual([

@@ -110,7 +110,7 @@ describe('cleanup', () => {
     expect(await db.sql('select from users')).toHaveLength(2);
   });
 
-  test('the command cleanup prints users and accounts only by id, and stores an audit entry for each erasure', async () => {
+  test('the command cleanup prints no names or e-mail addresses of users, and stores an audit entry for each erasure', async () => {
     const userId = await createGrace();
     await insertIdea(db, world, { authorId: userId });
     await db.sql(`update users set deletion_requested_at = now() - interval '3 days'`);
@@ -144,7 +144,7 @@ describe('cleanup', () => {
     ]);
   });
 
-  test('the command cleanup uses the grace periods from the settings', async () => {
+  test('the command cleanup uses the grace period in USER_DELETION_GRACE_HOURS', async () => {
     await createGrace();
     await cli.json('user', 'request-deletion', '--user', 'grace@example.com');
     const hasty = cliOn(db.url, { USER_DELETION_GRACE_HOURS: '0' });

@@ -98,7 +98,7 @@ test.concurrent('without DATABASE_URL, only the command migrate creates a databa
   expect(await runCliProcess(settings, 'account', 'list')).toEqual({ exitCode: 0, stdout: 'None.\n', stderr: '' });
 });
 
-test.concurrent('CLI commands refuse a database with newer migrations than the server, or with migrations that were changed later', async ({
+test.concurrent('CLI commands refuse a database with a migration that the server does not have or whose file was changed after it was applied', async ({
   onTestFinished,
 }) => {
   const other = await createTestDatabase();
@@ -117,7 +117,7 @@ test.concurrent('CLI commands refuse a database with newer migrations than the s
   expect(await diagnose({ DATABASE_URL: other.url })).toEqual({ exitCode: 1, problems: [`error: ${changed}`] });
 });
 
-test.concurrent('the error of a CLI command for an unreachable database names the reason and does not show the password', async () => {
+test.concurrent("the error of a CLI command for an unreachable database names the reason and does not show the database's password", async () => {
   const away = 'postgresql://ada:s3cret@127.0.0.1:1/ideas';
   const reason = 'Cannot reach the database ideas at 127.0.0.1:1: nothing accepts connections there';
   expect(await cliOn(away).refusal('account', 'list')).toBe(reason);
@@ -170,7 +170,7 @@ test.concurrent('the command doctor reports an error if the encoding of the data
   expect(problems[0]).toBe('error: The database is encoded in SQL_ASCII, which cannot hold every character');
 });
 
-test.concurrent('the command doctor reports inconsistent data and changes nothing', async () => {
+test.concurrent('the command doctor reports accounts, boards, tokens, vote tallies and workers with problems, and changes nothing', async () => {
   const world = await createWorld(db);
   await db.sql(`insert into heartbeats (name, recorded_at) values ('cron', now())
     on conflict (name) do update set recorded_at = now()`);
@@ -219,7 +219,7 @@ test.concurrent('the SQL that the command doctor prints for a wrong vote tally c
   expect(await diagnose({ DATABASE_URL: drifted.url })).toEqual({ exitCode: 0, problems: [] });
 });
 
-test.concurrent('the command doctor reports an error if APP_KEY cannot decrypt the secrets, and a warning if APP_KEY is missing', async ({
+test.concurrent("the command doctor reports an error if APP_KEY cannot decrypt a webhook's secret, and a warning if APP_KEY is missing", async ({
   onTestFinished,
 }) => {
   const sealed = await createTestDatabase();

@@ -27,7 +27,7 @@ const test = base.extend<{ db: TestDatabase; world: World; cli: ReturnType<typeo
 const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const slackUrl = 'https://hooks.slack.com/services/T000/B000/secret';
 
-test.concurrent('the chat commands create, list, disable, enable and delete a chat channel and never show its URL', async ({
+test.concurrent('the chat commands create, list, disable, enable and delete a chat channel and never show the secret part of its URL', async ({
   db,
   world,
   cli,

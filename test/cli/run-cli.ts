@@ -80,7 +80,8 @@ async function runResident(command: Command): Promise<CliResult> {
 }
 
 /**
- * Returns the shared process that runs CLI commands. It ends with the test process and does not keep it alive.
+ * Returns the shared process that runs CLI commands. It ends with the test process, and the test process does not wait
+ * for it.
  */
 function residentCli(): ChildProcess {
   if (resident?.connected) return resident;

@@ -21,7 +21,7 @@ const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
 const url = 'https://hooks.example.com/ideas';
 const secretForm = /^whsec_[A-Za-z0-9+/]{43}=$/;
 
-test.concurrent('the webhook commands create, change, rotate, disable, enable and delete a webhook and show each secret once', async ({
+test.concurrent('the webhook commands create, change, disable, enable and delete a webhook, rotate its secret, and show each secret once', async ({
   db,
   world,
   cli,
@@ -86,7 +86,7 @@ test.concurrent('the webhook commands create, change, rotate, disable, enable an
   expect(await cli.json('webhook', 'list')).toEqual([]);
 });
 
-test.concurrent('the command webhook test queues a delivery of a test event, and webhook redeliver sends that delivery again', async ({
+test.concurrent('the command webhook test queues a delivery of a test event, and webhook redeliver queues that delivery again', async ({
   db,
   world,
   cli,

@@ -42,7 +42,7 @@ describe('operations of the client', () => {
     expect(await client.ideas.get(id)).toMatchObject({ status_key: 'planned', tags: [], merged_into_id: null });
   });
 
-  test('a client call uses its own option board before the board of the client, and reading the token needs no board', async () => {
+  test('the option board of a call overrides the board of the client, and reading the token needs no board', async () => {
     const other = await createBoard(server, world.accountId);
     const both = await issueToken(server, world, { [world.boardId]: 'write', [other.id]: 'write' });
     const onOne = new IdeaBoard({ baseUrl: `${server.baseUrl}/`, token: both.token, board: world.boardSlug });
@@ -103,7 +103,7 @@ describe('response metadata and hooks', () => {
     expect(JSON.stringify(calls)).not.toMatch(/secret plan|ib_\d/);
   });
 
-  test('a call succeeds even if a hook throws an error', async () => {
+  test("a call of the client succeeds even if one of the client's hooks throws an error", async () => {
     const fail = () => {
       throw new Error('The log is full');
     };
@@ -114,7 +114,7 @@ describe('response metadata and hooks', () => {
 });
 
 describe('construction of the client', () => {
-  test('the client uses the fetch function from its options and sends the headers from its options', async () => {
+  test('the client uses the option fetch and sends the option headers, but an Authorization header among them does not replace the token', async () => {
     const urls: string[] = [];
     const fetched = new IdeaBoard({
       baseUrl: server.baseUrl,
@@ -142,18 +142,18 @@ describe('construction of the client', () => {
     ['an address with credentials', { baseUrl: 'http://ada:secret@127.0.0.1' }],
     ['an empty token', { token: '' }],
     ['a token of two lines', { token: 'ib_1_secret\nib_2_secret' }],
-  ])('the constructor of the client rejects %s', (_, wrong) => {
+  ])('the constructor of the client rejects %s with a TypeError that contains no secret', (_, wrong) => {
     const make = () => new IdeaBoard({ baseUrl: server.baseUrl, token, ...wrong });
     expect(make).toThrow(TypeError);
     expect(make).toThrow(/^((?!secret).)*$/);
   });
 
-  test('the client trims spaces and line breaks from the options baseUrl and token', async () => {
+  test('the client removes spaces around the option baseUrl and a line break after the option token', async () => {
     const pasted = new IdeaBoard({ baseUrl: ` ${server.baseUrl}/ `, token: `${token}\n` });
     expect((await pasted.token.get()).boards).toHaveLength(1);
   });
 
-  test('if the option baseUrl of the client contains a path, the URL of every request starts with this path', async () => {
+  test('if the option baseUrl of the client contains a path, the client puts this path before the path of every request', async () => {
     const urls: string[] = [];
     const fetchInstead = (url: string, init: RequestInit) => {
       urls.push(url);

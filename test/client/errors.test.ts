@@ -11,8 +11,8 @@ import {
   TimeoutError,
   UnexpectedAnswerError,
 } from '../../client/main.ts';
-import { validateRequest } from '../../contract/validation.ts';
 import { errors } from '../../contract/errors.ts';
+import { validateRequest } from '../../contract/validation.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
@@ -50,7 +50,7 @@ async function clientBehindGateway(...faults: Parameters<Awaited<ReturnType<type
 }
 
 describe('errors of the API', () => {
-  test('the error of the client contains the error key, HTTP status, message, operation, request id and rate limit of the response', async () => {
+  test("the error that the client throws contains the response's error key, HTTP status, message, request id and rate limit, and the operation", async () => {
     const error = await errorOf(client.ideas.get(999_999_999, { headers: { 'x-request-id': 'which-one' } }));
     expect(error).toBeInstanceOf(ApiError);
     expect(error).toBeInstanceOf(IdeaBoardError);
@@ -67,7 +67,7 @@ describe('errors of the API', () => {
     });
   });
 
-  test('an API error has the details that the server sends, and their type follows from the operation and the key', async () => {
+  test('an error of the client has the details from the response, and their TypeScript type depends on the operation and the error key', async () => {
     const moderator = await issueToken(server, world, 'moderate');
     const ideaId = await insertIdea(server, world);
     const tagId = await createTag(server, world.accountId, world.boardId, 'Reports');
@@ -84,7 +84,7 @@ describe('errors of the API', () => {
     expect(missing).toMatchObject({ key: 'not_found', details: undefined });
   });
 
-  test('the error that the client throws after a validation error of the server lists the issues of the request', async () => {
+  test("if the server rejects an invalid field, the client's error lists the issue with its path, code and message", async () => {
     const error = await errorOf(client.ideas.create({ title: ' ', body: 'Nothing above.' }));
     expect(error).toMatchObject({ key: 'validation_failed', status: 422 });
     expect(error.issues).toEqual([{ path: ['body', 'title'], code: 'custom', message: 'Must not be empty' }]);
@@ -100,7 +100,7 @@ describe('errors of the API', () => {
     expect(error.retryAfterMs).toBe((error.rateLimit?.resetSeconds ?? 0) * 1000);
   });
 
-  test('isIdeaBoardError() narrows the type of an error by operation, even if another copy of the client package created the error', async () => {
+  test('isIdeaBoardError() recognizes errors of the client and their operation, even if another copy of the client package created the error', async () => {
     const error: unknown = await errorOf(client.ideas.get(999_999_999));
     expect(isIdeaBoardError(error, 'getIdea')).toBe(true);
     expect(isIdeaBoardError(error, 'createIdea')).toBe(false);
@@ -160,7 +160,7 @@ describe('calls without a response of the API', () => {
     expect(await errorOf(deaf.board.get({ timeoutMs: 20 }))).toMatchObject({ key: 'timed_out' });
   });
 
-  test('an abort signal stops a client call before the client sends the request and while it waits for the response', async () => {
+  test('an abort signal stops a client call that waits for the response, and an already aborted signal prevents the request', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const aborting = new IdeaBoard({ baseUrl: gateway.url, token });
     const controller = new AbortController();
@@ -194,7 +194,7 @@ describe('invalid requests', () => {
     },
   );
 
-  test('the client rejects invalid headers, idempotency keys and bodies without a request, and the error does not quote a header value', async () => {
+  test('the client rejects invalid headers, idempotency keys and bodies before it sends a request, and no error message quotes a header value', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const careful = new IdeaBoard({ baseUrl: gateway.url, token });
     const circle: { title: string; body: unknown } = { title: 'Round', body: 'And round.' };

@@ -7,7 +7,7 @@ import { onTestFinished } from 'vitest';
 interface PassingAnswer {
   status: number;
   headers: Record<string, string>;
-  // biome-ignore lint/suspicious/noExplicitAny: a test may change a response into any that another server could send.
+  // biome-ignore lint/suspicious/noExplicitAny: a test may replace the body with anything that a server could send.
   body: any;
 }
 
@@ -57,7 +57,7 @@ export async function startGateway(upstream: string): Promise<Gateway> {
     };
     requests.push(passed);
     for (const check of waiting) check();
-    // A browser sends preflight requests by itself, so they use up no fault of the plan.
+    // A browser adds preflight requests by itself, so a preflight request does not use up a planned fault.
     const fault = passed.method === 'OPTIONS' ? undefined : planned.shift();
     await meet(fault ?? 'pass', upstream, passed, response);
   });

@@ -34,7 +34,7 @@ test('awaiting a list of the client requests one page, and awaiting the same lis
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=3']);
 });
 
-test('iterating over a list with for await returns all ideas and requests each page only when it is needed', async () => {
+test('iterating over a list of the client with for await returns all ideas and requests each page only when the loop needs it', async () => {
   const { client, gateway } = await clientThroughGateway();
   const seen: number[] = [];
   for await (const { id } of client.ideas.list({ per_page: 3, sort: 'newest' })) seen.push(id);
@@ -46,7 +46,7 @@ test('iterating over a list with for await returns all ideas and requests each p
   expect(gateway.requests).toHaveLength(4);
 });
 
-test('iterating over a list requests pages of the maximum size by default', async () => {
+test('iterating over a list of the client requests pages of 100 ideas, the maximum size, if per_page is not set', async () => {
   const { client, gateway } = await clientThroughGateway();
   const seen = [];
   for await (const { id } of client.ideas.list()) seen.push(id);
@@ -54,7 +54,7 @@ test('iterating over a list requests pages of the maximum size by default', asyn
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=100']);
 });
 
-test('the method pages() of a list iterates over its pages and can start at a later page than the first', async () => {
+test('the method pages() of a list of the client iterates over pages and can start at a page after the first', async () => {
   const { client, gateway } = await clientThroughGateway();
   const sizes: number[] = [];
   for await (const { data, page } of client.ideas.list({ per_page: 2, page: 3 }).pages()) {
@@ -65,7 +65,7 @@ test('the method pages() of a list iterates over its pages and can start at a la
   expect(gateway.requests[1]?.path).not.toMatch(/[?&]page=/);
 });
 
-test('each iteration over a list starts again at the first page and sees new ideas', async () => {
+test('each iteration over the same list of the client starts at the first page and sees new ideas', async () => {
   const otherWorld = await createWorld(server);
   const other = await issueToken(server, otherWorld, 'read');
   const list = new IdeaBoard({ baseUrl: server.baseUrl, token: other.token }).ideas.list();
@@ -79,7 +79,7 @@ test('each iteration over a list starts again at the first page and sees new ide
   expect(await count()).toBe(1);
 });
 
-test('iteration over comments returns the oldest comment first', async () => {
+test('iterating over the comments of an idea with the client returns the oldest comment first', async () => {
   const { client } = await clientThroughGateway();
   const ideaId = ids[0] ?? 0;
   const second = await issueToken(server, world, 'write', {
@@ -92,7 +92,7 @@ test('iteration over comments returns the oldest comment first', async () => {
   expect(seen).toEqual(['Number 0', 'Number 1', 'Number 2']);
 });
 
-test('if a request during iteration fails, the iteration throws the error of that request', async () => {
+test('if a request fails while a program iterates over a list of the client, the loop throws the error of that request', async () => {
   const { client, gateway } = await clientThroughGateway();
   gateway.plan('pass', { status: 403, body: { error: { key: 'insufficient_scope', message: 'No more.' } } });
   const seen: number[] = [];

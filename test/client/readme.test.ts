@@ -44,7 +44,7 @@ afterAll(async () => {
   await server.close();
 });
 
-/** Runs a program until its last line of output. Then sends two events to its webhook receiver and ends it. */
+/** Runs a README program until it prints its "Raw:" line. Then sends two webhooks to the program and ends it. */
 async function runTour(command: string, args: string[]): Promise<string[]> {
   const world = await createWorld(server);
   await createTag(server, world.accountId, world.boardId);
@@ -144,7 +144,7 @@ const printedInBoth = [
 
 describe('the code of the README', () => {
   test.concurrent.each(findRuntimes().filter(({ name }) => name.startsWith('Node')))(
-    'the JavaScript examples in the README of the client print the documented output on $name',
+    'the JavaScript examples in the README of the client print the expected output on $name',
     async ({ command, args }) => {
       const printed = await runTour(command, [...args, 'tour.js']);
       for (const line of printedInBoth) expect(printed).toContainEqual(expect.stringMatching(line));
@@ -152,7 +152,7 @@ describe('the code of the README', () => {
     },
   );
 
-  test.concurrent('the TypeScript examples in the README of the client print the documented output', async () => {
+  test.concurrent('the TypeScript examples in the README of the client print the expected output', async () => {
     const printed = await runTour(process.execPath, ['--disable-warning=ExperimentalWarning', 'tour.ts']);
     for (const line of [...printedInBoth, /^body\.title: Must not be empty$/]) {
       expect(printed).toContainEqual(expect.stringMatching(line));
@@ -164,7 +164,7 @@ describe('the code of the README', () => {
   const typescript5 = join(repository, 'test/consumers/node_modules/typescript/bin/tsc');
   const onNode = { module: 'nodenext', types: ['node'], lib: ['es2022'] };
   const bundled = { module: 'esnext', moduleResolution: 'bundler', types: ['node'], lib: ['es2022'] };
-  // skipDefaultLibCheck skips only the libraries of TypeScript itself, which need no check.
+  // skipDefaultLibCheck skips only the declaration files that come with TypeScript.
   const page = { moduleResolution: 'bundler', types: [], lib: ['es2022', 'dom'], skipDefaultLibCheck: true };
   const inPage = { module: 'esnext', ...page };
 
@@ -208,7 +208,7 @@ describe('the code of the README', () => {
     expect(await compiledByVersion7()).not.toHaveProperty(['ofServer.ts']);
   });
 
-  test.concurrent('TypeScript reports a switch that omits an error key, and an argument with an invalid value', {
+  test.concurrent("TypeScript rejects code that omits one of the client's error keys in a switch or passes an invalid value to the client", {
     timeout: compilingMs,
   }, async () => {
     expect(await compiledByVersion7()).toMatchObject({

@@ -20,7 +20,7 @@ let gateway: Gateway;
 let world: World;
 let token: string;
 
-/** The milliseconds of each wait between retries. The simulated clock advances only during waits. */
+/** The wait before each retry, in milliseconds. The simulated clock advances only during these waits. */
 let waits: number[];
 let now: number;
 
@@ -73,13 +73,13 @@ async function ideaCount(): Promise<number> {
 }
 
 describe('retried requests', () => {
-  test('the client retries a failing read until it succeeds', async () => {
+  test('the client retries a read after a 503 response, a broken connection and a 502 response', async () => {
     gateway.plan(away, 'break', { status: 502, body: 'Bad gateway' });
     expect((await ideasOf().list().withResponse()).attempts).toBe(4);
     expect(waits).toEqual([250, 500, 1000]);
   });
 
-  test('the client retries a failing write with the same idempotency key, and the write takes effect once', async () => {
+  test('the client retries a failed write with the same idempotency key, and the write takes effect once', async () => {
     gateway.plan('lose the answer', away);
     const { data, isReplay, attempts } = await ideasOf().create(idea).withResponse();
     expect({ title: data.title, isReplay, attempts }).toEqual({ title: 'Once', isReplay: true, attempts: 3 });
@@ -98,20 +98,20 @@ describe('retried requests', () => {
     expect(await ideaCount()).toBe(1);
   });
 
-  test('the client retries a write while the server answers that the first request of the write is still running', async () => {
+  test('the client retries a write if the server answers that the first request of the write is still running', async () => {
     gateway.plan(inUse, inUse);
     expect((await ideasOf().create(idea).withResponse()).attempts).toBe(3);
     expect(waits).toEqual([250, 500]);
   });
 
-  test('the client retries a DELETE request without an idempotency key', async () => {
+  test('the client retries a DELETE request although the request has no idempotency key', async () => {
     const id = await insertIdea(server, world);
     gateway.plan('lose the answer');
     expect((await ideasOf().removeTag(id, 1).withResponse()).attempts).toBe(2);
     expect(gateway.requests.map(({ headers }) => headers['idempotency-key'])).toEqual([undefined, undefined]);
   });
 
-  test('the client creates a new idempotency key for each call unless the caller provides a key', async () => {
+  test('the client creates a new idempotency key for each call of ideas.create() unless the caller provides a key', async () => {
     const ideas = ideasOf();
     const first = await ideas.create(idea);
     const second = await ideas.create(idea);
@@ -132,7 +132,7 @@ describe('retry delays', () => {
     expect(waits).toEqual([7000, 40_000, 7500]);
   });
 
-  test('if Retry-After is longer than the maximum delay, the client throws an error with the requested delay at once', async () => {
+  test('if Retry-After exceeds the maximum delay, the client throws an error with the requested delay and does not wait', async () => {
     gateway.plan(limited('61', { 'x-ratelimit-limit': '20', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '61' }));
     await expect(ideasOf().create(idea)).rejects.toMatchObject({
       key: 'rate_limited',
@@ -151,7 +151,7 @@ describe('retry delays', () => {
     expect(waits).toEqual([500, 1000, 2000, 4000, 8000, 8000, 8000]);
   });
 
-  test('the client stops retrying at the total timeout of the call', async () => {
+  test('the client ends a call at its total timeout and does not wait for a retry that would exceed this timeout', async () => {
     gateway.plan(away, away);
     await expect(ideasOf({ totalTimeoutMs: 700 }).list()).rejects.toMatchObject({ key: 'service_unavailable' });
     expect(waits).toEqual([250]);
@@ -180,7 +180,7 @@ describe('requests without a retry', () => {
     expect(delayOf(refused, false)).toBe(1000);
   });
 
-  test('the client does not retry after a permanent error or an internal error of the server', async () => {
+  test('the client does not retry a call after the error not_found or internal_error', async () => {
     for (const [status, key] of [[404, 'not_found'] as const, [500, 'internal_error'] as const]) {
       gateway.plan({ status, body: { error: { key, message: 'No.' } } });
       await expect(ideasOf().get(1)).rejects.toMatchObject({ key, attempts: 1 });
@@ -208,7 +208,7 @@ describe('requests without a retry', () => {
     expect(gateway.requests).toHaveLength(1);
   });
 
-  test('the retry budget of a client allows ten retries and refills only when calls succeed', async () => {
+  test('the retry budget of a client allows ten retries, and one more retry after ten successful calls', async () => {
     const ideas = ideasOf();
     const fail = async (failures: number) => {
       gateway.plan(...Array<typeof away>(failures).fill(away));

@@ -106,7 +106,7 @@ const outcome = {
 
 describe('the packed client', () => {
   test.concurrent.each(findRuntimes())(
-    'the packed client package gives the expected results on $name',
+    'the calls of the test scenario give the expected results with the packed client package on $name',
     async ({ command, args }) => {
       const { world, end } = await arrange();
       const { stdout } = await run(command, [...args, 'main.js', JSON.stringify(world)], { cwd: project.directory });
@@ -115,7 +115,7 @@ describe('the packed client', () => {
     },
   );
 
-  test.concurrent('the packed client package works in an edge worker that has only web globals', async () => {
+  test.concurrent('the packed client package works in a simulated edge worker that has only web globals', async () => {
     const { world, end } = await arrange();
     const web = { AbortController, Headers, TextDecoder, TextEncoder, URL, URLSearchParams, atob, clearTimeout };
     const context = createContext({ ...web, crypto, fetch, performance, setTimeout });

@@ -50,7 +50,7 @@ type Body<O extends Id> = Contract[O] extends { body: infer Schema extends z.Zod
 type Query<O extends Id> = Contract[O] extends { query: infer Schema } ? Omit<Output<Schema>, 'board'> : never;
 type Wrong<Table extends Record<Id, boolean>> = { [O in Id]: Table[O] extends true ? never : O }[Id];
 
-test('the client knows every operation of the contract except /health and /ready, with its method, path and parameters', () => {
+test('the client knows the method, path, board parameter and idempotency key header of every operation in the contract except /health and /ready', () => {
   const known = Object.entries(operations).map(([id, route]) => {
     const { auth } = route.metadata as RouteMetadata;
     const takesKey = 'headers' in route && 'idempotency-key' in (route.headers ?? {});
@@ -63,7 +63,7 @@ test('the client knows every operation of the contract except /health and /ready
   expectTypeOf<Id>().toEqualTypeOf<Exclude<keyof Contract, 'getHealth' | 'getReadiness'>>();
 });
 
-test("the client's types of results, errors, bodies and queries equal the types of the contract", () => {
+test("the client's TypeScript types of results, errors, bodies and queries equal the types of the contract", () => {
   expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['result'], Success<O>> }>>().toBeNever();
   expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['errorKey'], Refusal<O>> }>>().toBeNever();
   expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['body'], Body<O>> }>>().toBeNever();

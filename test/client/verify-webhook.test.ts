@@ -137,7 +137,7 @@ describe('verifyWebhook', () => {
     });
   });
 
-  test('verifyWebhook() rejects a webhook with another body, id, timestamp or secret', async () => {
+  test('verifyWebhook() rejects a webhook whose body, id, timestamp or secret does not match its signature', async () => {
     const signed = sign(body);
     expect(await keyOf(verifyWebhook(body.replace('3', '4'), signed, secret))).toBe('signature_mismatch');
     expect(await keyOf(verifyWebhook(body, { ...signed, 'webhook-id': 'evt_2' }, secret))).toBe('signature_mismatch');

@@ -27,7 +27,7 @@ export interface Consumer {
   flags: string[];
   /**
    * A module that exports `use(baseUrl, tokens)`. It creates an idea, votes on it, lists the ideas, gets one error, and
-   * returns an Outcome. Each line after `@ts-expect-error` must not compile.
+   * returns an Outcome. The line after each `@ts-expect-error` has a type error.
    */
   program: string;
 }
@@ -73,7 +73,7 @@ export async function consume(
   }
 }
 
-/** Runs a Node program in a directory. The message of its error is the output of the program. */
+/** Runs a Node program in a directory. If the program fails, throws an error whose message is the output. */
 export async function run(args: string[], cwd: string): Promise<string> {
   try {
     return (await execute(process.execPath, args, { cwd })).stdout;

@@ -7,7 +7,7 @@ const require = createRequire(import.meta.url);
 // The code generator. The command of the package would start this module in a separate process.
 const generator = join(dirname(require.resolve('@hey-api/openapi-ts/package.json')), 'dist/run.mjs');
 
-// npm installs the generator beside TypeScript 7, which it does not support. This hook loads TypeScript 5 instead.
+// The generator does not support TypeScript 7, which the repository uses. This hook loads TypeScript 5 instead.
 const withCompiler = `
   import { registerHooks } from 'node:module';
   const compiler = ${JSON.stringify(pathToFileURL(compilerApi))};

@@ -38,6 +38,7 @@ const decided = {
   expectation_failed: 417,
   validation_failed: 422,
   invalid_tag: 422,
+  too_many_tags: 422,
   consecutive_comment: 422,
   idea_not_published: 422,
   idea_already_merged: 422,
@@ -88,7 +89,7 @@ describe('raises()', () => {
     expect(keysOf(raises('not_found', 'not_found'), 404)).toEqual(['not_found']);
   });
 
-  test('only the schema of the error validation_failed keeps the field issues', () => {
+  test('the schema of the error validation_failed keeps the field "issues", and the schema of not_found drops it', () => {
     const issues = [{ path: ['body', 'title'], code: 'custom', message: 'Must not be empty' }];
     const invalid = { error: { key: 'validation_failed' as const, message: 'No.', issues } };
     expect(raises('validation_failed')[422].parse(invalid)).toEqual(invalid);

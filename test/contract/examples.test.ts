@@ -153,7 +153,7 @@ function* nested(value: Any): Generator<Any> {
   for (const one of Object.values(value)) yield* nested(one);
 }
 
-test('both OpenAPI linters find wrong examples in all parts of the OpenAPI document', async () => {
+test('both OpenAPI linters find a wrong example of a request body, a response, an error and a webhook', async () => {
   const spoiled: Any = JSON.parse(committed);
   spoiled.components.examples.IdeaInput.value.title = 7;
   spoiled.components.examples.Idea.value.score = 'many';
@@ -223,7 +223,7 @@ describe('a server with the board of the examples', () => {
   });
 
   test.each(authenticated)(
-    'an invalid request to $id gets exactly the validation error that the OpenAPI document shows as an example',
+    'an invalid request of the operation $id gets exactly the validation error that the OpenAPI document shows as an example',
     async documented => {
       const { operation } = documented;
       // MCP, not the contract, defines the valid messages of the operation useTools.

@@ -79,7 +79,7 @@ describe('the committed OpenAPI document', () => {
     expect([...used].sort()).toEqual(defined.sort());
   });
 
-  test('the OpenAPI document declares null as JSON Schema 2020-12 does, and never gives the maximum safe integer as a limit', () => {
+  test('the OpenAPI document declares null with the type "null" instead of nullable, and never contains the maximum safe integer', () => {
     expect(committed).not.toContain('"nullable"');
     expect(committed).not.toMatch(/9007199254740991/);
     expect(document.components.schemas.Idea.properties.merged_into_id.anyOf).toContainEqual({ type: 'null' });
@@ -122,7 +122,7 @@ describe.each(operations)('$operationId', ({ route, metadata, operation }) => {
     expect(document.tags.map((tag: { name: string }) => tag.name)).toContain(metadata.tag);
   });
 
-  test('each operation in the OpenAPI document declares its security, the required token grant and the rate limit bucket', () => {
+  test('each operation in the OpenAPI document declares its security, and each board operation its required token grant and rate limit bucket', () => {
     if (metadata.auth === 'none') {
       expect(operation.security).toEqual([]);
     } else {

@@ -19,7 +19,7 @@ async function clientWith(grant: 'read' | 'write' | 'moderate', board?: string) 
 }
 
 describe('the raw client', () => {
-  test('the raw client can create and read an idea, vote, and comment over real HTTP', async () => {
+  test('the raw client can create, read and list ideas, vote and comment over real HTTP', async () => {
     const client = await clientWith('write');
     const created = await client.createIdea({ body: { title: 'Dark mode', body: 'For late evenings.' } });
     if (created.status !== 201) throw new Error(`answered ${created.status}`);
@@ -47,7 +47,7 @@ describe('the raw client', () => {
     }
   });
 
-  test('the raw client sends its board with every request that does not name another board', async () => {
+  test('the raw client adds its board to a request of a board operation unless the request names another board', async () => {
     const other = await createBoard(server, world.accountId);
     const { token } = await issueToken(server, world, { [world.boardId]: 'read', [other.id]: 'read' });
     const client = createClient({ baseUrl: `${server.baseUrl}/`, token, board: world.boardSlug });
@@ -60,7 +60,7 @@ describe('the raw client', () => {
     expect((await client.getHealth()).status).toBe(200);
   });
 
-  test('the raw client sends an Idempotency-Key, and a repeated request gets the first response', async () => {
+  test('if a program repeats a request of the raw client with the same Idempotency-Key, it gets the first response again', async () => {
     const client = await clientWith('write');
     const idea = { headers: { 'idempotency-key': 'once' }, body: { title: 'Once', body: 'Only.' } };
     const first = await client.createIdea(idea);

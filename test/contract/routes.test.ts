@@ -66,13 +66,13 @@ function routeOf({ method, path }: Operation): Route {
   return route;
 }
 
-test('the routes that the server registers are exactly the routes in the OpenAPI document', () => {
+test('the API routes that the server registers are exactly the routes in the OpenAPI document', () => {
   const lines = (routes: { method: string; path: string }[]) => routes.map(one => `${one.method} ${one.path}`).sort();
   expect(lines(apiRoutes())).toEqual(lines(documented));
   expect(documented.map(({ operationId }) => operationId).sort()).toEqual(Object.keys(contract).sort());
 });
 
-test('every registered route has its contract attached, and the server reads the required token grant from the contract', () => {
+test('every API route that the server registers has the metadata of its operation in the contract', () => {
   expect(apiRoutes().filter(({ route }) => route?.metadata === undefined)).toEqual([]);
 });
 
@@ -100,7 +100,7 @@ describe.each(documented)('$method $path', operation => {
     });
   });
 
-  test('the OpenAPI document and the registered route have the same HTTP statuses of responses', () => {
+  test('the OpenAPI document and the registered route declare the same HTTP statuses for the responses of an operation', () => {
     expect(operation.statuses).toEqual(Object.keys(routeOf(operation).responses).map(Number));
   });
 });
@@ -125,7 +125,7 @@ describe('documented routes over HTTP', () => {
   });
 
   test.each(documented.filter(({ isOpen }) => !isOpen))(
-    '$method $path accepts the query parameters of the OpenAPI document and rejects an unknown parameter',
+    '$method $path knows each of its query parameters in the OpenAPI document and rejects an unknown query parameter',
     async operation => {
       const names = operation.parameters.filter(one => one.in === 'query').map(({ name }) => name);
       // The invalid values ensure that the request never takes effect.

@@ -15,7 +15,7 @@ interface Opened {
   rows<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>;
 }
 
-/** Creates a database with the database schema of the previous server version. */
+/** Creates a database with the schema of the last server version without canonical addresses. */
 async function openVersionBefore(): Promise<Opened> {
   const directory = await mkdtemp(join(tmpdir(), 'idea-board-migrations-'));
   onTestFinished(() => rm(directory, { recursive: true }));

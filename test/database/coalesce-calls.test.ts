@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { coalesceCalls, coalesceCallsByAccount } from '../../server/database/coalesce-calls.ts';
 
-test('calls that arrive together are combined into one call for each account, and each caller gets its own result', async () => {
+test('coalesceCallsByAccount() combines calls that arrive together into one call for each account, and each caller gets its own result', async () => {
   const runs: [number, number[]][] = [];
   const double = coalesceCallsByAccount(async (accountId, items: { accountId: number; n: number }[]) => {
     runs.push([accountId, items.map(({ n }) => n)]);
@@ -17,7 +17,7 @@ test('calls that arrive together are combined into one call for each account, an
   ]);
 });
 
-test('if the combined call for one account fails, the calls for other accounts succeed', async () => {
+test('if the combined call of coalesceCallsByAccount() for one account fails, the calls for other accounts succeed', async () => {
   const call = coalesceCallsByAccount(async (accountId, items: { accountId: number }[]) => {
     if (accountId === 8) throw new Error('8 failed');
     return items.map(() => accountId);
@@ -31,7 +31,7 @@ test('if the combined call for one account fails, the calls for other accounts s
   ]);
 });
 
-test('calls that arrive while a batch runs wait until it ends, and then run in batches of at most the maximum size', async () => {
+test('coalesced calls that arrive while a batch runs wait for its end, and then run in batches of at most maxBatchSize calls', async () => {
   const runs: number[][] = [];
   const call = coalesceCalls(
     async (items: number[]) => {
@@ -47,7 +47,7 @@ test('calls that arrive while a batch runs wait until it ends, and then run in b
   expect(runs).toEqual([[1], [2, 3], [4]]);
 });
 
-test('if two batches of calls may run at once, the first call runs immediately, and the next calls form the second batch', async () => {
+test('if two batches of coalesced calls may run in parallel, the first call runs immediately, and the next calls form the second batch', async () => {
   const runs: number[][] = [];
   const call = coalesceCalls(
     async (items: number[]) => {

@@ -657,7 +657,7 @@ describe('a vote', () => {
     expect(await refusalOf(await filled(`${vote}; ${vote.replace(':idea', ':other_idea')}`))).toBeUndefined();
   });
 
-  test('the database computes the score of an idea from its votes, and refuses a statement that sets the score', async () => {
+  test('the database computes the score of an idea from its up_count and down_count, and refuses a statement that sets the score', async () => {
     const write = await refusalOf('update ideas set score = 5 where id = $1', [ideaId]);
     expect(write).toMatch(/no constraint: column "score" can only be updated to DEFAULT/);
     const [idea] = await db.sql(`update ideas set up_count = 2, down_count = 5 where id = $1 returning score`, [

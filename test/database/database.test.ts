@@ -85,7 +85,7 @@ async function timed<T>(work: Promise<T>): Promise<[T, number]> {
 }
 
 describe('connections that PostgreSQL ends', () => {
-  test('the server continues when PostgreSQL ends idle connections, and the next query works', async () => {
+  test('the server continues when PostgreSQL ends idle database connections, and the next query works', async () => {
     const server = await serve();
     const { pool } = server.database;
     await Promise.all([...Array(8)].map(() => read(server)));
@@ -101,7 +101,7 @@ describe('connections that PostgreSQL ends', () => {
     expect(await read(server)).toMatchObject({ status: 200, body: { id: ideaId } });
   });
 
-  test('requests get 503 and write nothing if PostgreSQL ends their connections, and later requests work', async () => {
+  test('requests get 503 and write nothing if PostgreSQL ends their database connections, and later requests work', async () => {
     const server = await serve(db.url, { statementTimeoutMs: 10_000 });
     await outside.query('begin');
     await outside.query('lock table followers in exclusive mode');
@@ -118,7 +118,7 @@ describe('connections that PostgreSQL ends', () => {
     await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
   });
 
-  test('a vote does not change the tally if PostgreSQL ends its connection during the transaction', async () => {
+  test('a vote gets 503 and does not change the tally if PostgreSQL ends its database connection while the vote waits for a lock', async () => {
     const server = await serve(db.url, { statementTimeoutMs: 10_000 });
     await outside.query('begin');
     await outside.query('select from ideas where id = $1 for update', [ideaId]);
@@ -180,7 +180,7 @@ describe('an unavailable database', () => {
     return [proxy, server];
   }
 
-  test('requests get 503 within the time limit while the database does not answer, and work again when it answers', async () => {
+  test('requests get 503 within the database timeouts while the database does not answer, and work again when it answers', async () => {
     const [proxy, server] = await proxied();
     await Promise.all([...Array(4)].map(() => read(server)));
     proxy.silence();
@@ -207,7 +207,7 @@ describe('an unavailable database', () => {
     const [proxy, server] = await proxied({ statementTimeoutMs: 2500 });
     const { pool } = server.database;
     await read(server);
-    // Once a minute, a request also records the use of its token on another connection. Wait for this write to end.
+    // Once a minute, a request also stores the last use of its token on another connection. Wait for this write to end.
     await vi.waitFor(() => expect(pool.idleCount).toBe(pool.totalCount), patience);
     const opened = pool.totalCount;
     await outside.query('begin');
@@ -224,7 +224,7 @@ describe('an unavailable database', () => {
     expect(await db.sql(`select from ideas where title = 'Half written'`)).toEqual([]);
   });
 
-  test('requests get 503 at once while the database refuses connections, and work again when it accepts them', async () => {
+  test('requests get 503 without waiting for the connect timeout while the database refuses connections, and work again when it accepts them', async () => {
     // The connect timeout is so long that only a refusal can explain a fast response.
     const [proxy, server] = await proxied({ connectTimeoutMs: 60_000 });
     await read(server);
@@ -365,7 +365,7 @@ describe('a transaction', () => {
   });
 });
 
-test('database.close() waits for running work and then ends all connections', async () => {
+test('database.close() waits for a running query and then ends all connections of the connection pool', async () => {
   const logger = pino({ level: 'silent' });
   const database = await openDatabase({ url: db.url, poolSize: 2, connectTimeoutMs, statementTimeoutMs, logger });
   const slow = database.query(queryOfText<{ done: string }>(`select 'yes' as done from pg_sleep(0.1)`, 0), []);

@@ -84,7 +84,7 @@ describe('applying migrations', () => {
     expect(await db.rows(traces)).toHaveLength(11);
   });
 
-  test('if ten processes migrate at once, one of them applies all migrations', async () => {
+  test('if ten processes migrate at the same time, one of them applies all migrations', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({
       // This migration would fail if it ran twice.
@@ -100,7 +100,7 @@ describe('applying migrations', () => {
     expect(await db.rows(applied)).toHaveLength(3);
   });
 
-  test('if ten processes migrate an empty database at once, every migration is applied exactly once', async () => {
+  test('if ten processes migrate an empty database at the same time, every migration is applied exactly once', async () => {
     const db = await freshDatabase();
     const results = await Promise.all([...Array(10)].map(() => migrate(db.url)));
     expect(results.flat()).toEqual(await db.rows(applied));
@@ -152,9 +152,9 @@ describe('applying migrations', () => {
     expect(await migrate(db.url, [stream])).toEqual(named('0002_index.sql'));
   });
 
-  test("each migration starts with the default settings and may run longer than the role's statement timeout", async () => {
+  test('a migration ignores the session settings of an earlier migration, and may run longer than the statement timeout of the database', async () => {
     const db = await freshDatabase();
-    // This timeout also applies to the migrator's own statements before the first migration, which may be slow.
+    // The timeout also applies to the migrator's own statements before the first migration. They may be slow.
     await client.query(
       `do $$ begin execute format('alter database %I set statement_timeout = 1000', current_database()); end $$`,
     );
@@ -207,7 +207,7 @@ describe('several processes that migrate', () => {
     expect(await db.rows(tables)).toEqual([]);
   });
 
-  test('after a process was killed during a migration, the next process continues at once and the migration is applied once', async () => {
+  test('after a process was killed during a migration, the next process can migrate, and the migration is applied once', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': `${trace('killed')} select pg_sleep(120);` });
     const program = `import { migrate } from ${JSON.stringify(migratorUrl)};
@@ -376,7 +376,7 @@ describe('inconsistent migrations', () => {
     },
   );
 
-  test('a migration does not count as changed if only its line endings differ', async () => {
+  test('a migration does not count as changed if only the line endings of its file differ', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_first.sql': `-- no transaction\n${trace('first')}\n` });
     await migrate(db.url, [stream]);

@@ -27,7 +27,7 @@ function run(script: 'new-migration' | 'migration-checksums', ...given: string[]
 
 const files = async () => (await readdir(directory)).sort();
 
-test('npm run new-migration creates a migration that has the next number and no statements', async () => {
+test('npm run migration:new creates a migration that has the next number and no statements', async () => {
   expect(await run('new-migration', 'first_things')).toMatchObject({ status: 0 });
   const { said } = await run('new-migration', 'more');
   expect(said.trimEnd()).toMatch(/0002_more\.sql$/);
@@ -38,14 +38,14 @@ test('npm run new-migration creates a migration that has the next number and no 
   expect(statements).toEqual(['', '']);
 });
 
-test('if npm run new-migration runs several times at once, each created migration has a different number', async () => {
+test('if npm run migration:new runs several times at the same time, each created migration has a different number', async () => {
   const results = await Promise.all(['a', 'b', 'c'].map(name => run('new-migration', name)));
   const made = results.filter(({ status }) => status === 0).length;
   expect(made).toBeGreaterThan(0);
   expect(await readStreams([{ name: 'an-extension', directory }])).toHaveLength(made);
 });
 
-test('npm run new-migration creates nothing if the name is invalid or the existing migrations are inconsistent', async () => {
+test('npm run migration:new creates nothing if the name is invalid or the existing migrations are inconsistent', async () => {
   for (const name of ['add-color', '../up']) {
     expect(await run('new-migration', name)).toMatchObject({ status: 1, said: expect.stringContaining('lower-case') });
   }
@@ -57,7 +57,7 @@ test('npm run new-migration creates nothing if the name is invalid or the existi
   expect(await files()).toEqual(['0002_gap.sql']);
 });
 
-test('npm run migration-checksums names each migration that differs from its checksum in SHA256SUMS, and ignores changed line endings', async () => {
+test('npm run migration:land stores the checksum of a new migration, and fails if a stored migration changes in more than its line endings', async () => {
   await writeFile(join(directory, '0001_baseline.sql'), 'select 1;\n');
   expect(await run('migration-checksums', '--check')).toMatchObject({
     status: 1,

@@ -98,7 +98,7 @@ describe('the schema', () => {
     expect(tables.map(({ name }) => name).sort()).toEqual(Object.keys(tableKinds).sort());
   });
 
-  test('every tenant table has a not-null column account_id, and the only other table with a column account_id is oauth_records', async () => {
+  test('every tenant table except accounts has a not-null column account_id, and the only other table with this column is oauth_records', async () => {
     const columns = await db.sql<{ table: string; is_nullable: boolean }>(`
       select c.relname as table, not a.attnotnull as is_nullable
       from pg_attribute a join pg_class c on c.oid = a.attrelid
@@ -165,7 +165,7 @@ describe('filters on the account', () => {
       else offenders.push(...problems.map(problem => `${name}: ${problem}`));
     }
     expect(offenders).toEqual([]);
-    // The list must contain no reason for a statement that the server no longer has.
+    // The list of exceptions must contain only statements that still need an exception.
     expect(explained.sort()).toEqual(Object.keys(startsWithoutAccount).sort());
   });
 
@@ -185,7 +185,7 @@ describe('filters on the account', () => {
     expect(calls.filter(call => !/\baccountId\b/.test(call))).toEqual([]);
   });
 
-  test('every database function filters all its tenant tables by the same account', async () => {
+  test('every database function filters all its tenant tables by the same account, except functions for the previous server version', async () => {
     const functions = await db.sql<{ name: string; definition: string }>(`
       select p.oid::regprocedure::text as name, pg_get_functiondef(p.oid) as definition
       from pg_proc p

@@ -9,20 +9,20 @@ function hold() {
 
 const notFree = { code: '55P03' };
 
-test('a task that waits too long for another task with the same key fails with the error of a lock timeout', async () => {
+test('a task of buildTurns() that waits too long for a task with the same key fails with the error code of a lock timeout', async () => {
   const inTurn = buildTurns({ width: 1, total: 10, patienceMs: 20 });
   const first = hold();
   const holding = inTurn(['a'], first.work);
   await expect(inTurn(['a'], async () => 'never')).rejects.toMatchObject(notFree);
   await expect(inTurn(['b', 'a'], async () => 'never')).rejects.toMatchObject(notFree);
-  // The task with the keys b and a timed out. It must have released the key b.
+  // The task with the keys b and a has timed out, so it must have released the key b.
   expect(await inTurn(['b'], async () => 'other work')).toBe('other work');
   first.end();
   await holding;
   expect(await inTurn(['a', 'b'], async () => 'later')).toBe('later');
 });
 
-test('buildTurns() limits the number of tasks that run at once, and a task that fails makes room for another', async () => {
+test('buildTurns() limits the number of tasks that run at the same time, and a task that fails makes room for another', async () => {
   const inTurn = buildTurns({ width: 2, total: 2, patienceMs: 60_000 });
   const fail = () => Promise.reject(new Error('no'));
   for (let n = 0; n < 5; n++) await expect(inTurn(['a'], fail)).rejects.toThrow('no');
@@ -41,7 +41,7 @@ test('buildTurns() limits the number of tasks that run at once, and a task that 
   expect(most).toBe(2);
 });
 
-test('tasks that name the same keys in a different order do not deadlock', async () => {
+test('tasks of buildTurns() that name the same keys in a different order do not deadlock', async () => {
   const inTurn = buildTurns({ width: 1, total: 4, patienceMs: 60_000 });
   const done: number[] = [];
   const turns = Array.from({ length: 20 }, (_, n) =>
@@ -54,7 +54,7 @@ test('tasks that name the same keys in a different order do not deadlock', async
   expect(done).toHaveLength(20);
 });
 
-test('buildTurns() refuses a task at once if a thousand other tasks already wait for the same key', async () => {
+test('buildTurns() refuses a task immediately if a thousand other tasks already wait for the same key', async () => {
   const inTurn = buildTurns({ width: 1, total: 10, patienceMs: 60_000 });
   const first = hold();
   const all = Array.from({ length: 1_001 }, () => inTurn(['a'], first.work));

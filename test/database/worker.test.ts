@@ -18,7 +18,7 @@ async function start(url = db.url) {
   return { worker, lines: worker.logLines };
 }
 
-/** How long a test waits for a result, even on a slow and busy machine, and how often it checks. */
+/** The time in milliseconds that a test waits for a result, and the time between two checks. */
 const patience = { timeout: 30_000, interval: 20 };
 
 const backends = `from pg_stat_activity where datname = current_database() and application_name = 'idea-board worker'`;
@@ -119,7 +119,7 @@ test('a worker continues if PostgreSQL ends its connection after a job ran and b
   await beat();
 });
 
-test('a worker that has lost PostgreSQL runs jobs again when PostgreSQL can be reached again', async () => {
+test('a worker that has lost its connections to PostgreSQL runs jobs again when it can reach PostgreSQL again', async () => {
   const proxy = await startProxy(db.url);
   const { worker, lines } = await start(proxy.url);
   onTestFinished(async () => {

@@ -51,7 +51,7 @@ function startPatientWorker(environment: Record<string, string> = {}, quickMs = 
   return startWorkerForTest(db, { requests, environment, timing: { stopPatienceMs: 300 } });
 }
 
-/** Makes a receiver hold back its responses. Returns a function that sends them and ends the holding back. */
+/** Makes a receiver hold back its responses. The returned function sends them, and later requests get 204. */
 function hold(receiver: Receiver): () => void {
   const held: ServerResponse[] = [];
   receiver.respondWith(response => held.push(response));
@@ -107,7 +107,7 @@ test('when a delivery to a healthy webhook endpoint ends, all waiting deliveries
   expect(slots.release(first)).toEqual(others);
 });
 
-test('if a process is killed while webhook deliveries wait in it for a free slot, another process sends these deliveries', async () => {
+test('if a process is killed while it holds back webhook deliveries to limit their concurrency, another process sends these deliveries', async () => {
   const receiver = await startReceiverForTest(hang);
   const { world, ideas } = await createAccount();
   const { id } = await addWebhook(db, world, { url: receiver.url });
@@ -161,7 +161,7 @@ test('quick webhook endpoints of one account get at most half of all concurrent 
   const { id } = await addWebhook(db, stranger.world, { url: elsewhere.url });
   await record(stranger.ideas);
   await delivered(id);
-  // All deliveries of the other account have arrived while the first account still uses all of its own slots.
+  // All deliveries of the other account have arrived, although twelve of the first account's have no response yet.
   expect(receiver.received).toHaveLength(before + 12);
   expect(receiver.maxConcurrent()).toBe(12);
   release();

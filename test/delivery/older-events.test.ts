@@ -29,7 +29,7 @@ let world: World;
 let webhook: TestWebhook;
 let channelId: number;
 let userId: number;
-let event: { id: string; data: object; body: { data: { idea: { id: number } } } };
+let event: { id: string; data: object; body: { data: { idea: { id: number }; target: { id: number } } } };
 
 beforeAll(async () => {
   smtp = await startSmtpReceiver();
@@ -85,6 +85,15 @@ const store = (data: object | null, body: object) =>
 
 /** The lane (a sequence of deliveries) of the event. The SQL function record_event computes it from the idea's id. */
 const laneOfEvent = () => event.body.data.idea.id % 8;
+
+/** Adds the urls of the ideas to the data of an event. The database does not store them. */
+function withUrls({ idea, target, ...data }: (typeof event)['body']['data']) {
+  const withUrl = (one: { id: number }) => ({
+    ...one,
+    url: `${server.config.BASE_URL}/b/${world.boardSlug}/ideas/${one.id}`,
+  });
+  return { ...data, idea: withUrl(idea), target: withUrl(target) };
+}
 
 /** Adds a job to the queue, and runs this job and all jobs that it adds. */
 async function runJob(task: string, payload: unknown) {
@@ -146,8 +155,9 @@ test('an event that is stored with data but without a body reaches webhooks, ext
   await runJob('extension_event:listener', { account_id: accountId, event_id: event.id });
   await runJob('tell_people', { account_id: accountId, event_id: event.id });
   const bodyOf = (path: string) => receiver.received.find(one => one.path === path)?.body ?? '';
-  expect(JSON.parse(bodyOf('/webhook'))).toEqual(event.body);
-  expect(heard).toEqual([{ ...event.body, id: `evt_${event.id}` }]);
+  const expected = { ...event.body, data: withUrls(event.body.data) };
+  expect(JSON.parse(bodyOf('/webhook'))).toEqual(expected);
+  expect(heard).toEqual([{ ...expected, id: `evt_${event.id}` }]);
   expect(JSON.parse(bodyOf('/chat')).text).toBe('The owner merged Export into Themes · A board');
   expect(smtp.received.map(({ mail }) => mail.subject)).toEqual(['“Export” was merged into “Themes”']);
   expect(await listNotifications(server.database, userId, null, { limit: 10 })).toMatchObject([

@@ -49,7 +49,7 @@ async function listed(ideaId: number, token: string, query = ''): Promise<boolea
   return body.data.some(({ id }: { id: number }) => id === ideaId);
 }
 
-test('any token can read an idea from the first request after its approval', async () => {
+test('any token of the board can read an idea from the first request after its approval', async () => {
   const ideaId = await submit();
   expect((await read(ideaId, authorToken)).status).toBe(404);
   expect(await listed(ideaId, tokens.moderate, '&moderation_state=pending')).toBe(true);

@@ -50,13 +50,13 @@ test("servers that start at the same time share one generated file with the encr
   expect(warnings).toEqual([]);
 });
 
-test('the setting APP_KEY overrides the key file, and the server refuses an APP_KEY that does not have 32 bytes', async () => {
+test('if APP_KEY is set, the server uses it as the encryption key, and the server refuses an APP_KEY that does not have 32 bytes', async () => {
   const config = loadConfig({ APP_KEY: key.toString('base64'), DATA_DIR: await directory() });
   expect(await loadAppKey(config, logger)).toEqual(key);
   expect(() => loadConfig({ APP_KEY: 'short' })).toThrow('APP_KEY must be 32 bytes in base64');
 });
 
-test('a server with an external database warns if APP_KEY is not set, and CLI commands do not generate a key file', async () => {
+test('a server with an external database warns if APP_KEY is not set, and CLI commands fail until a server has generated a key file', async () => {
   const config = loadConfig({ DATABASE_URL: 'postgres://db.example.com/ideas', DATA_DIR: await directory() });
   await expect(requireAppKey(config)).rejects.toThrow('Set APP_KEY');
   const kept = await loadAppKey(config, logger);

@@ -70,7 +70,7 @@ test("after a change of a board's settings, the next request returns the new val
   });
 });
 
-test('the custom statuses of a board are in their configured order, each with its flags', async () => {
+test('the response for a board has its custom statuses in their configured order, each with its flags', async () => {
   const statuses = [
     { key: 'new', category: 'inbox', label: 'New here' },
     { key: 'spam', category: 'declined', label: 'Spam', isHidden: true, allowVotes: false, allowComments: false },
@@ -96,7 +96,7 @@ test('the custom statuses of a board are in their configured order, each with it
   expect(moved.body.statuses.slice(0, 1)).toMatchObject([{ key: 'talk' }]);
 });
 
-test('the tags of a board are sorted by name ignoring case, and each has an id and a color', async () => {
+test('the response for a board has its tags sorted by name, ignoring case, each with an id and a color', async () => {
   const ids: Record<string, number> = {};
   for (const name of ['mobile', 'Billing', 'API', 'accounts']) {
     ids[name] = await createTag(server, world.accountId, world.boardId, name);
@@ -114,7 +114,7 @@ test('the response for a board has no data of another board', async () => {
   expect((await get()).text.toLowerCase()).not.toContain('elsewhere');
 });
 
-test('a token can read a frozen board and a board outside its submission and voting windows', async () => {
+test('a token can read a board that is frozen and has closed submission and voting windows', async () => {
   const { id } = await createBoard(server, world.accountId, {
     isFrozen: true,
     submissionsCloseAt: new Date(0),
@@ -124,7 +124,7 @@ test('a token can read a frozen board and a board outside its submission and vot
   expect(await get({ token: own.token })).toMatchObject({ status: 200, body: { board: { is_frozen: true } } });
 });
 
-test('a request for a board with an unknown query parameter is rejected, and the error names the parameter', async () => {
+test('a request for a board with an unknown query parameter is rejected, and the path of the error is the query', async () => {
   const answer = await get({ query: '?bord=web' });
   expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
   expect(answer.body.error.issues).toMatchObject([{ path: ['query'], code: 'unrecognized_keys' }]);

@@ -105,6 +105,12 @@ test('a comment is plain text, and markup in it is returned unchanged', async ()
   expect((await comment(ideaId, body)).body.body).toBe(body);
 });
 
+test('each control character in a comment is replaced by the replacement character', async () => {
+  const ideaId = await insertIdea(server, world);
+  expect((await comment(ideaId, 'a\u001b[2Jb\n\tc')).body.body).toBe('a\ufffd[2Jb\n\tc');
+  expect(await stored(ideaId)).toMatchObject([{ body: 'a\ufffd[2Jb\n\tc' }]);
+});
+
 test('a user cannot comment twice in a row on an idea, but can comment again after another user has commented', async () => {
   const ideaId = await insertIdea(server, world);
   const other = await issueToken(server, world, 'write');
@@ -187,7 +193,7 @@ test('an idea in a status that is closed for comments rejects new comments and s
   expect((await list(ideaId, '', moderator)).body.data).toHaveLength(1);
 });
 
-test('a comment on a pending idea gets 404 with a write token and is also rejected with a moderate token', async () => {
+test('a comment on a pending idea gets 404 with a write token and 422 with a moderate token', async () => {
   const ideaId = await insertIdea(server, world, { moderationState: 'pending' });
   const moderator = await issueToken(server, world, 'moderate');
   const before = await snapshot(server);
@@ -249,7 +255,7 @@ test('the list of comments is sorted oldest first and has the same pagination fi
   expect(third.body).toEqual({ data: [], page: 3, per_page: 20, has_more: false, next_cursor: null });
 });
 
-test('a client that follows the cursors gets each comment once, even if a comment is added in the meantime', async () => {
+test('a client that reads the comments of an idea by cursor gets each comment once, even if a comment is added in the meantime', async () => {
   const ideaId = await ideaWithComments(7);
   const seen: string[] = [];
   let answer = await list(ideaId, '?per_page=3');
@@ -263,7 +269,7 @@ test('a client that follows the cursors gets each comment once, even if a commen
   expect(seen).toEqual([...Array.from({ length: 7 }, (_, n) => `Comment ${n + 1}`), 'Added.']);
 });
 
-test('the list of comments rejects a cursor of another list and a manipulated cursor', async () => {
+test('the list of comments rejects a cursor of the list of ideas and a manipulated cursor', async () => {
   const ideaId = await ideaWithComments(3);
   const { next_cursor: ofComments } = (await list(ideaId, '?per_page=1')).body;
   await insertIdea(server, world);

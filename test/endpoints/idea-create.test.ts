@@ -43,6 +43,7 @@ describe('a created idea', () => {
     expect(body).toEqual({
       id: expect.any(Number),
       ...valid,
+      body_truncated: false,
       status: 'open',
       status_key: 'open',
       status_category: 'inbox',
@@ -58,6 +59,7 @@ describe('a created idea', () => {
       merged_into_id: null,
       created_at: now,
       updated_at: now,
+      url: `${server.config.BASE_URL}/b/${world.boardSlug}/ideas/${body.id}`,
     });
     expect((await request(server, `GET /api/v1/ideas/${body.id}`, { token: own.token })).body).toEqual(body);
     expect(
@@ -118,7 +120,7 @@ describe('a created idea', () => {
     expect((await create(valid, writer.token)).body).toMatchObject({ status_key: 'open' });
   });
 
-  test('every token of the board can read a new idea immediately', async () => {
+  test('a new idea is in the list of ideas immediately, also for a token with the read grant', async () => {
     const { body } = await create(valid);
     const reader = await issueToken(server, world, 'read');
     expect((await request(server, 'GET /api/v1/ideas', { token: reader.token })).body.data).toMatchObject([
@@ -128,7 +130,7 @@ describe('a created idea', () => {
 });
 
 describe('the title and body of a new idea', () => {
-  test('the title and body of a new idea are trimmed, and white space inside them is kept', async () => {
+  test('the title and body of a new idea are trimmed, but double spaces in the title and line breaks in the body are kept', async () => {
     const { body } = await create({
       title: '\t  Two  words \n',
       body: '\u00a0\u2003\n A line\n\n  another \r\n\ufeff',
@@ -165,7 +167,7 @@ describe('the title and body of a new idea', () => {
     },
   );
 
-  test('the length of a title or body is checked after trimming', async () => {
+  test('the length limits for the title and body of an idea apply after trimming', async () => {
     expect((await create({ title: ` ${'a'.repeat(200)} `, body: `\n${'b'.repeat(10_000)}\n` })).status).toBe(201);
   });
 
@@ -177,14 +179,35 @@ describe('the title and body of a new idea', () => {
     ['zero-width characters inside', 'a\u200bb\u2060c'],
     ['text like SQL or a template', `'); drop table ideas; -- \${x} {{y}} %s \\0`],
     ['text like HTML', '<script>alert("1")</script> &amp;'],
-    ['control characters', 'a\u0001b\u001b[31mc\u007f'],
+    ['a replacement character', 'a\ufffdb'],
     ['quotes and backslashes', `"'\\\``.concat('x')],
-  ])('a title and body are stored without a change of any character: %s', async (_, text) => {
+  ])('the title and body of a new idea are stored unchanged: %s', async (_, text) => {
     const { status, body } = await create({ title: text, body: text });
     expect(status).toBe(201);
     expect(body).toMatchObject({ title: text, body: text });
     expect(await stored()).toEqual([{ title: text, body: text }]);
     expect((await request(server, `GET /api/v1/ideas/${body.id}`, { token })).body.title).toBe(text);
+  });
+
+  test.each([
+    ['in the middle', 'a\u0001b\u001b[31mc\u009b2Jd', 'a\ufffdb\ufffd[31mc\ufffd2Jd'],
+    ['alone', '\u0007', '\ufffd'],
+    ['at both ends', '\u007fa\u0080', '\ufffda\ufffd'],
+    ['200 times', '\u001f'.repeat(200), '\ufffd'.repeat(200)],
+  ])(
+    'each control character in a title or body is replaced by the replacement character: %s',
+    async (_, text, expected) => {
+      const { status, body } = await create({ title: text, body: text });
+      expect(status).toBe(201);
+      expect(body).toMatchObject({ title: expected, body: expected });
+      expect(await stored()).toEqual([{ title: expected, body: expected }]);
+    },
+  );
+
+  test('a vertical tab or form feed in a body becomes a line break, and other line breaks and tabs are kept', async () => {
+    const { body } = await create({ ...valid, body: 'a\vb\fc\td\r\ne\u0085f\u2028g' });
+    expect(body.body).toBe('a\nb\nc\td\r\ne\u0085f\u2028g');
+    expect((await create({ ...valid, body: '\v\f' })).key).toBe('validation_failed');
   });
 
   test.each([
@@ -254,7 +277,7 @@ describe('a new idea on a board with pre-moderation', () => {
     },
   );
 
-  test('an author without the grant moderate follows their pending idea but cannot read it', async () => {
+  test('a token with the write grant cannot read the pending idea that it created, but its issuer follows the idea', async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const { body } = await create(valid);
     expect(await request(server, `GET /api/v1/ideas/${body.id}`, { token })).toMatchObject({ status: 404 });

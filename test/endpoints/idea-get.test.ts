@@ -1,7 +1,15 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createMember, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import {
+  createBoard,
+  createMember,
+  createTag,
+  createWorld,
+  insertIdea,
+  issueToken,
+  type World,
+} from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 
 let server: TestServer;
 let world: World;
@@ -49,6 +57,7 @@ test('the response for an idea has every field of the contract', async () => {
     id,
     title: 'Export a board as CSV',
     body: 'Every month.\n\nIn a spreadsheet.',
+    body_truncated: false,
     status: 'in_progress',
     status_key: 'building',
     status_category: 'active',
@@ -67,6 +76,7 @@ test('the response for an idea has every field of the contract', async () => {
     merged_into_id: null,
     created_at: '2026-03-14T09:26:53.589Z',
     updated_at: '2026-03-15T10:00:00.000Z',
+    url: `${server.config.BASE_URL}/b/${world.boardSlug}/ideas/${id}`,
   });
 });
 
@@ -84,7 +94,39 @@ test.each([
   expect(body).toMatchObject({ status, status_key: 'custom-key', status_category: category, status_label: 'Custom' });
 });
 
-test('my_vote is the vote of the requesting token, not the vote of its issuer or of another token', async () => {
+test('the url of an idea follows the setting IDEA_URL, in every response with the idea', async () => {
+  const own = await startServerForTest({
+    environment: {
+      BASE_URL: 'https://ideas.example.com',
+      IDEA_URL: 'https://feedback.example.com/{board}/{id}?from=api',
+    },
+  });
+  const here = await createWorld(own, { slug: 'a-board' });
+  const other = await createBoard(own, here.accountId, { slug: 'another-board' });
+  const by = await issueToken(own, here, { [here.boardId]: 'moderate', [other.id]: 'moderate' });
+  const ids = [await insertIdea(own, here), await insertIdea(own, here)];
+  const elsewhere = await insertIdea(own, { ...here, boardId: other.id });
+  const ask = async (line: string, json?: unknown) => {
+    const answer = await request(own, `${line}?board=a-board`, { token: by.token, json });
+    expect(answer.status, answer.text).toBeLessThan(300);
+    return answer.body;
+  };
+  const urlOf = (id: number, board = 'a-board') => `https://feedback.example.com/${board}/${id}?from=api`;
+  const [id = 0, targetId = 0] = ids;
+  expect((await ask(`GET /api/v1/ideas/${id}`)).url).toBe(urlOf(id));
+  expect((await ask('GET /api/v1/ideas')).data.map(({ url }: { url: string }) => url).sort()).toEqual(
+    [urlOf(id), urlOf(targetId)].sort(),
+  );
+  const created = await ask('POST /api/v1/ideas', { title: 'New', body: 'New.' });
+  expect(created.url).toBe(urlOf(created.id));
+  expect((await ask(`POST /api/v1/ideas/${id}/status`, { status: 'planned' })).url).toBe(urlOf(id));
+  const merged = await ask(`POST /api/v1/ideas/${id}/merge`, { target_id: targetId });
+  expect([merged.idea.url, merged.target.url]).toEqual([urlOf(id), urlOf(targetId)]);
+  const there = await request(own, `GET /api/v1/ideas/${elsewhere}?board=another-board`, { token: by.token });
+  expect(there.body.url).toBe(urlOf(elsewhere, 'another-board'));
+});
+
+test('the field my_vote of an idea is the vote of the requesting token, not the vote of its issuer or of another token', async () => {
   const id = await insertIdea(server, world);
   await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'up' } });
   const [voter] = await server.sql<{ id: number }>(

@@ -3,6 +3,7 @@ import { connect, createTestDatabase } from '../helpers/database.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { callTool } from '../mcp/call-tool.ts';
 
 let server: TestServer;
 
@@ -49,12 +50,12 @@ async function insertTitles({ world }: Board, titles: string[], input: Parameter
 }
 
 describe('GET /api/v1/ideas', () => {
-  test('the list of a board without ideas is an empty first page', async () => {
+  test('the list of ideas is an empty first page if the board has no ideas', async () => {
     const { list } = await openBoard();
     expect((await list()).body).toEqual({ data: [], page: 1, per_page: 20, has_more: false, next_cursor: null });
   });
 
-  test('an idea in the list has the same fields as in the response for the single idea', async () => {
+  test('an idea has the same fields and values in the list of ideas as in the response for the single idea', async () => {
     const board = await openBoard({}, 'moderate');
     const [id] = await insertTitles(board, ['One']);
     await request(server, `POST /api/v1/ideas/${id}/vote`, { token: board.token, json: { value: 'down' } });
@@ -64,7 +65,7 @@ describe('GET /api/v1/ideas', () => {
     expect(body.data[0].my_vote).toBe('down');
   });
 
-  test('the list has no ideas of another board and no pending, rejected or merged ideas', async () => {
+  test('the list of ideas has no ideas of another board and, by default, no pending, rejected or merged ideas', async () => {
     const board = await openBoard({}, 'moderate');
     const other = await openBoard();
     await insertTitles(other, ['Elsewhere']);
@@ -79,6 +80,77 @@ describe('GET /api/v1/ideas', () => {
     }
     await request(server, `POST /api/v1/ideas/${source}/unmerge`, { token });
     expect(await board.titles()).toEqual(['Target', 'Merged']);
+  });
+});
+
+describe('the bodies of the list', () => {
+  const bodies = {
+    short: 'x'.repeat(300),
+    long: `${'x'.repeat(299)}yz`,
+    emoji: '😀'.repeat(300),
+    'more emoji': `${'😀'.repeat(300)}!`,
+    longest: 'é'.repeat(10_000),
+    lines: `${'a\n'.repeat(150)}b`,
+  };
+  const titles = Object.keys(bodies) as (keyof typeof bodies)[];
+  let board: Board;
+
+  beforeAll(async () => {
+    board = await openBoard();
+    for (const title of titles) await insertTitles(board, [title], { body: bodies[title] });
+  });
+
+  const read = async (query: Record<string, string>) => {
+    const { data } = (await board.list(query)).body as {
+      data: { title: string; body: string; body_truncated: boolean }[];
+    };
+    return Object.fromEntries(data.map(idea => [idea.title, [idea.body, idea.body_truncated]]));
+  };
+  const whole = Object.fromEntries(titles.map(title => [title, [bodies[title], false]]));
+  const cut = {
+    short: [bodies.short, false],
+    long: [`${'x'.repeat(299)}y`, true],
+    emoji: [bodies.emoji, false],
+    'more emoji': [bodies.emoji, true],
+    longest: ['é'.repeat(300), true],
+    lines: ['a\n'.repeat(150), true],
+  };
+
+  test('without the parameter body, and with body=full, the list has the whole bodies', async () => {
+    expect(await read({})).toEqual(whole);
+    expect(await read({ body: 'full' })).toEqual(whole);
+  });
+
+  test.each([{}, { sort: 'top' }, { per_page: '100' }, { page: '1' }, { status: 'open' }])(
+    'with body=excerpt and %j, the list has the first 300 characters of each body and tells which bodies are longer',
+    async query => {
+      expect(await read({ ...query, body: 'excerpt' })).toEqual(cut);
+    },
+  );
+
+  test('a search and a later page cut the bodies in the same way', async () => {
+    expect(await read({ q: 'emoji', body: 'excerpt' })).toEqual({ emoji: cut.emoji, 'more emoji': cut['more emoji'] });
+    const first = await board.list({ per_page: '1', body: 'excerpt' });
+    const cursor: string = first.body.next_cursor;
+    const { [first.body.data[0].title as keyof typeof cut]: _, ...others } = cut;
+    expect(await read({ per_page: '100', body: 'excerpt', cursor })).toEqual(others);
+    // A cursor does not fix the form of the bodies.
+    const { [first.body.data[0].title]: __, ...wholeOthers } = whole;
+    expect(await read({ per_page: '100', cursor })).toEqual(wholeOthers);
+  });
+
+  test('the lists with whole bodies and with excerpts have different ETags', async () => {
+    const [full, excerpt] = [await board.list({ body: 'full' }), await board.list({ body: 'excerpt' })];
+    const tag = excerpt.headers.get('etag') ?? '';
+    expect(tag).not.toBe(full.headers.get('etag'));
+    const again = (query: string) =>
+      request(server, `GET /api/v1/ideas?${query}`, { token: board.token, headers: { 'if-none-match': tag } });
+    expect((await again('body=excerpt')).status).toBe(304);
+    expect((await again('body=full')).status).toBe(200);
+  });
+
+  test.each(['', 'FULL', 'none', '300'])('the invalid value %j of the parameter body is rejected', async body => {
+    expect(await board.list({ body })).toMatchObject({ status: 422, key: 'validation_failed' });
   });
 });
 
@@ -101,7 +173,7 @@ describe('the filters by status', () => {
 
   const sorted = async (query: Record<string, unknown>) => (await board.titles(query)).sort();
 
-  test('a list without a status filter leaves out only the ideas in hidden statuses', async () => {
+  test('without a status filter, the list has the published ideas in all statuses except the hidden ones', async () => {
     expect(await sorted({})).toEqual(['is building', 'is declined', 'is new', 'is planned', 'is triage']);
   });
 
@@ -123,7 +195,7 @@ describe('the filters by status', () => {
     ['new', ['is new']],
     ['spam', ['is spam']],
     ['declined', ['is declined']],
-    // These values are categories or unknown, not keys of statuses of the board, so the filter finds no ideas.
+    // No status of the board has one of these keys, so the filter finds no ideas.
     ['open', []],
     ['inbox', []],
     ['no-such-status', []],
@@ -148,7 +220,7 @@ describe('the filters by status', () => {
     },
   );
 
-  test('after a status change the filters find the idea by its new status', async () => {
+  test('after the status of an idea changes, the filter by status finds the idea by its new status', async () => {
     const own = await openBoard({ statuses: [...registry] }, 'moderate');
     const [id] = await insertTitles(own, ['Moves'], { status: 'new' });
     await request(server, `POST /api/v1/ideas/${id}/status`, { token: own.token, json: { status: 'spam' } });
@@ -228,29 +300,12 @@ describe('the search in titles', () => {
     expect(await finds(q)).toEqual([title]);
   });
 
-  test.each([
-    '',
-    ' ',
-    '...',
-    '-',
-    '&',
-    '|',
-    '!',
-    '()',
-    ':*',
-    "'",
-    "''",
-    '"',
-    '\\',
-    '%',
-    '_',
-    '*',
-    '? ! .',
-    '😀',
-    '\u200b',
-  ])('the search for %j, which contains no word, finds nothing', async q => {
-    expect(await finds(q)).toEqual([]);
-  });
+  test.each(['...', '-', '&', '|', '!', '()', ':*', "'", "''", '"', '\\', '%', '_', '*', '? ! .', '😀', '\u200b'])(
+    'the search for %j, which contains no word, finds nothing',
+    async q => {
+      expect(await finds(q)).toEqual([]);
+    },
+  );
 
   test.each([
     "export' & '",
@@ -279,13 +334,22 @@ describe('the search in titles', () => {
     for (const { title } of answer.body.data) expect(title).toMatch(/^Export/);
   });
 
-  test('the search text may contain characters with a special meaning in SQL', async () => {
+  test('characters with a special meaning in a PostgreSQL text search have no effect in the search text', async () => {
     expect(await finds('export & pdf')).toEqual(['Export as PDF']);
     expect(await finds('!export')).toEqual(await finds('export'));
     expect(await finds('export | nothing')).toEqual([]);
     // PostgreSQL's text search parser keeps the apostrophe in the words of a URL.
     expect(await finds("example.org/it's")).toEqual(["See example.org/it's-here first"]);
     expect(await finds('temp a%b_c')).toEqual(['C:\\temp and a%b_c']);
+  });
+
+  test.each(['', ' ', ' \n\t\u00a0'])('the blank search text %j does not filter the list', async q => {
+    const whole = await board.list({ per_page: '100' });
+    expect(whole.body.data.length).toBeGreaterThan(10);
+    expect((await board.list({ q, per_page: '100' })).body).toEqual(whole.body);
+    const args = { q, per_page: 100, body: 'full' };
+    const answer = await callTool(server, { token: board.token, name: 'list_ideas', args });
+    expect(answer.body.result.structuredContent).toEqual(whole.body);
   });
 
   test('a search text can have at most 100 code points', async () => {
@@ -328,7 +392,7 @@ describe('the search in titles', () => {
 });
 
 describe('the order of the list', () => {
-  test('the default order is newest first, and among ideas of the same millisecond the higher id first', async () => {
+  test('the list of ideas is by default sorted newest first, and among ideas of the same millisecond by the higher id first', async () => {
     const board = await openBoard();
     const at = (time: string) => ({ createdAt: new Date(time) });
     await insertTitles(board, ['tie 1'], at('2026-03-14T09:00:00.001Z'));
@@ -341,7 +405,7 @@ describe('the order of the list', () => {
     expect(await board.titles({ sort: 'newest' })).toEqual(expected);
   });
 
-  test('the order by score is highest score first, and among ideas with equal scores the higher id first', async () => {
+  test('the sort order top lists the ideas with the highest score first, and among ideas with equal scores the higher id first', async () => {
     const board = await openBoard();
     const scores: [string, number, number, string][] = [
       ['minus', 0, 2, 'open'],
@@ -377,7 +441,7 @@ describe('the pages of the list', () => {
   });
 
   test.each(['1', '20', '100'])(
-    'a page of up to %s ideas says whether another page follows, and has a cursor for the next page',
+    'a page of up to %s ideas says whether another page follows, and if so, has a cursor for it',
     async perPage => {
       const size = Number(perPage);
       const first = (await board.list({ per_page: perPage })).body;
@@ -392,7 +456,7 @@ describe('the pages of the list', () => {
     },
   );
 
-  test('a page that ends with the last idea says that no page follows', async () => {
+  test('a full page that ends with the last idea says that no page follows', async () => {
     const own = await openBoard();
     await insertTitles(own, ['a', 'b', 'c', 'd']);
     expect((await own.list({ per_page: '2', page: '2' })).body).toMatchObject({ has_more: false, next_cursor: null });
@@ -474,7 +538,7 @@ describe('the pages of the list', () => {
   );
 
   test.each(['newest', 'top'])(
-    'a client that follows the cursors gets each old idea exactly once while new ideas arrive, sorted by %s',
+    'a client that reads the ideas by cursor gets each older idea exactly once, even if new ideas arrive: sorted by %s',
     async sort => {
       const own = await openBoard({}, 'write');
       const start = Date.now();
@@ -560,7 +624,7 @@ describe('the pages of the list', () => {
 describe('the approval queue', () => {
   const pending = { moderation_state: 'pending' };
 
-  test('the approval queue has exactly the pending ideas of the board, newest first, even those in hidden statuses', async () => {
+  test('the approval queue has exactly the pending ideas of the board, newest first, including ideas in hidden statuses', async () => {
     const board = await openBoard({ statuses: [...registry], preModeration: true }, 'moderate');
     await insertTitles(board, ['Published'], { status: 'new' });
     await insertTitles(board, ['Rejected'], { status: 'new', moderationState: 'rejected' });
@@ -584,7 +648,7 @@ describe('the approval queue', () => {
     expect(await board.titles({ ...pending, per_page: '2', cursor: first.next_cursor })).toHaveLength(1);
   });
 
-  test('after its approval an idea is in the list and no longer in the approval queue', async () => {
+  test('after the approval of an idea, the idea is in the list of ideas and no longer in the approval queue', async () => {
     const board = await openBoard({}, 'moderate');
     const [id] = await insertTitles(board, ['Approved'], { moderationState: 'pending' });
     expect(await board.titles(pending)).toEqual(['Approved']);
@@ -593,7 +657,7 @@ describe('the approval queue', () => {
     expect(await board.titles()).toEqual(['Approved']);
   });
 
-  test('the list accepts no moderation_state other than pending', async () => {
+  test('the list of ideas accepts no moderation_state other than pending', async () => {
     const board = await openBoard({}, 'moderate');
     for (const moderation_state of ['published', 'rejected', '', 'PENDING']) {
       expect(await board.list({ moderation_state })).toMatchObject({ status: 422, key: 'validation_failed' });

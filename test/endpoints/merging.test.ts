@@ -36,7 +36,7 @@ const tally = async (ideaId: number) => {
 /** Returns the vote of each voter on an idea. */
 const votes = (ideaId: number) => Promise.all(voters.map(async by => (await read(ideaId, by)).my_vote));
 
-/** Inserts an idea with one vote for each value. The first value is the vote of the first voter. */
+/** Inserts an idea. Each value is the vote of one voter, in the order of the voters. `none` means no vote. */
 async function idea(...values: ('up' | 'down' | 'none')[]) {
   const ideaId = await insertIdea(server, world);
   for (const [voter, value] of values.entries()) {
@@ -134,7 +134,7 @@ test('a voter of a merged idea sees their vote on the target of the merge, and c
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });
 
-test('a withdrawn vote on a target stays withdrawn when another idea with a vote of the voter is merged into the target', async () => {
+test('if a voter has withdrawn their vote on the target, a merge of another idea with their vote does not bring the vote back', async () => {
   const first = await idea('up');
   const second = await idea('down');
   const target = await idea('up');
@@ -152,7 +152,7 @@ test('a withdrawn vote on a target stays withdrawn when another idea with a vote
   expect((await read(target, voters[0])).my_vote).toBe('down');
 });
 
-test('when several ideas are merged into one target, the vote of a voter on the idea that was merged first counts', async () => {
+test('if a voter voted on several ideas that are merged into one target, their vote on the idea that was merged first counts', async () => {
   const first = await idea('up', 'up');
   const second = await idea('down', 'none', 'down');
   const target = await idea();
@@ -168,7 +168,7 @@ test('when several ideas are merged into one target, the vote of a voter on the 
 });
 
 describe('a chain of merges', () => {
-  test('a chain of merges carries each vote to the last idea of the chain once', async () => {
+  test('the last idea of a chain of merges counts one vote for each voter of the chain', async () => {
     const a = await idea('up', 'up', 'up');
     const b = await idea('down', 'none', 'none', 'up');
     const c = await idea('none', 'down', 'none', 'none', 'up');
@@ -209,7 +209,7 @@ describe('a chain of merges', () => {
     for (const target of [a, b]) expect((await merge(c, target)).key).toBe('idea_already_merged');
   });
 
-  test('a chain of a hundred merged ideas carries every vote to its last idea', async () => {
+  test('the votes on two ideas of a chain of a hundred merged ideas count on the last idea of the chain', async () => {
     const ideas: number[] = [];
     for (let n = 0; n < 100; n++) ideas.push(await insertIdea(server, world));
     await vote(ideas[0] ?? 0, 0, 'up');
@@ -374,7 +374,7 @@ test('two merges of the same two ideas in opposite directions lock the ideas in 
   expect(statements.filter(({ text }) => text === 'begin')).toHaveLength(3);
 });
 
-test('an unmerge holds no locks while it waits for a chain that a concurrent merge made longer, so votes do not deadlock', async () => {
+test('an unmerge holds no locks on other ideas while it waits for a lock on an idea that a concurrent merge added to the chain', async () => {
   const [target, source, middle] = [await idea(), await idea('up'), await idea('down', 'up')];
   await merge(source, middle);
   const [first, second] = [await server.database.pool.connect(), await server.database.pool.connect()];
@@ -407,7 +407,7 @@ test('an unmerge holds no locks while it waits for a chain that a concurrent mer
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });
 
-test('six concurrent merges, each of one idea into the next in a ring, do not fail and close no circle', async () => {
+test('six concurrent merges, each of one idea into the next in a ring, get 200 or idea_already_merged and close no circle', async () => {
   for (let round = 0; round < 5; round++) {
     const ring = await Promise.all(Array.from({ length: 6 }, () => idea('up')));
     const answers = await Promise.all(ring.map((ideaId, n) => merge(ideaId, ring[(n + 1) % ring.length])));

@@ -43,7 +43,7 @@ function expectReady(answer: Answer) {
   expect(answer.headers.get('cache-control')).toBe('no-store');
 }
 
-/** Expects a response with the HTTP status 503 and no reason, and an audit entry that lists the failed checks. */
+/** Expects a 503 response that does not name the failed checks, and an audit entry that lists them. */
 function expectNotReady(answer: Answer, failed: string[], on: TestServer = server) {
   expect(answer).toMatchObject({ status: 503, text: '{"ok":false}' });
   expect(answer.headers.get('cache-control')).toBe('no-store');
@@ -92,7 +92,7 @@ describe('GET /health', () => {
     expectNotReady(await ready(lost), ['database', 'migrations', 'cron'], lost);
   });
 
-  test('/health sends no query, and answers 200 while the database does not respond or breaks its connections', async () => {
+  test('/health sends no database query, and answers 200 while the database does not respond or breaks its connections', async () => {
     const proxy = await startProxy(server.url);
     const lost = await serve(proxy.url);
     onTestFinished(() => proxy.close());
@@ -118,7 +118,7 @@ describe('GET /ready', () => {
     expect((await request(server, 'HEAD /ready')).status).toBe(503);
   });
 
-  test('/ready answers 503 exactly when the last heartbeat of the cron is more than 120 minutes old', async () => {
+  test('/ready accepts a 120-minute-old heartbeat of the cron by default, and answers 503 if the last heartbeat is one millisecond older', async () => {
     clock.set('2026-03-14T11:00:00.000Z');
     expectReady(await ready());
     clock.set('2026-03-14T11:00:00.001Z');
@@ -178,14 +178,14 @@ describe('GET /ready', () => {
     expectReady(await ready(lost));
   });
 
-  test('/ready answers 503 within two seconds if the database does not respond', async () => {
+  test('/ready answers 503 within 2.5 seconds if the database does not respond', async () => {
     const proxy = await startProxy(server.url);
     onTestFinished(() => proxy.close());
     const lost = await serve(proxy.url);
     expectReady(await ready(lost));
     proxy.silence();
     const check = (answer: Answer) => expectNotReady(answer, ['database', 'migrations', 'cron'], lost);
-    // /ready waits for the rate limit counter and then for its checks. Both together must end within the time limit.
+    // /ready waits for the rate limit counter and then for its checks. Both together must end within 2.5 seconds.
     await expectInTime(2_500, () => ready(lost), check);
     proxy.resume();
   });
@@ -206,7 +206,7 @@ describe('GET /ready', () => {
     expectReady(await ready(extended));
   });
 
-  test('/ready answers within its time limit while slow requests use the whole connection pool', async () => {
+  test('/ready answers 200 within 2.5 seconds while other requests use all connections of the connection pool', async () => {
     const busy = await serve(server.url);
     const holders = await Promise.all([...Array(4)].map(() => busy.database.pool.connect()));
     await expectInTime(2_500, () => ready(busy), expectReady);
@@ -216,7 +216,7 @@ describe('GET /ready', () => {
   test.each([
     ['schema_migrations', 'migrations'],
     ['heartbeats', 'cron'],
-  ])('/ready does not wait for a lock on the table %s, and only the check %s fails', async (table, check) => {
+  ])('/ready answers within 2.5 s while the table %s is locked: only the check %s fails', async (table, check) => {
     const holder = await server.database.pool.connect();
     await holder.query('begin');
     await holder.query(`lock table ${table}`);
@@ -229,7 +229,7 @@ describe('GET /ready', () => {
     holder.release();
   });
 
-  test('concurrent requests to /ready share the same database queries', async () => {
+  test('50 concurrent requests to /ready share their checks and write fewer than 50 audit entries', async () => {
     const answers = await Promise.all([...Array(50)].map(() => ready()));
     for (const answer of answers) expectReady(answer);
     await server.sql('delete from heartbeats');
@@ -238,7 +238,7 @@ describe('GET /ready', () => {
     expect(server.auditLines.length).toBeLessThan(50);
   });
 
-  test('a request to /ready changes no table except the rate limits', async () => {
+  test('a request to /ready changes no table except rate_limits', async () => {
     const counts = async () => {
       const tables = await server.sql<{ name: string }>(
         `select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r'`,

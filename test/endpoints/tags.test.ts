@@ -29,6 +29,9 @@ const read = (ideaId: number) => request(server, `GET /api/v1/ideas/${ideaId}`, 
 const stored = (ideaId: number) =>
   server.sql('select tag_id, account_id from idea_tags where idea_id = $1 order by tag_id', [ideaId]);
 
+const createTags = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => createTag(server, world.accountId, world.boardId)));
+
 const longAgo = '2026-01-01T00:00:00.000Z';
 const setLongAgo = (ideaId: number) => server.sql('update ideas set updated_at = $2 where id = $1', [ideaId, longAgo]);
 
@@ -133,11 +136,61 @@ test('adding a tag to an idea waits while the tag is being removed from the boar
 
 test('several concurrent requests that add or remove different tags of an idea all take effect', async () => {
   const ideaId = await insertIdea(server, world);
-  const tagIds = await Promise.all(Array.from({ length: 12 }, () => createTag(server, world.accountId, world.boardId)));
+  const tagIds = await createTags(10);
   await Promise.all(tagIds.map(tagId => add(ideaId, tagId)));
-  expect((await read(ideaId)).body.tags).toHaveLength(12);
+  expect((await read(ideaId)).body.tags).toHaveLength(10);
   await Promise.all(tagIds.slice(0, 6).map(tagId => remove(ideaId, tagId)));
   expect((await read(ideaId)).body.tags.map(({ id }: { id: number }) => id).sort()).toEqual(tagIds.slice(6).sort());
+});
+
+test('an idea with 10 tags gets no other tag until one of its tags is removed', async () => {
+  const ideaId = await insertIdea(server, world);
+  const [another, ...tagIds] = await createTags(11);
+  for (const tagId of tagIds) expect((await add(ideaId, tagId)).status).toBe(200);
+  const before = await snapshot(server);
+  expect(await add(ideaId, another)).toMatchObject({ status: 422, key: 'too_many_tags' });
+  // An id that is not a tag of the board, and a tag that the idea already has, get their usual answers.
+  expect(await add(ideaId, 999_999_999)).toMatchObject({ status: 422, key: 'invalid_tag' });
+  expect((await add(ideaId, tagIds[0])).body).toEqual((await read(ideaId)).body);
+  expect(await snapshot(server)).toEqual(before);
+  await remove(ideaId, Number(tagIds[0]));
+  expect((await add(ideaId, another)).body.tags).toHaveLength(10);
+});
+
+test('of 12 concurrent requests that add different tags to an idea with 6 tags, exactly 4 succeed', async () => {
+  const ideaId = await insertIdea(server, world);
+  const tagIds = await createTags(18);
+  for (const tagId of tagIds.slice(0, 6)) await add(ideaId, tagId);
+  const answers = await Promise.all(tagIds.slice(6).map(tagId => add(ideaId, tagId)));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(4);
+  expect(answers.filter(({ status, key }) => status === 422 && key === 'too_many_tags')).toHaveLength(8);
+  expect(await stored(ideaId)).toHaveLength(10);
+});
+
+test('an idea that has more than 10 tags from before shows all of them, and its tags can be removed', async () => {
+  const ideaId = await insertIdea(server, world);
+  const [another, ...tagIds] = await createTags(13);
+  await server.sql('insert into idea_tags (idea_id, tag_id, account_id) select $1, unnest($2::bigint[]), $3', [
+    ideaId,
+    tagIds,
+    world.accountId,
+  ]);
+  expect((await read(ideaId)).body.tags).toHaveLength(12);
+  expect((await add(ideaId, tagIds[0])).status).toBe(200);
+  expect((await remove(ideaId, Number(tagIds[0]))).body.tags).toHaveLength(11);
+  expect(await add(ideaId, another)).toMatchObject({ status: 422, key: 'too_many_tags' });
+  expect(await stored(ideaId)).toHaveLength(11);
+});
+
+test.each([
+  ['digits', (id: number) => String(id)],
+  ['digits after zeros', (id: number) => `00${id}`],
+])('the id of a tag may be sent as a string of %s', async (_, write) => {
+  const ideaId = await insertIdea(server, world);
+  const answer = await add(ideaId, write(billing));
+  expect(answer).toMatchObject({ status: 200, body: { tags: [{ id: billing }] } });
+  expect(await stored(ideaId)).toEqual([{ tag_id: billing, account_id: world.accountId }]);
+  expect(await add(ideaId, '999999999')).toMatchObject({ status: 422, key: 'invalid_tag' });
 });
 
 test('concurrent requests to add and to remove one tag all succeed, and each response shows its own change', async () => {

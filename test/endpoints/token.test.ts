@@ -48,7 +48,7 @@ test('a token can read its own name, account, issuer, boards with grants, expiry
   });
 });
 
-test('a token without an expiry has expires_at null, and the response about a token contains no secret', async () => {
+test('the response of GET /api/v1/token has expires_at null if the token has no expiry, and does not contain the secret of the token', async () => {
   const { token } = await issueToken(server, world, 'write');
   const { body, text } = await self(token);
   expect(body.expires_at).toBeNull();
@@ -63,7 +63,7 @@ test.each([
   ['member', false],
   [null, false],
 ] as const)(
-  'a token whose issuer has the role %s shows its moderate grant with is_moderate_effective %s',
+  'if the issuer of a moderate token has the role %s (null: not a member), GET /api/v1/token returns is_moderate_effective %s',
   async (role, isEffective) => {
     const issuerId = await createMember(server, world.accountId, 'admin');
     const { token } = await issueToken(server, world, 'moderate', { issuerId });

@@ -36,7 +36,7 @@ async function refusal(modules: string[], environment?: Record<string, string>):
 }
 
 describe('EXTENSIONS', () => {
-  test("extensions are loaded by paths relative to the working directory, and their migrations run after the server's, in the order of EXTENSIONS", async () => {
+  test("extensions can be loaded by absolute or relative paths, and their migrations run after the server's, in the order of EXTENSIONS", async () => {
     const first = await exporting(`{ name: 'first', migrations: new URL('migrations/', import.meta.url) }`);
     const second = await exporting(`{ name: 'second' }`);
     const third = 'test/fixtures/extensions/form-inbox/extension.ts';
@@ -99,7 +99,7 @@ describe('the settings of an extension', () => {
     EXT_FORM_INBOX_AUTHOR: 'ada@example.com',
   };
 
-  test('an extension reads its settings from environment variables with its name, and settings can have defaults', async () => {
+  test('an extension reads its settings from environment variables that begin with EXT_ and its name, and settings can have defaults', async () => {
     const [extension] = await loadExtensions([fixture('form-inbox')], { ...environment, EXT_FORM_INBOX_OTHER: 'x' });
     expect(extension?.settings).toEqual({
       SECRET: formInboxSecret,

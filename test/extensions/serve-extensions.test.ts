@@ -51,7 +51,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 describe('the routes of an extension', () => {
-  test("the routes of an extension start with the extension's prefix and need no token of the Agent API", async () => {
+  test("the routes of an extension start with /ext/ and the extension's name, and need no token of the Agent API", async () => {
     const answer = await request(server, 'GET /ext/echo/', { token: 'nonsense' });
     expect(answer).toMatchObject({ status: 200, body: { hello: 'world' } });
     expect(answer.headers.get('x-request-id')).toBeTruthy();
@@ -69,7 +69,7 @@ describe('the routes of an extension', () => {
     expect((await request(server, 'POST /ext/checked/', { json: { n: 1 } })).body).toEqual({ n: 1 });
   });
 
-  test('an extension route can read the raw body of a request with any content type, and can limit the size', async () => {
+  test('an extension route can read the raw body of a request with any content type, and can limit the size of the body', async () => {
     const post = (raw: Uint8Array) =>
       request(server, 'POST /ext/echo/bytes', {
         raw: raw as unknown as string,

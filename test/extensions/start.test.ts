@@ -50,7 +50,7 @@ test.each([
     'Migration migrates/0001_broken.sql failed: type "no_such_type" does not exist',
   ],
 ])(
-  'if an extension fails while the server starts, the server exits with an error and stores no subscriptions or jobs: %s',
+  'if one extension fails while the server starts, the server exits with an error and stores no subscription or job of any other extension: %s',
   async (name, definition, reason) => {
     const db = await databaseForTest();
     const fine = await write(
@@ -71,7 +71,7 @@ test.each([
   },
 );
 
-test('a server applies migrations of its extensions and serves their routes, and is not ready while such a migration is pending', async () => {
+test('a server applies the migrations of its extensions and serves their routes, and is not ready while a migration of an extension is pending', async () => {
   const db = await databaseForTest();
   const growing = await write('growing', `{ name: 'growing', migrations: new URL('migrations', import.meta.url) }`, {
     '0001_first.sql': 'create table growing (id int);',

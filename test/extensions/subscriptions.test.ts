@@ -70,11 +70,16 @@ describe('a subscribed extension', () => {
       'idea.status_changed',
       'idea.voted',
     ]);
-    const events = await server.sql<{ id: string; body: object }>(
+    const events = await server.sql<{ id: string; body: { data: { idea: object } } }>(
       'select id, body from events order by occurred_at, id',
     );
     expect(received.map(({ id }) => id).sort()).toEqual(events.map(({ id }) => `evt_${id}`).sort());
-    for (const { id, ...body } of received) expect(body).toEqual(events.find(event => `evt_${event.id}` === id)?.body);
+    const url = `${server.config.BASE_URL}/b/${world.boardSlug}/ideas/${idea.id}`;
+    for (const { id, ...body } of received) {
+      // The stored body has no url, because the server makes the url at the delivery.
+      const stored = events.find(event => `evt_${event.id}` === id)?.body;
+      expect(body).toEqual({ ...stored, data: { ...stored?.data, idea: { ...stored?.data.idea, url } } });
+    }
     expect(received[3]?.data).toMatchObject({ idea: { up_count: 1 }, vote: { value: 'up', previous: 'none' } });
   });
 
@@ -115,7 +120,7 @@ describe('a subscribed extension', () => {
     expect(other).toEqual(['idea.created']);
   });
 
-  test('changes by an extension obey the rules of the board, and are rolled back together with their transaction', async () => {
+  test('changes by an extension obey the rules of the board, and are rolled back if their transaction fails', async () => {
     const [{ slug, email } = { slug: '', email: '' }] = await server.sql<{ slug: string; email: string }>(
       'select a.slug, u.email from accounts a, users u where a.id = $1 and u.id = $2',
       [world.accountId, world.ownerId],
@@ -196,7 +201,7 @@ describe('members without permission', () => {
 });
 
 describe('data of extensions that are no longer loaded', () => {
-  test('a vote stores no event if no extension subscribes to events', async () => {
+  test('a vote stores no event if neither an extension nor a webhook subscribes to votes', async () => {
     await server.sql('delete from extension_subscriptions');
     const ideaId = await insertIdea(server, world);
     await server.sql('delete from events');
@@ -260,7 +265,7 @@ test('if a job of an extension runs too long, the job fails with a timeout and i
   await eventually(() => expect(signal?.aborted).toBe(true));
 });
 
-test('when a worker stops during a job that ignores the abort signal, another worker runs the job again', async () => {
+test("when a worker stops during an extension's job that ignores the abort signal, another worker runs the job again", async () => {
   let starts = 0;
   const wait = () => {
     starts++;

@@ -6,7 +6,7 @@ import type { Answer } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { document, type FuzzRequest, type FuzzWorld, fuzzRequest, operations, resolve } from './requests.ts';
 
-/** The number of requests. `npm run fuzz` sends four times as many. Set FUZZ_SEED=$RANDOM to send others. */
+/** The number of requests. `npm run fuzz` sends four times as many. Set FUZZ_SEED=$RANDOM to send other requests. */
 const count = Number(process.env.FUZZ_REQUESTS ?? 5_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20_260_314);
 const parallel = 16;

@@ -30,7 +30,7 @@ export async function findFilterProblems(statement: string, columns: AccountColu
   return finder.problems();
 }
 
-/** Checks the statements of an SQL or PL/pgSQL function as findFilterProblems does. One parameter is the account id. */
+/** Checks an SQL or PL/pgSQL function like findFilterProblems. One parameter of the function must be the account id. */
 export async function findFunctionProblems(definition: string, columns: AccountColumns): Promise<string[]> {
   const [created] = (await parse(definition)).stmts ?? [];
   if (!created?.stmt || !('CreateFunctionStmt' in created.stmt)) throw new Error('This creates no function');
@@ -50,7 +50,7 @@ export async function findFunctionProblems(definition: string, columns: AccountC
   return finder.problems();
 }
 
-/** An item in the `from` clause of a statement. Only a tenant table has a `column`. */
+/** An item in the `from` clause of a statement. In a tenant table, `column` holds the account id. */
 interface Relation {
   alias: string;
   column?: string | undefined;
@@ -84,7 +84,7 @@ class FilterFinder {
     return [...this.#problems, `compares accounts with ${parameters.join(' and ')}`];
   }
 
-  /** Checks all statements in a syntax tree. A CTE hides the table of the same name. */
+  /** Checks all statements in a syntax tree. A CTE hides a table of the same name. */
   visit(tree: unknown, ctes: readonly string[] = []) {
     if (Array.isArray(tree)) {
       for (const one of tree) this.visit(one, ctes);

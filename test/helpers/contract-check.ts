@@ -42,7 +42,7 @@ export function watchResponses(server: Server): string[] {
   return violations;
 }
 
-/** The body of a response. If an MCP server answers with an event stream, this is the last message of the stream. */
+/** Returns the body of a response. If the body is an event stream of the MCP server, returns its last message. */
 function lastMessageOf(body: string): string {
   return body.startsWith('event: message\n') ? (body.split('data: ').at(-1) ?? '') : body;
 }

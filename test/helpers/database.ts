@@ -13,7 +13,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-/** Creates a test file's database as a copy of the migrated template, or of another database without connections. */
+/** Creates a database for a test file as a copy of a template. The template database must have no connections. */
 export async function createTestDatabase(template = templateDatabase): Promise<TestDatabase> {
   const { url, drop } = await createBareDatabase(template);
   const database = await openDatabase({

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events';
 import type pg from 'pg';
 
-/** The types of a statement's parameters and result columns, with their names from PostgreSQL's format_type(). */
+/** The types of a statement's parameters and result columns, as PostgreSQL's format_type() names them. */
 export interface StatementDescription {
   parameterTypes: string[];
   columns: { name: string; type: string }[];

@@ -42,7 +42,7 @@ export async function serveDocument(): Promise<DocumentServer> {
   };
 }
 
-/** Creates a self-signed certificate for 127.0.0.1 in DER, because Node cannot create certificates. */
+/** Builds a self-signed certificate for 127.0.0.1 byte by byte, because Node cannot create certificates. */
 function makeCertificate(): { key: string; certificate: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(oid('2a8648ce3d040302')); // ecdsa-with-SHA256

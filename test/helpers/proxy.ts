@@ -12,7 +12,7 @@ export interface DatabaseProxy {
   resume(): void;
   /** Stops forwarding data on all open connections permanently. New connections work normally. */
   freezeConnections(): void;
-  /** Waits for the next message to PostgreSQL with the text. Drops the response, breaks the connection and resolves. */
+  /** Waits for the next message to PostgreSQL that contains `text`. Drops its response and breaks the connection. */
   loseAnswerTo(text: string): Promise<void>;
   /** Breaks all connections and rejects new ones until `restore`. */
   sever(): void;

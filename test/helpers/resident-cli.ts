@@ -1,5 +1,5 @@
 /**
- * Runs commands of the command line one after the other in one process. The start of a process would take most of the
+ * Runs CLI commands of the server one after the other in one process. The start of a process would take most of the
  * time of a short command. Each command has its own settings, parameters and output.
  */
 import { Writable } from 'node:stream';

@@ -22,7 +22,7 @@ export type Outcome =
 export class VoteModel {
   readonly ideas: number;
   readonly voters: number;
-  /** The direct votes on each idea, by voter. 'none' is a vote withdrawn while another idea was merged into it. */
+  /** The direct votes on each idea, by voter. 'none' is a vote withdrawn while this idea was the target of a merge. */
   private readonly own: Map<number, VoteWord>[];
   /** The merges that have not been undone, oldest first. */
   private merges: { source: number; target: number }[] = [];
@@ -82,7 +82,7 @@ export class VoteModel {
     return { status: 200, idea: this.state(idea, moderator), target: this.state(target, moderator) };
   }
 
-  /** A direct vote wins, even a withdrawn one. Otherwise the first merged idea with a vote of the voter decides. */
+  /** A direct vote wins, even a withdrawn one. Otherwise the voter's vote on the first merged idea counts. */
   private voteOf(idea: number, voter: number): VoteWord {
     const own = this.ownOf(idea).get(voter);
     if (own !== undefined) return own;

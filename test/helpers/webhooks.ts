@@ -59,7 +59,7 @@ export function deliveriesOf({ sql }: Pick<TestDatabase, 'sql'>, endpointId: num
   );
 }
 
-/** Repeats the check until it passes or the time is over. */
+/** Repeats the check until it passes. Fails if the check still fails at the timeout. */
 export async function eventually(check: () => Promise<void> | void, timeoutMs = 30_000) {
   await expect
     .poll(

@@ -44,7 +44,7 @@ const withQuery = (sample: ArrangedRequest, query: string) => ({
   line: `${sample.line}${sample.line.includes('?') ? '&' : '?'}${query}`,
 });
 
-/** Returns a valid request for each operation. Each request names a different idea, so that none affects another. */
+/** Creates new ideas and tags, and returns a valid request for each operation on them. */
 async function samples(on: World = world) {
   const targets = await createTargets(server, on);
   const requests = operations.map(operation => [operation.id, requestOf(operation, targets)]);
@@ -87,13 +87,13 @@ describe('a request without a valid token', () => {
     ['SQL in the id', () => `Bearer ib_1' or '1'='1_${secret}`],
   ];
 
-  test.each(invalid)('an Authorization header with %s gets 401', async (_, authorization) => {
+  test.each(invalid)('a request without a valid Authorization header gets 401: %s', async (_, authorization) => {
     const value = authorization();
     const headers = value === undefined ? {} : { authorization: value };
     expectUnauthorized(await request(server, 'GET /api/v1/board', { headers }));
   });
 
-  test('all invalid tokens get the same answer, so that the answer does not reveal why a token is invalid', async () => {
+  test('missing, invalid and revoked tokens all get the same response body, so that the body does not reveal the cause', async () => {
     const bodies = new Set<string>();
     for (const [, authorization] of invalid) {
       const value = authorization();
@@ -108,7 +108,7 @@ describe('a request without a valid token', () => {
     expect([...bodies]).toHaveLength(1);
   });
 
-  test.each(authenticated)('a request to %s without a token gets 401 before the server reads the body', async id => {
+  test.each(authenticated)('without a token, the operation %s answers 401, even to a malformed body', async id => {
     const sample = (await samples())[id];
     const before = await countIdeas();
     expectUnauthorized(await request(server, sample.line, { raw: null }));
@@ -172,7 +172,7 @@ describe('a request without a valid token', () => {
     expect(answer.headers.get('x-ratelimit-remaining')).toBe(String(server.config.RATE_LIMIT_READ - 1));
   });
 
-  test('an Authorization header may have "Bearer" in upper or lower case and any number of spaces around the token', async () => {
+  test('an Authorization header may have "Bearer" in upper or lower case and several spaces before the token', async () => {
     for (const authorization of [`bearer ${known.token}`, `BEARER   ${known.token}`]) {
       expect((await request(server, 'GET /api/v1/board', { headers: { authorization } })).status).toBe(200);
     }
@@ -211,7 +211,7 @@ describe('the board of a request', () => {
     }
   });
 
-  test('every operation requires the name of the board if the token has several boards', async () => {
+  test('if a token grants several boards, an operation on a board gets 400 unless the request names the board', async () => {
     const sample = await samples();
     for (const id of onBoard)
       expect([id, (await send(sample[id], { token: two })).key]).toEqual([id, 'board_required']);
@@ -263,17 +263,17 @@ describe('the board of a request', () => {
     expect(await server.sql('select from votes')).toEqual([]);
   });
 
-  test('a token with different grants on two boards can do on each board only the actions that its grant on that board allows', async () => {
+  test('a token with a read grant on one board and a write grant on another can vote only on the board with the write grant', async () => {
     const there = await samples({ ...world, boardId: second.id, boardSlug: second.slug });
     const here = await samples();
     const vote = (sample: ArrangedRequest, slug: string) => send(withQuery(sample, `board=${slug}`), { token: two });
     expect(await vote(here.voteIdea, world.boardSlug)).toMatchObject({ status: 403, key: 'insufficient_scope' });
     expect(await vote(there.voteIdea, second.slug)).toMatchObject({ status: 200 });
-    // Even with the name of the board on which the token has a write grant, it cannot vote on the other board's idea.
+    // The token cannot vote on the other board's idea by naming the board of its write grant.
     expect(await vote(here.voteIdea, second.slug)).toMatchObject({ status: 404 });
   });
 
-  test('a token gets 403 after its only board was deleted', async () => {
+  test('after the only board of a token is deleted, a request for the board gets 403, and GET /api/v1/token lists no boards', async () => {
     const gone = await createBoard(server, world.accountId);
     const { token } = await issueToken(server, world, { [gone.id]: 'read' });
     expect((await board(token)).status).toBe(200);
@@ -282,7 +282,7 @@ describe('the board of a request', () => {
     expect(await request(server, 'GET /api/v1/token', { token })).toMatchObject({ status: 200, body: { boards: [] } });
   });
 
-  test('a request to GET /api/v1/token needs no board', async () => {
+  test('a request to GET /api/v1/token needs no board name, even if the token grants several boards', async () => {
     expect(await request(server, 'GET /api/v1/token', { token: two })).toMatchObject({ status: 200 });
   });
 });
@@ -291,7 +291,7 @@ describe('the table of grants', () => {
   const cases = onBoard.flatMap(id => grants.map(held => ({ id, held, ...(metadataOf(id) as { grant: Grant }) })));
 
   test.each(cases)(
-    'a token with the grant $held can call $id exactly if the grant includes $grant',
+    'a token with the grant $held can call the operation $id if and only if $held includes $grant',
     async ({ id, held, grant }) => {
       const { token } = await issueToken(server, world, held);
       const sample = (await samples())[id];
@@ -313,7 +313,7 @@ describe('the table of grants', () => {
   });
 
   test.each(grants)(
-    'a token with the grant %s can list ideas, and can list the approval queue only if the grant is moderate',
+    'a token with the grant %s can list the approval queue if the grant is moderate, and otherwise gets 403',
     async held => {
       const { token } = await issueToken(server, world, held);
       const answer = await request(server, 'GET /api/v1/ideas?moderation_state=pending', { token });
@@ -322,7 +322,7 @@ describe('the table of grants', () => {
     },
   );
 
-  test('this file tests the required grant of every operation that needs a token', () => {
+  test('getToken is the only operation that requires a token but no grant on a board', () => {
     expect(authenticated).toEqual(expect.arrayContaining(onBoard));
     expect(authenticated.filter(id => !onBoard.includes(id))).toEqual(['getToken']);
   });
@@ -347,12 +347,12 @@ describe('the plan of the account', () => {
       await server.sql(`update accounts set plan = 'starter' where id = $1`, [starter.accountId]);
       const answer = await send((await samples(starter))[id], { token });
       expect(answer).toMatchObject({ status: 403, key: 'agent_api_unavailable' });
-      // The request counts against the token's rate limit, although the plan does not allow the request.
+      // The request counts against the token's rate limit, although the plan excludes the Agent API.
       expect(answer.headers.get('x-ratelimit-limit')).not.toBeNull();
     },
   );
 
-  test('if the plan of the account loses or regains the Agent API, the change takes effect at the next request', async () => {
+  test('a change to a plan without the Agent API, or back, takes effect at the next request of a token of the account', async () => {
     const changing = await createWorld(server);
     const { token } = await issueToken(server, changing, 'read');
     for (const [plan, status] of [
@@ -367,7 +367,7 @@ describe('the plan of the account', () => {
     }
   });
 
-  test('a plan without the Agent API in one account does not affect another account', async () => {
+  test('if one account has a plan without the Agent API, the tokens of another account still work', async () => {
     const { accountId } = await createAccount(server, 'starter');
     expect(accountId).not.toBe(world.accountId);
     const { token } = await issueToken(server, world, 'read');
@@ -400,7 +400,7 @@ describe('the issuer of a token', () => {
   const moderating = onBoard.filter(id => (metadataOf(id) as { grant: Grant }).grant === 'moderate');
 
   test.each(['moderator', 'admin', 'owner'])(
-    'the moderate grant of a token is effective if the issuer of the token has the role %s',
+    'a token with the moderate grant can moderate if the issuer of the token has the role %s',
     async role => {
       await setRole(role);
       const sample = await samples(own);
@@ -417,7 +417,7 @@ describe('the issuer of a token', () => {
   );
 
   test.each(['member', null])(
-    "if the issuer's role becomes %s, the token's moderator actions get 403 from the next request on, and the token's other actions work",
+    "after the role of a token's issuer changes to %s (null: not a member), the token's moderator actions get 403 and its other actions work",
     async role => {
       await setRole('moderator');
       const sample = await samples(own);
@@ -446,7 +446,7 @@ describe('the issuer of a token', () => {
     },
   );
 
-  test('a token with the write grant cannot moderate, even if its issuer is a moderator', async () => {
+  test('a token with the write grant cannot moderate, even if its issuer is an owner of the account', async () => {
     await setRole('owner');
     const write = (await issueToken(server, own, 'write', { issuerId })).token;
     const sample = await samples(own);
@@ -459,7 +459,7 @@ describe('the issuer of a token', () => {
     await server.sql('delete from ideas where id = $1', [created.body.id]);
   });
 
-  test("the moderate grant of a token is not effective if the token's issuer is a moderator only in another account", async () => {
+  test('a token with the moderate grant cannot moderate if its issuer is an owner only of another account', async () => {
     await setRole(null);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
       world.accountId,

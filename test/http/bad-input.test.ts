@@ -33,7 +33,7 @@ const invalid: Expected = [422, 'validation_failed'];
 const malformed: Expected = [400, 'malformed_json'];
 const notFound: Expected = [404, 'not_found'];
 
-/** Sends bad requests, and expects that each request gets its error and changes nothing in the database. */
+/** Sends bad requests. Expects that each request gets its expected error and changes nothing in the database. */
 async function refusesAll(method: string, requests: [what: string, path: string, RawRequestOptions, Expected][]) {
   const before = await snapshot(server);
   const outcomes: unknown[] = [];
@@ -56,7 +56,7 @@ const utf8 = (text: string) => new TextEncoder().encode(text);
 const bytes = (...parts: (string | number[])[]) =>
   Buffer.concat(parts.map(part => (typeof part === 'string' ? Buffer.from(part) : Buffer.from(part))));
 
-/** Request bodies that are not a JSON object, each with the expected error. */
+/** Request bodies that are malformed JSON, no object, or have an unknown field, each with the expected error. */
 const brokenBodies: [string, string | Uint8Array, Expected][] = [
   ['half an object', '{"value":', malformed],
   ['text', 'hello', malformed],
@@ -95,7 +95,7 @@ const brokenBodies: [string, string | Uint8Array, Expected][] = [
 const kibibyte64 = 64 * 1024;
 
 describe.each(writes)('$method $path', operation => {
-  test('a body that is not a JSON object is refused', async () => {
+  test('a body that is malformed JSON, no JSON object, or has an unknown field is refused', async () => {
     await refusesAll(
       operation.method,
       brokenBodies.map(([what, body, expected]) => [what, pathOf(operation), { body, headers: json }, expected]),
@@ -123,7 +123,7 @@ describe.each(writes)('$method $path', operation => {
     ]);
   });
 
-  test('a content type other than JSON gets 415', async () => {
+  test('a request body gets 415 if its content type is missing or not JSON', async () => {
     const body = JSON.stringify(requestOf(operation, targets).json ?? {});
     const types = [
       'text/plain',
@@ -151,7 +151,7 @@ describe.each(writes)('$method $path', operation => {
     ]);
   });
 
-  test('a request with an unknown or a repeated query parameter is refused', async () => {
+  test('a request with an unknown, repeated or invalid query parameter is refused', async () => {
     const body = operation.hasBody ? JSON.stringify(requestOf(operation, targets).json) : undefined;
     const options = body === undefined ? {} : { body, headers: json };
     await refusesAll(
@@ -162,7 +162,7 @@ describe.each(writes)('$method $path', operation => {
 });
 
 describe.each(writes.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', operation => {
-  test('a request with an invalid id gets 404, like a request for a missing idea', async () => {
+  test('a request with an invalid id in its path gets 404, like a request for a missing idea', async () => {
     const body = operation.hasBody ? JSON.stringify(requestOf(operation, targets).json) : undefined;
     const options = body === undefined ? {} : { body, headers: json };
     await refusesAll(
@@ -173,14 +173,14 @@ describe.each(writes.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', oper
     await refusesAll(
       operation.method,
       badIds
-        // Leaves out valid ids that no tag has: a request to remove such a tag succeeds.
+        // Leaves out unused ids with a valid format: the removal of a tag with such an id succeeds.
         .filter(id => !/^\d+$/.test(id) || !Number.isSafeInteger(Number(id)))
         .map(tagId => [tagId, pathOf(operation, { tagId }), options, notFound]),
     );
   });
 });
 
-/** Ids of ideas with an invalid format, ids that are too large for the database column, and an unused id. */
+/** Ids with an invalid format, ids that are too large, and an unused id. */
 const badIds = [
   '0',
   '00',
@@ -258,7 +258,15 @@ const notText: [string, string][] = [
 
 /** JSON values that every id field of a body rejects, each with a description. */
 const notAnId: [string, string][] = [
-  ['a string of digits', '"1"'],
+  ['text', '"one"'],
+  ['an empty string', '""'],
+  ['a string of the digit zero', '"0"'],
+  ['a string of a negative number', '"-1"'],
+  ['a string of a fraction', '"1.5"'],
+  ['a string of an exponent', '"1e0"'],
+  ['a string of digits and a space', '"1 "'],
+  ['a string of 2^53', '"9007199254740992"'],
+  ['a string of full-width digits', '"１"'],
   ['zero', '0'],
   ['negative zero', '-0'],
   ['a negative number', '-1'],
@@ -304,7 +312,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
   });
   const fields = badFields[operation.id] ?? {};
 
-  test("this file tests bad values for each field of the operation's body", () => {
+  test("the table badFields of this test has invalid values for every field of the operation's body", () => {
     expect(Object.keys(fields).sort()).toEqual(Object.keys(valid).sort());
   });
 
@@ -335,7 +343,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
     },
   );
 
-  test('a body with an unknown field is refused, even if the field has an unusual name', async () => {
+  test('a body with an unknown field is refused, even if the field is called toString or has an empty name', async () => {
     const { json: whole } = requestOf(operation, targets);
     const extra = [
       'extra',
@@ -359,7 +367,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
     );
   });
 
-  test('a request without a body is refused if the operation needs a body', async () => {
+  test('an operation that needs a body refuses a missing body, an empty body and an empty JSON object', async () => {
     await refusesAll('POST', [
       ['no body at all', pathOf(operation), {}, invalid],
       ['an empty body', pathOf(operation), { body: '', headers: json }, invalid],
@@ -384,7 +392,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
     expect(answer.status).toBeLessThan(300);
   });
 
-  test('a byte order mark before the body is ignored', async () => {
+  test('a byte order mark at the start of a JSON body is ignored', async () => {
     const fresh = await createTargets(server, world);
     const { line, json: body } = requestOf(operation, fresh);
     const answer = await rawRequest(server, 'POST', line.split(' ')[1] ?? '', {
@@ -397,7 +405,7 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
 });
 
 describe.each(writes.filter(({ hasBody }) => !hasBody))('$method $path needs no body', operation => {
-  test('an operation without body fields refuses a body that has a field', async () => {
+  test('an operation without body fields refuses a body that has a field or is not a JSON object', async () => {
     const fresh = await createTargets(server, world);
     const [method = '', path = ''] = requestOf(operation, fresh).line.split(' ');
     await refusesAll(method, [
@@ -476,7 +484,7 @@ const badPages = [
 const badPerPages = ['0', '101', '-1', '1.5', '1e1', '+1', 'x', '', '9'.repeat(30)];
 
 describe.each(reads)('$method $path', operation => {
-  test('a request with an unknown or a repeated query parameter is refused', async () => {
+  test('a request with an unknown, repeated or invalid query parameter is refused', async () => {
     await refusesAll(
       'GET',
       badQueries(world.boardSlug).map(([query, expected]) => [query, pathOf(operation, { query }), {}, expected]),
@@ -491,7 +499,7 @@ describe.each(reads)('$method $path', operation => {
 });
 
 describe.each(reads.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', operation => {
-  test('a request with an invalid id gets 404, like a request for a missing idea', async () => {
+  test('a request with an invalid id in its path gets 404, like a request for a missing idea', async () => {
     await refusesAll(
       'GET',
       badIds.map(id => [id, pathOf(operation, { id }), {}, notFound]),
@@ -500,7 +508,7 @@ describe.each(reads.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', opera
 });
 
 describe.each(reads.filter(({ id }) => id.startsWith('list')))('$method $path', operation => {
-  test('a list request with an invalid cursor or page is refused', async () => {
+  test('a list request with an invalid cursor, page or per_page is refused', async () => {
     const queries = [
       ...Object.values(badCursors).map(cursor => `cursor=${cursor}`),
       ...badPages.map(page => `page=${page}`),
@@ -517,7 +525,7 @@ describe.each(reads.filter(({ id }) => id.startsWith('list')))('$method $path', 
   });
 });
 
-test('invalid values of the filters of GET /api/v1/ideas are refused', async () => {
+test('a request to GET /api/v1/ideas with an invalid filter, sort order or search text is refused', async () => {
   const queries = [
     'status=',
     'status=inbox',
@@ -597,14 +605,14 @@ test('a search with GET /api/v1/ideas accepts special characters and texts of 10
   }
 });
 
-test('every query parameter of GET /api/v1/token is refused', async () => {
+test('a request to GET /api/v1/token is refused if it has any query parameter, even the parameter board', async () => {
   await refusesAll('GET', [
     ['unknown', '/api/v1/token?unknown=1', {}, invalid],
     ['board', `/api/v1/token?board=${world.boardSlug}`, {}, invalid],
   ]);
 });
 
-/** A request without a body, and three with a body that would be an error for an operation with a body. */
+/** A request without a body, and three requests with a body that an operation with a body would refuse. */
 const anyBody: RawRequestOptions[] = [
   {},
   { body: '{', headers: json },
@@ -624,7 +632,7 @@ test('a request to an unknown path gets 404, even with an invalid body', async (
   }
 });
 
-test('a request with an unsupported method gets 405, even with an invalid body', async () => {
+test('a request with the unsupported method PATCH gets 405, even with an invalid body', async () => {
   for (const operation of operations) {
     for (const options of anyBody) {
       const answer = await rawRequest(server, 'PATCH', pathOf(operation), { token, ...options });
@@ -639,7 +647,7 @@ test('a request with several faults gets the error of the fault that the server 
   const reader = await issueToken(server, world, 'read');
   const text = { 'content-type': 'text/plain' };
   for (const [path, options, expected] of [
-    // The server checks in this order: token, grant, JSON syntax of the body, schema of the body, idea.
+    // The server checks in this order: token, board, grant, content type, JSON syntax, schema of the request, idea.
     [missingPath, { token: 'x', body: '{', headers: text }, [401, 'unauthorized']],
     [`${missingPath}?board=other`, { token: reader.token, body: '{', headers: text }, [403, 'board_not_granted']],
     [missingPath, { token: reader.token, body: '{', headers: text }, [403, 'insufficient_scope']],

@@ -31,7 +31,7 @@ const bodies: [string, string, string, string][] = [
 ];
 
 test.each(bodies)(
-  'a request to %s whose body has a Content-Encoding gets 415 and changes nothing',
+  'a request whose body has a Content-Encoding other than identity gets 415 and changes nothing: %s',
   async (_, path, type, text) => {
     for (const encoding of ['gzip', 'GZIP', 'deflate', 'br', 'zstd', 'identity, gzip', 'x-unknown']) {
       for (const isChunked of [false, true]) {
@@ -56,7 +56,7 @@ test.each(bodies)(
   },
 );
 
-test('"Content-Encoding: identity" is accepted with a body, and any Content-Encoding is accepted without a body', async () => {
+test('the server accepts a body with "Content-Encoding: identity", and a GET request with "Content-Encoding: gzip"', async () => {
   const headers = { 'content-type': 'application/json', 'content-encoding': 'Identity' };
   const path = `/api/v1/ideas/${ideaId}/vote`;
   expect((await rawRequest(server, 'POST', path, { token, headers, body: vote })).status).toBe(200);

@@ -66,7 +66,7 @@ describe.each(reads)('$method $path', operation => {
     expect(await charged()).toBe(11);
   });
 
-  test('HEAD gets the same answer as GET but without the body, also if the answer is 304', async () => {
+  test('a HEAD request gets the same answer as a GET request but without the body, also if the answer is 304', async () => {
     const { line } = requestOf(operation, targets);
     const head = line.replace('GET', 'HEAD');
     const full = await ask(line);
@@ -81,7 +81,7 @@ describe.each(reads)('$method $path', operation => {
   });
 });
 
-test('a read request with "If-None-Match: *" gets 200 with the full body and counts against the rate limit', async () => {
+test('a read request with "If-None-Match: *" never gets 304 and counts against the rate limit', async () => {
   const limited = await startServerForTest({ on: server, clock: testClock(), environment: { RATE_LIMIT_READ: '5' } });
   const search = (ifNoneMatch: string) =>
     request(limited, 'GET /api/v1/ideas?q=idea', { token, headers: { 'if-none-match': ifNoneMatch } });
@@ -132,7 +132,7 @@ test('an MCP tool call ignores If-None-Match and counts against the rate limit',
   expect(await charged()).toBe(2);
 });
 
-test('after a write has changed the answer to a read request, the read request with the old ETag gets 200', async () => {
+test('after a write has changed the answer to a read request, a read request with the old ETag gets 200 instead of 304', async () => {
   for (const operation of writes) {
     const fresh = await createTargets(server, world);
     const { line, json } = requestOf(operation, fresh);

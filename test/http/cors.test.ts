@@ -63,7 +63,7 @@ describe('a web page of an allowed origin', () => {
     ['an unsupported method', 'PUT /api/v1/ideas', 405],
     ['the document', 'GET /api/v1/openapi.json', 200],
   ])(
-    'a web page of an allowed origin can read the response for %s, including the response headers',
+    'a web page of an allowed origin can read the response and the headers that the API exposes: %s',
     async (_, line, status) => {
       const answer = await request(server, line, { token, headers: { origin: ours } });
       expect(answer.status).toBe(status);

@@ -105,19 +105,19 @@ const refusedWith = (key: string) => ({
   saysItModerates: undefined,
 });
 
-test('a token with the moderate grant can call every operation if its issuer is a moderator', async () => {
+test('a token with the moderate grant can read, write and moderate if its issuer is an admin of the account', async () => {
   expect(await abilities()).toEqual(everything);
 });
 
 test.each(['owner', 'admin', 'moderator'])(
-  'the moderate grant of a token is effective if the issuer of the token has the role %s',
+  'a token with the moderate grant can moderate if the issuer of the token has the role %s',
   async role => {
     await setRole(role);
     expect(await abilities()).toEqual(everything);
   },
 );
 
-test('if the issuer of a token loses or regains the moderator role, the change takes effect at the next request', async () => {
+test('if the issuer of a token becomes a member, the token cannot moderate from the next request on, until the issuer is a moderator again', async () => {
   expect(await abilities()).toEqual(everything);
   await setRole('member');
   expect(await abilities()).toEqual(asMember);
@@ -125,7 +125,7 @@ test('if the issuer of a token loses or regains the moderator role, the change t
   expect(await abilities()).toEqual(everything);
 });
 
-test('if the issuer of a token loses or regains the membership of the account, the change takes effect at the next request', async () => {
+test('if the issuer of a token leaves the account, the token cannot moderate from the next request on, until the issuer joins the account again', async () => {
   expect(await abilities()).toEqual(everything);
   await server.sql('delete from memberships where account_id = $1 and user_id = $2', [world.accountId, issuerId]);
   expect(await abilities()).toEqual(asMember);
@@ -136,7 +136,7 @@ test('if the issuer of a token loses or regains the membership of the account, t
   expect(await abilities()).toEqual(everything);
 });
 
-test("the moderate grant of a token is not effective if the token's issuer has a moderating role only in another account", async () => {
+test('a token with the moderate grant cannot moderate if its issuer is an owner of another account but only a member of this one', async () => {
   const other = await createAccount(server);
   await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
     other.accountId,
@@ -166,7 +166,7 @@ test("a block of a token's issuer in another account does not affect the token",
   expect(await abilities()).toEqual(everything);
 });
 
-test("if a change of the account's plan removes or restores the Agent API, the change takes effect at the next request", async () => {
+test('a change to a plan without the Agent API, or back, takes effect at the next request of a token of the account', async () => {
   expect(await abilities()).toEqual(everything);
   const setPlan = (plan: string) => server.sql('update accounts set plan = $2 where id = $1', [world.accountId, plan]);
   await setPlan('starter');
@@ -223,7 +223,7 @@ describe("a change of a token's grant", () => {
   });
 });
 
-test('a token with the write grant cannot moderate, even if its issuer is a moderator', async () => {
+test('a token with the write grant cannot moderate, even if its issuer is an owner of the account', async () => {
   ({ token } = await issueToken(server, world, 'write'));
   expect(await abilities()).toMatchObject({
     moderatorActions: ['insufficient_scope'],
@@ -234,7 +234,7 @@ test('a token with the write grant cannot moderate, even if its issuer is a mode
   });
 });
 
-test('a token with moderate on one board and write on another cannot moderate the other board', async () => {
+test('a token with the moderate grant on one board and the write grant on another board cannot moderate the other board', async () => {
   const { id: secondId, slug } = await createBoard(server, world.accountId, { preModeration: true });
   const second = { ...world, boardId: secondId };
   const pending = await insertIdea(server, second, { moderationState: 'pending' });

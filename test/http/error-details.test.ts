@@ -27,7 +27,7 @@ function expectDetails<K extends keyof typeof errorDetails>(answer: Answer, key:
   expect(errorDetails[key].strict().safeParse(details).error).toBeUndefined();
 }
 
-test('a refused request of a token with several boards gets the boards with their grants, whether the board is missing or wrong', async () => {
+test('if a token with several boards names no board or a wrong board, the error lists its boards with their grants', async () => {
   const second = await createBoard(server, world.accountId, { name: 'Second board' });
   const both = await issueToken(server, world, { [world.boardId]: 'write', [second.id]: 'read' });
   const boards = [
@@ -38,7 +38,7 @@ test('a refused request of a token with several boards gets the boards with thei
   expectDetails(await request(server, 'GET /api/v1/board?board=none', both), 'board_not_granted', { boards });
 });
 
-test('a request that needs a higher grant gets the needed grant and the held grant, in its details and in its message', async () => {
+test('the error for an insufficient grant names the needed grant and the grant of the token, in its details and in its message', async () => {
   const reader = await issueToken(server, world, 'read');
   const answer = await request(server, `POST /api/v1/ideas/${ideaId}/vote`, { ...reader, json: { value: 'up' } });
   expectDetails(answer, 'insufficient_scope', { board: world.boardSlug, needed: 'write', held: 'read' });
@@ -49,7 +49,7 @@ test('a request that needs a higher grant gets the needed grant and the held gra
   expectDetails(queue, 'insufficient_scope', { board: world.boardSlug, needed: 'moderate', held: 'read' });
 });
 
-test('a request with an unknown status gets the statuses of the board in their order, and the idea keeps its status', async () => {
+test('a request to set an unknown status is refused, and the error lists the statuses of the board in their order', async () => {
   const answer = await request(server, `POST /api/v1/ideas/${ideaId}/status`, { token, json: { status: 'shipped' } });
   const statuses = ['open', 'planned', 'in_progress', 'done', 'declined', 'archived'];
   expectDetails(answer, 'invalid_status', { statuses });
@@ -57,7 +57,7 @@ test('a request with an unknown status gets the statuses of the board in their o
   expect(await server.sql(stored, [ideaId])).toEqual([{ key: 'open' }]);
 });
 
-test('a request with an unknown tag gets the tags of its own board with their ids', async () => {
+test("a request to add a tag of another board is refused, and the error lists the tags of the idea's board with their ids", async () => {
   const other = await createBoard(server, world.accountId);
   const foreign = await createTag(server, world.accountId, other.id, 'Foreign');
   const tags = [
@@ -69,7 +69,7 @@ test('a request with an unknown tag gets the tags of its own board with their id
   expect(await server.sql('select from idea_tags where idea_id = $1', [ideaId])).toEqual([]);
 });
 
-test('a second comment in a row gets the id and the time of the first comment', async () => {
+test('the error for a second comment in a row by the same user has the id and the time of the first comment', async () => {
   const comment = (body: string) => request(server, `POST /api/v1/ideas/${ideaId}/comments`, { token, json: { body } });
   const first = await comment('First.');
   const { id, created_at } = first.body;
@@ -79,7 +79,7 @@ test('a second comment in a row gets the id and the time of the first comment', 
   expect(await server.sql('select body from comments where idea_id = $1', [ideaId])).toEqual([{ body: 'First.' }]);
 });
 
-test('a request over a rate limit gets the name of the limit, its size and the seconds to wait', async () => {
+test('the error for an exceeded rate limit has the name of the limit, its size, its window and the seconds to wait', async () => {
   const limited = await issueToken(server, world, 'read');
   await server.sql(
     `insert into rate_limits values ('apitoken:read:${limited.id}', '2026-03-14T09:00Z', '2026-03-14T09:01Z', 1000)`,
@@ -96,7 +96,7 @@ test('a request over a rate limit gets the name of the limit, its size and the s
   );
 });
 
-test('a request with unknown fields gets the known fields, and a long unknown name is cut', async () => {
+test('the error for unknown fields lists the known fields and shortens long unknown names', async () => {
   const create = (json: object) => request(server, 'POST /api/v1/ideas', { token, json });
   const { body } = await create({ title: 'A', body: 'B', colour: 'blue' });
   expect(body.error.issues).toEqual([
@@ -115,7 +115,7 @@ test('a request with unknown fields gets the known fields, and a long unknown na
   expect(await server.sql(`select from ideas where title = 'A'`)).toEqual([]);
 });
 
-test('errors with other keys have no details', async () => {
+test('the error not_found has no details', async () => {
   const answer = await request(server, 'GET /api/v1/ideas/999999999', { token });
   expect(answer.body.error).toEqual({ key: 'not_found', message: expect.any(String) });
 });

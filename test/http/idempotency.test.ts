@@ -78,7 +78,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect(await charged()).toBe(1);
   });
 
-  // Two requests without a body to the same path cannot differ, so this operation needs no such test.
+  // Leaves out operations without a body: two requests to the same path without a body cannot differ.
   if (operation.hasBody) {
     test('a different request under a used Idempotency-Key is refused, changes nothing and counts against the rate limit', async () => {
       const sent = requestOf(operation, targets);
@@ -93,7 +93,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     });
   }
 
-  test('a token with one board gets the first answer again whether or not the repeated request names the board', async () => {
+  test('a repeated request by a token with one board gets the first answer again, whether or not the requests name the board', async () => {
     const sent = requestOf(operation, targets);
     const named = { ...sent, line: `${sent.line}?board=${world.boardSlug}` };
     for (const [key, first, second] of [
@@ -132,7 +132,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect(await snapshot(server)).toEqual(after);
   });
 
-  test('one of 20 parallel requests under one Idempotency-Key takes effect, and the others get a replay or 409', async () => {
+  test('exactly one of 20 parallel requests under one Idempotency-Key takes effect, and the others get the same answer or 409', async () => {
     const sent = requestOf(operation, targets);
     const answers = await Promise.all(Array.from({ length: 20 }, () => send(sent, 'a-key')));
     const original = answers.filter(answer => answer.status < 300 && !isReplayed(answer));
@@ -181,7 +181,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     expect([answer.status < 300, isReplayed(answer)]).toEqual([true, false]);
   });
 
-  test('an error such as 423 for a frozen board is not stored under the Idempotency-Key', async () => {
+  test('an error such as 423 for a frozen board is not stored under the Idempotency-Key, so a repeated request can succeed', async () => {
     const sent = requestOf(operation, targets);
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     expect((await send(sent, 'a-key')).key).toBe('board_frozen');
@@ -226,7 +226,7 @@ test('an Idempotency-Key may have up to 255 printable ASCII characters', async (
   }
 });
 
-test('an answer that the previous server version stored is sent again, whether or not the first request named the board', async () => {
+test('an answer that the previous server version stored under an Idempotency-Key is sent again, whether or not the requests name the board', async () => {
   const { text } = await send(create, 'an-answer');
   for (const [key, query] of [
     ['stored-without', {}],
@@ -247,7 +247,24 @@ test('an answer that the previous server version stored is sent again, whether o
   }
 });
 
-test('a token with two boards gets a replay only if the repeated request names the same board', async () => {
+test('an answer that the previous server version stored without the url of its ideas is sent again with the url', async () => {
+  const merge = { line: `POST /api/v1/ideas/${targets.ideaId}/merge`, json: { target_id: targets.targetId } };
+  for (const [key, sent] of [
+    ['created', create],
+    ['merged', merge],
+  ] as const) {
+    const first = await send(sent, key);
+    expect(first.status).toBeLessThan(300);
+    const older = JSON.stringify(first.body, (name, value) =>
+      ['url', 'body_truncated'].includes(name) ? undefined : value,
+    );
+    await server.sql('update idempotency_keys set body = $3 where token_id = $1 and key = $2', [tokenId, key, older]);
+    const replay = await send(sent, key);
+    expect([isReplayed(replay), replay.status, replay.text]).toEqual([true, first.status, first.text]);
+  }
+});
+
+test('a repeated request by a token with two boards gets the first answer again only if it names the same board', async () => {
   const other = await createBoard(server, world.accountId);
   await server.sql(
     `insert into api_token_boards (account_id, token_id, board_id, level) values ($1, $2, $3, 'moderate')`,
@@ -260,7 +277,7 @@ test('a token with two boards gets a replay only if the repeated request names t
   expect(isReplayed(await send(on(world.boardSlug), 'a-key'))).toBe(true);
 });
 
-test("a repeated MCP tool call gets a replay even if its arguments are in another order and also name the token's only board", async () => {
+test("a repeated MCP tool call gets the first answer again even if its arguments are in another order and also name the token's only board", async () => {
   const call = (given: Record<string, unknown>) =>
     request(server, 'POST /api/v1/mcp', {
       token,
@@ -281,7 +298,7 @@ test("a repeated MCP tool call gets a replay even if its arguments are in anothe
   expect(await ideas()).toEqual(before);
 });
 
-test('a repeated request gets a replay even if it writes a number differently or repeats a field', async () => {
+test('a repeated request gets the first answer again even if it writes a number differently or as a string, or contains a field twice', async () => {
   const line = `/api/v1/ideas/${targets.ideaId}/merge`;
   const merge = (body: string) =>
     rawRequest(server, 'POST', line, {
@@ -296,13 +313,14 @@ test('a repeated request gets a replay even if it writes a number differently or
     `{"target_id":${targetId}.0}`,
     `{"target_id":${targetId}e0}`,
     `{"target_id":1,"target_id":${targetId}}`,
+    `{"target_id":"${targetId}"}`,
   ]) {
     const again = await merge(body);
     expect([body, isReplayed(again), again.text]).toEqual([body, true, first.text]);
   }
 });
 
-test('a repeated request gets a replay even if the order of its fields, its white space or its escapes differ', async () => {
+test('a repeated request gets the first answer again even if the order of its fields, its white space or its escapes differ', async () => {
   const first = await send(create, 'a-key');
   const same = [
     '{"body":"And never again.","title":"Once"}',
@@ -332,7 +350,7 @@ test('a repeated request gets the first answer again, even if the data on the bo
   expect(idea.body).toMatchObject({ my_vote: 'down', up_count: 1, down_count: 1 });
 });
 
-test('an error of the domain rules is not stored under the Idempotency-Key', async () => {
+test('the error for a pending or missing idea is not stored under the Idempotency-Key, so a repeated request can succeed', async () => {
   const pendingId = await insertIdea(server, world, { moderationState: 'pending' });
   const comment = { line: `POST /api/v1/ideas/${pendingId}/comments`, json: { body: 'Early.' } };
   expect((await send(comment, 'a-key')).key).toBe('idea_not_published');
@@ -369,7 +387,7 @@ test('two tokens can use the same Idempotency-Key independently, even at the sam
     await holder.query('begin');
     await holder.query('select from boards where id = $1 for update', [world.boardId]);
     sent = [send(create, 'a-key'), send(create, 'a-key', other.token)];
-    // Both requests are now running at the same time. Nevertheless neither request gets 409.
+    // Both requests now run at the same time, and neither request may get 409.
     await expect.poll(() => server.sql(waiting), { timeout: 10_000 }).toHaveLength(2);
   } finally {
     await holder.query('rollback');
@@ -395,7 +413,7 @@ test('requests to two paths with the same Idempotency-Key are independent', asyn
   expect(await storedKeys()).toHaveLength(4);
 });
 
-test('a repeated request gets a replay only if its token is valid and has a write grant', async () => {
+test('a repeated request gets an error, not the first answer, after its token has lost the write grant or was revoked', async () => {
   await send(create, 'a-key');
   await server.sql(`update api_token_boards set level = 'read' where token_id = $1`, [tokenId]);
   expect((await send(create, 'a-key')).key).toBe('insufficient_scope');
@@ -423,7 +441,7 @@ test('requests with a method other than POST ignore their Idempotency-Key', asyn
   expect(await storedKeys()).toEqual([]);
 });
 
-test('a repeated request gets a replay even when the rate limit of the token is exhausted', async () => {
+test('a repeated request gets the first answer again even when the rate limit of the token is exhausted', async () => {
   const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_WRITE: '2' } });
   const { token: writer } = await issueToken(limited, await createWorld(limited), 'write');
   const post = (key: string) =>
@@ -435,7 +453,7 @@ test('a repeated request gets a replay even when the rate limit of the token is 
   expect([replay.status, isReplayed(replay), replay.text]).toEqual([201, true, first.text]);
 });
 
-test('a repeated request that starts before the first answer is ready gets that answer and uses one database connection at a time', async () => {
+test('a request whose body arrives after a request with the same Idempotency-Key was answered gets the same answer, with one database connection at a time', async () => {
   let first: Answer | undefined;
   const { result: replay, statements } = await logStatements(() =>
     rawRequest(server, 'POST', '/api/v1/ideas', {
@@ -452,7 +470,7 @@ test('a repeated request that starts before the first answer is ready gets that 
   );
   expect([isReplayed(replay), replay.text]).toEqual([true, first?.text]);
   expect(await charged()).toBe(1);
-  // The server must lower the counter again only after the commit. Earlier, it would need a second database connection.
+  // The server must lower the rate limit counter only after the commit, or it would need a second connection.
   const texts = statements.map(({ text }) => text);
   const refund = texts.findIndex(text => text.startsWith('update "rate_limits" set "count" = "count" - 1'));
   expect(refund).toBeGreaterThan(texts.lastIndexOf('commit'));

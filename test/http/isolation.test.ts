@@ -71,7 +71,7 @@ describe.each(boardOperations.filter(({ hasIdeaId }) => hasIdeaId))('$method $pa
     },
   );
 
-  test('a request for a pending idea by a token without moderate gets exactly the answer for a missing idea', async () => {
+  test('a request for a pending idea by a token without the moderate grant gets exactly the answer for a missing idea', async () => {
     const pendingId = await insertIdea(server, world, { moderationState: 'pending' });
     const writer = await issueToken(server, world, 'write');
     const before = await snapshot(server);
@@ -209,7 +209,7 @@ describe.each(operations)('$method $path', operation => {
 });
 
 describe.each(boardOperations.filter(({ grant }) => grant !== 'read'))('$method $path', operation => {
-  test(`the operation answers 403 to a token with a lower grant than ${operation.grant}`, async () => {
+  test(`an operation that requires the grant ${operation.grant} answers 403 to a token with a lower grant`, async () => {
     const { line, json } = requestOf(operation, targets);
     const lower = operation.grant === 'moderate' ? (['read', 'write'] as const) : (['read'] as const);
     const tokens = await Promise.all(lower.map(grant => issueToken(server, world, grant)));

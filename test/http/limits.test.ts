@@ -130,7 +130,7 @@ describe('the rate limits of a token', () => {
     expect(limitHeaders(await read())).toEqual(expected('apitoken:read', 119, readReset));
   });
 
-  test('all reads of a token on all boards share one rate limit, and all its writes share another', async () => {
+  test('the different read operations of a token share one rate limit, and its different write operations share another', async () => {
     for (const line of ['board', 'ideas', `ideas/${ideaId}`, `ideas/${ideaId}/comments`]) {
       await request(server, `GET /api/v1/${line}`, { token });
     }
@@ -163,7 +163,7 @@ describe('the rate limits of a token', () => {
     expect(limitHeaders(await vote())).toEqual(expected('apitoken:write', 19, 3600));
   });
 
-  test('a replica whose clock is slow does not reset a rate limit', async () => {
+  test('if the clock goes back to the previous minute, the rate limit of a token does not reset', async () => {
     clock.set('2026-03-14T09:27:00.000Z');
     await read();
     clock.set('2026-03-14T09:26:59.000Z');
@@ -171,7 +171,7 @@ describe('the rate limits of a token', () => {
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(2);
   });
 
-  test('replicas on one database share the rate limits of a token', async () => {
+  test('two servers on one database share the rate limits of a token', async () => {
     const replica = await startReplica();
     const answers = await Promise.all([...Array(200)].map((_, n) => read(n % 2 ? server : replica)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(120);
@@ -257,7 +257,7 @@ describe('requests that count against the rate limit', () => {
     expect(limitHeaders(answer as Answer)).toEqual(expected('apitoken:read', 119, readReset));
   });
 
-  test('if the answer to the last allowed request is 304, the request does not count against the rate limit, and the counter never gets negative', async () => {
+  test('if the last request that a rate limit allows gets 304, it does not count, so another request can still get 200', async () => {
     const headers = { 'if-none-match': (await read()).headers.get('etag') ?? '' };
     await setCount('apitoken:read', 119);
     for (let n = 0; n < 3; n++) expect((await read(server, { headers })).status).toBe(304);
@@ -266,7 +266,7 @@ describe('requests that count against the rate limit', () => {
     expect((await read(server, { headers })).status).toBe(429);
   });
 
-  test('an idempotent replay does not count against the rate limit, and its rate limit headers show this', async () => {
+  test('a repeated request under an Idempotency-Key does not count against the rate limit, and its rate limit headers show this', async () => {
     const headers = { 'idempotency-key': 'once' };
     expect(limitHeaders(await vote(server, { headers }))).toEqual(expected('apitoken:write', 19, writeReset));
     let answer: Answer | undefined;
@@ -341,7 +341,7 @@ describe('the rate limit of an IP address', () => {
     const refused = await request(strict, line);
     expect(refused.status).toBe(429);
     const isJson = refused.headers.get('content-type')?.startsWith('application/json');
-    // Only the HTML page /docs/ answers 429 with an HTML page. All other paths answer with JSON.
+    // Of these paths, only /docs/ answers 429 with an HTML page. The other paths answer with JSON.
     expect(isJson).toBe(line !== 'GET /docs/');
     if (isJson && !line.startsWith('HEAD')) expect(refused.key).toBe('rate_limited');
     expect(limitHeaders(refused)).toEqual({
@@ -369,14 +369,14 @@ describe('the rate limit of an IP address', () => {
     expect((await request(strict, 'GET /health')).status).toBe(200);
   });
 
-  test('all paths share the rate limit of an IP address, and this limit resets at the start of each minute', async () => {
+  test('requests to different paths share the rate limit of an IP address, and this limit resets at the start of each minute', async () => {
     for (const line of ['GET /nothing', 'GET /api/v1/board', 'GET /ready']) await request(strict, line);
     expect((await request(strict, 'GET /api/v1/openapi.json')).status).toBe(429);
     clock.set('2026-03-14T09:27:00.000Z');
     expect((await request(strict, 'GET /api/v1/openapi.json')).status).toBe(200);
   });
 
-  test('exactly as many parallel requests from one IP address succeed as the rate limit of the address allows', async () => {
+  test('the server answers as many of 50 parallel requests from one IP address as its rate limit allows, and the others get 429', async () => {
     const answers = await Promise.all([...Array(50)].map(() => request(strict, 'GET /nothing')));
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(3);
     expect(answers.filter(({ status }) => status === 429)).toHaveLength(47);

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A valid request and its data in the database. Each condition changes one of them so that its error occurs. */
+/** A valid request and its data in the database. Each condition changes one of the two to cause its error. */
 interface Scene {
   world: World;
   issuerId: number;
@@ -55,7 +55,7 @@ async function exhaust(key: string, count: number, windowMs: number) {
 }
 
 interface Condition {
-  /** The position in the order of the server's checks. If two errors apply, the server answers with the lower rank. */
+  /** The position in the order of the server's checks. Of two errors, the server sends the one with the lower rank. */
   rank: number;
   name: string;
   status: number;
@@ -288,14 +288,14 @@ describe('the order of the checks in other operations', () => {
     expect(await send({ ...scene, query: '?x=1', headers: text })).toMatchObject({ status: 415 });
   });
 
-  test('a token without the grant for a query parameter gets the error for the grant even if the parameter is invalid', async () => {
+  test('a query parameter that needs a higher grant causes the error for the grant, even if the value of the parameter is invalid', async () => {
     const { world } = await arrange();
     const { token } = await issueToken(server, world, 'read');
     const answer = await request(server, 'GET /api/v1/ideas?moderation_state=none', { token });
     expect(answer).toMatchObject({ status: 403, key: 'insufficient_scope' });
   });
 
-  test('the errors of a vote are checked in this order: missing idea, frozen board, voting window, status', async () => {
+  test('the server checks a vote in this order: missing idea, frozen board, voting window, status of the idea', async () => {
     const { world, token, ideaId } = await arrange();
     const vote = async (id: unknown) =>
       (await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'up' } })).key;
@@ -314,7 +314,7 @@ describe('the order of the checks in other operations', () => {
     expect(await vote(ideaId)).toBeUndefined();
   });
 
-  test('the errors of a comment are checked in this order: frozen board, status, state of the idea, previous comment', async () => {
+  test('the server checks a comment in this order: frozen board, status of the idea, pending idea, previous comment by the same user', async () => {
     const { world, token, ideaId } = await arrange();
     const comment = async () =>
       (await request(server, `POST /api/v1/ideas/${ideaId}/comments`, { token, json: { body: 'A comment.' } })).key;

@@ -75,14 +75,14 @@ describe('X-Request-Id', () => {
     expect(answer.headers.get('x-request-id')).toMatch(uuid);
   });
 
-  test('a request id of the client with 128 characters is kept and logged', async () => {
+  test('a request id of 128 characters from the client is kept and logged', async () => {
     const id = 'a'.repeat(128);
     const answer = await request(server, 'GET /api/v1/board', { token, headers: { 'x-request-id': id } });
     expect(answer.headers.get('x-request-id')).toBe(id);
     expect(requestLines().filter(line => line.reqId === id)).toMatchObject([{ path: '/api/v1/board', status: 200 }]);
   });
 
-  test('each answer has a different request id', async () => {
+  test('the server gives each request its own request id if the client sends none', async () => {
     const answers = await Promise.all([...Array(20)].map(() => request(server, 'GET /health')));
     expect(new Set(answers.map(({ headers }) => headers.get('x-request-id'))).size).toBe(20);
   });
@@ -119,7 +119,7 @@ describe('a HEAD request', () => {
     }
   });
 
-  test('a HEAD request that the server refuses gets the same HTTP status as the GET request', async () => {
+  test('a HEAD request that the server refuses gets the HTTP status of the error and no body', async () => {
     for (const [line, options, status] of [
       ['HEAD /api/v1/board', {}, 401],
       ['HEAD /api/v1/ideas/999999999', { token }, 404],
@@ -236,7 +236,7 @@ describe('the caching headers', () => {
     }
   });
 
-  test('the answers to successful reads of a board have a weak ETag, and no other answers have an ETag', async () => {
+  test('successful reads of board data have a weak ETag, and writes, GET /api/v1/token and a 404 have no ETag', async () => {
     for (const operation of operations) {
       const sent = requestOf(operation, await createTargets(server, world));
       const { status, headers } = await request(server, sent.line, { token, json: sent.json });
@@ -291,7 +291,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('the ETag of an idea changes when the answer changes, and the old ETag returns when the old answer returns', async () => {
+  test('when the answer for an idea changes, its ETag changes, and when the old answer returns, the old ETag is valid again', async () => {
     const before = await currentTag();
     expect(await currentTag()).toBe(before);
     await request(server, `POST ${path()}/vote`, { token, json: { value: 'up' } });
@@ -310,7 +310,7 @@ describe('If-None-Match', () => {
     expect(theirs.headers.get('etag')).not.toBe(mine);
   });
 
-  test('refused requests and writes ignore If-None-Match', async () => {
+  test('requests that get 401 or 404, and writes, ignore If-None-Match', async () => {
     const headers = { 'if-none-match': '*' };
     expect((await request(server, `GET ${path()}`, { headers })).status).toBe(401);
     expect((await request(server, 'GET /api/v1/ideas/999999999', { token, headers })).status).toBe(404);
@@ -320,7 +320,7 @@ describe('If-None-Match', () => {
 });
 
 describe('a failure of the server', () => {
-  test('the answer to an internal error has only the error key, and the log has the stack without values, tokens and addresses', async () => {
+  test('the answer to an internal error hides the cause, and the log has the stack trace but no request values, tokens or e-mail addresses', async () => {
     const broken = await startServerForTest();
     const there = await createWorld(broken);
     const { token: own } = await issueToken(broken, there, 'moderate');
@@ -374,7 +374,7 @@ describe('the log', () => {
     expect(server.logLines.join('')).not.toContain('secret-words');
   });
 
-  test('the log never contains a token that a request sends, in any part of the request', async () => {
+  test('a token never appears in the log, even if a client sends it in the path, the query, a header or the body', async () => {
     const debug = await startServerForTest({ environment: { LOG_LEVEL: 'trace' } });
     const there = await createWorld(debug);
     const { token: own } = await issueToken(debug, there, 'write');

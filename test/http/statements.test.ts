@@ -61,7 +61,7 @@ function expectOneTransaction({ statements, control }: { statements: LoggedState
 }
 
 describe.each(writes.filter(({ id }) => id !== 'voteIdea'))('$method $path', operation => {
-  test('a write needs one transaction and at most five SQL statements besides authentication', async () => {
+  test('a write other than a vote needs one transaction and at most five SQL statements besides authentication', async () => {
     const { line, json } = requestOf(operation, await createTargets(server, world));
     const log = await statementsOf(line, json);
     expect(log.status).toBeLessThan(300);
@@ -128,7 +128,7 @@ test('a request with an insufficient grant or an invalid token runs no SQL state
   expect([nobody.result.status, nobody.statements.length]).toEqual([401, 1]);
 });
 
-test('a refused write is rolled back and releases its database connection', async () => {
+test('a request to set an unknown status is rolled back and releases its database connection', async () => {
   const { line } = requestOf({ id: 'setIdeaStatus', method: 'POST', path: '/api/v1/ideas/:id/status' }, targets);
   for (let n = 0; n < 40; n++) {
     const log = await statementsOf(line, { status: 'unknown' });

@@ -44,7 +44,7 @@ const unfinished: [string, string][] = [
 
 describe('slow requests', () => {
   test.each(unfinished)(
-    'after the request timeout, the server answers an unfinished request with an error and closes the connection: %s',
+    'an unfinished request gets an error by the request timeout at the latest, and the server closes the connection: %s',
     async (_, text) => {
       const server = await start({ REQUEST_TIMEOUT_MS: '300' });
       const answer = await exchangeRaw(server, text);
@@ -88,7 +88,7 @@ describe('slow requests', () => {
     expect((await closed).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
   });
 
-  test('the metrics port answers an unfinished request with 408 and closes the connection', async () => {
+  test('after the request timeout, the metrics port answers an unfinished request with 408 and closes the connection', async () => {
     const metrics = await serveMetrics(
       buildMetrics(),
       { database: db.database, logger: (await start()).dependencies.logger },
@@ -158,7 +158,7 @@ describe('aborted requests', () => {
       expect(reported).toEqual([]);
       const counted = await metrics.write(server.dependencies.database);
       expect(counted.text).not.toMatch(/idea_board_http_requests_total\{[^}]*status="5/);
-      // The server writes the log line when the client disconnects. It may count the request only later.
+      // The server may count the request against the rate limit only after it has written the log line.
       const charged = async () =>
         await db.sql(`select sum(count)::int as count from rate_limits where key like 'ip:%'`);
       await expect.poll(charged).toEqual([{ count: times }]);
@@ -216,7 +216,7 @@ describe('invalid HTTP', () => {
   ];
 
   test.each(refused)(
-    'the answer to an invalid HTTP request has the error body of the contract and a request id: %s',
+    'the answer to an invalid HTTP request has the error body that the contract declares, and a request id: %s',
     async (_, text, key) => {
       const server = await start();
       const { status, headers, body } = await exchangeRaw(server, text);

@@ -43,7 +43,7 @@ function expectUnavailable(answer: Answer) {
 
 const many = (ask: (n: number) => Promise<Answer>) => Promise.all(Array.from({ length: 12 }, (_, n) => ask(n + 1)));
 
-test('while the rate limit counters are locked in the database, a process serves only as many requests as one IP address may send', async () => {
+test('while the rate limit counters are locked, a server serves all clients together only as many requests a minute as one IP address may send', async () => {
   await lockCounters();
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
@@ -76,7 +76,18 @@ test('/health and /ready answer as usual while the rate limit counters are locke
   await outside.query('rollback');
 });
 
-test('without a database, every request to /ready gets the 503 of the readiness probe, and /health answers 200', async () => {
+test('a request without a token waits longer for its rate limit counter than a readiness probe, and counts if the counter becomes free', async () => {
+  await lockCounters();
+  const counted = ask('GET /api/v1/openapi.json', '203.0.113.77');
+  // The probe gives up on its own counter first. The time that this takes is too short for the other request.
+  await ask('GET /ready', '203.0.113.78');
+  await outside.query('rollback');
+  expect((await counted).status).toBe(200);
+  const [row] = await server.sql<{ count: number }>(`select count from rate_limits where key = 'ip:203.0.113.77'`);
+  expect(row?.count).toBe(1);
+});
+
+test('without a database, every request to /ready gets 503 and {"ok":false}, and /health answers 200', async () => {
   const { url, drop } = await createBareDatabase();
   const database = await openDatabase({
     url,

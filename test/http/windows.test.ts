@@ -15,7 +15,7 @@ const clock = testClock(opening);
 let server: TestServer;
 let world: World;
 let ideaId: number;
-/** Tokens with several issuer roles and grants. The submission window and the voting window apply to all of them. */
+/** Tokens with different issuer roles and grants. The submission window and the voting window apply to all of them. */
 let tokens: Record<string, string>;
 
 beforeAll(async () => {
@@ -77,7 +77,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     for (const [who, token] of Object.entries(tokens)) expect([who, (await act(token)).status]).toEqual([who, success]);
   }
 
-  test('new ideas or votes are refused for every token until exactly the opening time of the submission or voting window', async () => {
+  test('a new idea or vote is refused until the opening time of the submission or voting window, even with a token of the owner', async () => {
     await setWindow(opens, opening);
     clock.set(justBefore(opening));
     await refusesEveryone(tooEarly);
@@ -85,7 +85,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
     await admitsEveryone();
   });
 
-  test('new ideas or votes are refused for every token from exactly the closing time of the submission or voting window on', async () => {
+  test('a new idea or vote is refused from the closing time of the submission or voting window on, even with a token of the owner', async () => {
     await setWindow(closes, closing);
     clock.set(justBefore(closing));
     await admitsEveryone();
@@ -121,7 +121,7 @@ describe.each(windows)('the $name window', ({ opens, closes, tooEarly, tooLate, 
   });
 });
 
-test('outside the voting window, an existing vote cannot be changed, removed or repeated', async () => {
+test('after the voting window has closed, an existing vote cannot be changed, removed or repeated', async () => {
   const token = tokens['the owner, with write'];
   expect((await vote(token, 'up')).status).toBe(200);
   await setWindow('voting_close_at', opening);
@@ -144,7 +144,7 @@ test('the voting window does not affect submissions, and the submission window d
   expect(comment.status).toBe(201);
 });
 
-test('a write on a frozen board gets board_frozen even if the submission or voting window is closed', async () => {
+test('a new idea or vote on a frozen board gets the error board_frozen even if the submission or voting window is closed', async () => {
   const token = tokens['the owner, with write'];
   await server.sql(
     'update boards set is_frozen = true, submissions_close_at = $2, voting_close_at = $2 where id = $1',

@@ -11,7 +11,7 @@ import { waitingJobs } from '../helpers/jobs.ts';
 import { eventually } from '../helpers/webhooks.ts';
 
 const minuteMs = 60_000;
-/** The time that a loaded process needs to start on a busy machine. Then its clock reaches the tested minute. */
+/** A process gets this time to start on a busy machine, before its clock reaches the tested minute. */
 const leadMs = 5_000;
 
 const shiftedClock = fileURLToPath(new URL('../helpers/shifted-clock.ts', import.meta.url));

@@ -92,7 +92,7 @@ describe('the clean-up of expired rows', () => {
     expect(await count('sessions')).toBe(0);
   });
 
-  test('the clean-up of expired rows keeps OAuth clients without an expiry', async () => {
+  test('the clean-up of expired rows keeps OAuth records that have no expiry time', async () => {
     await add('oauth_records', 1, 1, 'null');
     await clear();
     expect(await count('oauth_records')).toBe(1);

@@ -175,6 +175,14 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
   status_comments_closed: ofStatuses('allow_comments = false'),
   invalid_status: { given: given => ({ ...given, body: { status: 'no_such_status' } }) },
   invalid_tag: { given: given => ({ ...given, body: { tag_id: 999_999_999 } }) },
+  too_many_tags: {
+    sql: ({ accountId, boardId, ideaId }) => `
+      with made as (
+        insert into tags (account_id, board_id, name, color)
+        select ${accountId}, ${boardId}, 'tag ' || n, '#0f766e' from generate_series(1, 9) n returning id
+      )
+      insert into idea_tags (idea_id, tag_id, account_id) select ${ideaId}, id, ${accountId} from made;`,
+  },
   consecutive_comment: {
     sql: ({ accountId, ideaId, issuerId }) =>
       `insert into comments (account_id, idea_id, author_id, body) values (${accountId}, ${ideaId}, ${issuerId}, 'First.');`,

@@ -66,7 +66,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     const transport = await openConsent(page, memory);
     expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Connect The official client?');
     expect([await violationsOf(page), await overflowOf(page)]).toEqual([[], 0]);
-    // If the person chooses no board, the page asks for one.
+    // If the person chooses no board, the consent page asks for one.
     await page.getByRole('button', { name: 'Connect' }).click();
     expect(await page.getByRole('alert').textContent()).toContain('at least one board');
     await page.setViewportSize({ width: wide?.width ?? 1280, height: 844 });

@@ -131,7 +131,7 @@ describe('an OAuth client that registers', () => {
     expect(Object.keys(body)).toEqual(['error', 'error_description']);
   });
 
-  test('an OAuth client without a grant is deleted after a week, and an OAuth client with a grant stays', async () => {
+  test('a registered OAuth client that no user has connected is deleted after a week, and a connected OAuth client stays', async () => {
     const unused = await Program.register(server);
     const used = await Program.register(server);
     await used.connect(visitor, { [world.boardId]: 'read' });
@@ -194,7 +194,7 @@ describe('an OAuth client with a metadata document', () => {
     return [status, /<code>([^<]*)/.exec(html)?.[1]?.split(':')[0]];
   };
 
-  test('an OAuth client with a metadata document at its client id needs no registration, and the consent page names its host', async () => {
+  test("an OAuth client whose client id is the URL of its metadata document needs no registration, and the consent page names the URL's host", async () => {
     const clientId = `${documents.url}/client.json`;
     documents.serve(documentOf(clientId));
     const program = new Program(server, clientId);
@@ -203,7 +203,7 @@ describe('an OAuth client with a metadata document', () => {
     const tokens = await program.connect(visitor, { [world.boardId]: 'write' });
     expect((await callTool(server, tokens.access_token)).status).toBe(200);
     expect((await program.refresh(tokens.refresh_token)).status).toBe(200);
-    // The server caches the document and does not fetch it for each request.
+    // The server caches the metadata document and does not fetch it for each request.
     expect(documents.requestCount()).toBe(1);
   });
 
@@ -216,13 +216,13 @@ describe('an OAuth client with a metadata document', () => {
     expect(tokens.refresh_token).toBeTypeOf('string');
   });
 
-  test("while a client's metadata document is unavailable, a refresh gets 503 and does not invalidate the refresh token", async () => {
+  test("while a client's metadata document is unavailable, a token refresh gets 503 and does not invalidate the refresh token", async () => {
     const clientId = `${documents.url}/away.json`;
     documents.serve(documentOf(clientId));
     const program = new Program(server, clientId);
     const tokens = await program.connect(visitor, { [world.boardId]: 'read' });
     const page = await program.ask(visitor);
-    // This server has not fetched the document yet, like a server after a restart.
+    // This server has not fetched the metadata document yet, like a server after a restart.
     const own = await startServerForTest({
       on: server,
       environment: {

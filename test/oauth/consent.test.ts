@@ -33,7 +33,7 @@ const tokensOf = (accountId: number) =>
   );
 
 describe('consent', () => {
-  test('a consent to an OAuth client creates a token with exactly the boards and access levels that the person chose', async () => {
+  test('a consent to an OAuth client creates a token with exactly the boards and grants that the person chose', async () => {
     const second = await createBoard(server, world.accountId, { name: 'Mobile' });
     const third = await createBoard(server, world.accountId);
     const own = await Program.register(server, { client_name: '  My <b>editor</b>\u202e ' });
@@ -81,7 +81,7 @@ describe('consent', () => {
     );
   });
 
-  test('the consent page names the OAuth client and the host of the redirect URI, and its form can redirect only there', async () => {
+  test("the consent page names the OAuth client and its redirect URI's host, and the form can redirect only to that host or this server", async () => {
     const page = await visitor.get(await program.ask(visitor));
     expect(page.status).toBe(200);
     for (const text of ['A program', '127.0.0.1:33418', 'a program on your own computer', 'Web app'])
@@ -112,7 +112,7 @@ describe('consent', () => {
   );
 
   test.each(['\u200b\u2060', '\u3164', '\u{e0041}\u202e'])(
-    'the consent page shows the host of the redirect URI if the name of the client is invisible: %j',
+    "the consent page shows the host of the redirect URI instead of the client's name if that name is invisible: %j",
     async name => {
       const own = await Program.register(server, { client_name: name });
       const page = await visitor.get(await own.ask(visitor));
@@ -138,13 +138,13 @@ describe('consent', () => {
     ]);
   });
 
-  test('a consent form without a valid board and access level gets an error, and the person can correct and send the form again', async () => {
+  test('a consent form without a valid board and grant gets an error, and the person can correct and send the form again', async () => {
     const foreign = await createWorld(server);
     const page = await program.ask(visitor);
     for (const [levels, why] of [
       [{}, 'at least one board'],
       [{ [foreign.boardId]: 'read' }, 'at least one board'],
-      [{ [world.boardId]: 'everything' }, 'Choose a level'],
+      [{ [world.boardId]: 'everything' }, 'Choose a grant'],
     ] as const) {
       const answer = await visitor.submit(page, page, { ...levelFields(levels as never), decision: 'connect' });
       expect([answer.status, answer.html.includes(why)]).toEqual([422, true]);
@@ -198,7 +198,7 @@ describe('consent', () => {
     ]).toEqual([200, 200]);
   });
 
-  test('each authorization request asks for consent, even after an earlier consent', async () => {
+  test('each OAuth authorization request asks for consent, even after an earlier consent', async () => {
     await program.connect(visitor, { [world.boardId]: 'read' });
     expect((await visitor.get(await program.ask(visitor))).status).toBe(200);
     const silent = await visitor.get(program.authorizationPath({ prompt: 'none' }));
@@ -323,7 +323,7 @@ describe('the person who consents', () => {
     expect((await visitor.get(page)).status).toBe(200);
   });
 
-  test('the REST API refuses an OAuth access token', async () => {
+  test('a request to the REST API with an OAuth access token gets 401', async () => {
     const { access_token: token } = await program.connect(visitor, { [world.boardId]: 'moderate' });
     for (const line of ['GET /api/v1/ideas', 'GET /api/v1/token', 'POST /api/v1/ideas']) {
       expect((await request(server, line, { token })).status).toBe(401);

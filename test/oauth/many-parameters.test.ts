@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { request } from '../helpers/request.ts';
 import { startServerForTest } from '../helpers/server.ts';
 
-test('an authorization request with more than 100 parameters is refused and not stored', async () => {
+test('an OAuth authorization request with more than 100 parameters is refused and not stored', async () => {
   const server = await startServerForTest();
   const redirect = 'http://localhost/callback';
   const json = { redirect_uris: [redirect], token_endpoint_auth_method: 'none' };

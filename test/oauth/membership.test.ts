@@ -100,7 +100,7 @@ test.each<[string, (one: Connected) => Promise<unknown>, string | undefined]>([
     },
     undefined,
   ],
-])('if %s, the OAuth grant of the member ends at the next request', async (_, leave, event) => {
+])("if %s, this member's OAuth client gets 401 and cannot refresh its token", async (_, leave, event) => {
   const other = await connectAdmin();
   const one = await connectAdmin();
   server.auditLines.length = 0;
@@ -111,7 +111,7 @@ test.each<[string, (one: Connected) => Promise<unknown>, string | undefined]>([
   expect(await outcomesOf(other)).toEqual([200, 200]);
 });
 
-test('the OAuth grant of a member who leaves the account ends at the next request', async () => {
+test('the OAuth client of a member who leaves the account gets 401 and cannot refresh its token', async () => {
   const one = await connectAdmin();
   server.auditLines.length = 0;
   const path = '/admin/members/leave';
@@ -122,7 +122,7 @@ test('the OAuth grant of a member who leaves the account ends at the next reques
   expect(await stateOf(one.tokenId)).toBe('revoked');
 });
 
-test('the OAuth grant of a blocked or removed user stays ended when the user is unblocked or becomes a member again', async () => {
+test('the OAuth client of a blocked or removed user stays disconnected after the user is unblocked or becomes a member again', async () => {
   const [blocked, removed] = [await connectAdmin(), await connectAdmin()];
   const [of, back] = [await emailOf(server, blocked.userId), await emailOf(server, removed.userId)];
   await cli.json('user', 'block', '--account', slug, '--user', of);
@@ -132,7 +132,7 @@ test('the OAuth grant of a blocked or removed user stays ended when the user is 
   for (const one of [blocked, removed]) expect(await outcomesOf(one)).toEqual([401, 'invalid_grant']);
 });
 
-test('the OAuth grant of an admin who becomes a regular member stays valid but cannot moderate', async () => {
+test('the OAuth client of an admin whose role is changed to member stays connected but cannot moderate', async () => {
   const one = await connectAdmin();
   const id = await insertIdea(server, world);
   await cli.json(
@@ -211,7 +211,7 @@ test('if a member is removed after a consent, the OAuth client gets no authoriza
   }
 });
 
-test('the removal of a member revokes their API tokens in the account, unless the request says to keep the tokens', async () => {
+test('the removal of a member revokes their API tokens in the account, unless the option keepsTokens is set', async () => {
   const other = await createWorld(server);
   for (const keepsTokens of [false, true]) {
     const userId = await createMember(server, world.accountId, 'admin');

@@ -21,7 +21,7 @@ const expireAccessTokens = () =>
   server.sql(`update oauth_records set expires_at = now() - interval '1 second' where model = 'AccessToken'`);
 
 test.each(versions)(
-  "the MCP SDK's client $name connects, calls tools, refreshes its token, and is refused after the token is revoked",
+  'the client of MCP SDK $name connects, calls tools, refreshes its token, and is refused after the token is revoked',
   async version => {
     const memory = await connectClient(version, { server, visitor, world });
     const client = version.open(server, memory);
@@ -49,7 +49,7 @@ test.each(versions)(
 );
 
 test.each(versions.flatMap(version => [2, 3, 5].map(count => ({ ...version, count }))))(
-  "the MCP SDK's client $name completes all calls and stays connected when $count parallel calls use an expired access token",
+  'the client of MCP SDK $name completes all calls and stays connected when $count parallel calls use an expired access token',
   async ({ count, ...version }) => {
     const memory = await connectClient(version, { server, visitor, world });
     const refreshes = new HeldRefreshes();
@@ -75,7 +75,7 @@ test.each(versions.flatMap(version => [2, 3, 5].map(count => ({ ...version, coun
 );
 
 test.each(versions)(
-  'the official client $name can connect through the read-only address, and the same connection can write through the usual address',
+  'the client of MCP SDK $name can connect through the read-only URL, and with the same tokens can write through the usual URL',
   async version => {
     const query = '?readonly=true';
     const memory = await connectClient(version, { server, visitor, world, query });

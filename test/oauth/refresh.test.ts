@@ -105,7 +105,7 @@ test('a token refresh issues a new refresh token and extends the OAuth grant', a
   expect(kept).toEqual({ days: 30 });
 });
 
-test('a refresh token can be redeemed again within 60 seconds of its first use, and a later redemption ends the OAuth grant', async () => {
+test('a refresh token can be used again within 60 seconds of its first use, and a later use ends the OAuth grant', async () => {
   const clock = testClock();
   const own = await startServerForTest({
     on: server,
@@ -136,7 +136,7 @@ test('a refresh token can be redeemed again within 60 seconds of its first use, 
   await expectEnded(tokenId, siblings);
 });
 
-test('if a refresh token is redeemed several times, the tokens from all these redemptions stay valid', async () => {
+test('if a refresh token is used several times within 60 seconds, the tokens from each use stay valid', async () => {
   const tokens = await connectProgram();
   const siblings = [
     await refreshed(tokens.refresh_token),
@@ -144,14 +144,14 @@ test('if a refresh token is redeemed several times, the tokens from all these re
     await refreshed(tokens.refresh_token),
   ];
   const children: Tokens[] = [];
-  // Each of these refresh tokens can be redeemed again for 60 seconds after its own first redemption.
+  // Each of these refresh tokens can be used again for 60 seconds after its own first use.
   for (const { refresh_token } of [...siblings, ...siblings]) children.push(await refreshed(refresh_token));
   for (const { refresh_token } of children) await refreshed(refresh_token);
   for (const one of [...siblings, ...children]) expect(await statusOf(one)).toBe(200);
   expect(endOf(await tokenIdOf(tokens))).toBeUndefined();
 });
 
-test('if a refresh token is redeemed again after a token that replaced it was redeemed, the OAuth grant ends', async () => {
+test('if a refresh token is used again after a token that replaced it was used, the OAuth grant ends', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const [one, other] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
@@ -160,7 +160,7 @@ test('if a refresh token is redeemed again after a token that replaced it was re
   await expectEnded(tokenId, [one, other, child]);
 });
 
-test('if a refresh token is redeemed again after several later refreshes, the OAuth grant ends', async () => {
+test('if a refresh token is used again after several later refreshes, the OAuth grant ends', async () => {
   const first = await connectProgram();
   const tokenId = await tokenIdOf(first);
   const second = await refreshed(first.refresh_token);
@@ -170,7 +170,7 @@ test('if a refresh token is redeemed again after several later refreshes, the OA
   await expectEnded(tokenId, [second, third, fourth]);
 });
 
-test('each of several parallel redemptions of one refresh token gets tokens that work', async () => {
+test('several parallel token refreshes with one refresh token all get tokens that work', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const answers = await atTheSameInstant(tokenId, Array<string>(6).fill(tokens.refresh_token));
@@ -180,7 +180,7 @@ test('each of several parallel redemptions of one refresh token gets tokens that
   expect(endOf(tokenId)).toBeUndefined();
 });
 
-test('after a client redeemed one refresh token twice, it can redeem both new refresh tokens in parallel and gets tokens that work', async () => {
+test('after an OAuth client used one refresh token twice, it can use both new refresh tokens in parallel and gets tokens that work', async () => {
   const tokens = await connectProgram();
   const [one, other] = [await refreshed(tokens.refresh_token), await refreshed(tokens.refresh_token)];
   const sent = [one.refresh_token, other.refresh_token, one.refresh_token, other.refresh_token];
@@ -189,7 +189,7 @@ test('after a client redeemed one refresh token twice, it can redeem both new re
   for (const { body } of answers) expect(await statusOf(body)).toBe(200);
 });
 
-test('if a used refresh token and its successor are redeemed in parallel, the OAuth grant ends only if the successor comes first', async () => {
+test('if a used refresh token and its replacement are used in parallel, the OAuth grant ends only if the replacement comes first', async () => {
   for (const order of [0, 1, 0, 1]) {
     const tokens = await connectProgram();
     const tokenId = await tokenIdOf(tokens);
@@ -198,7 +198,7 @@ test('if a used refresh token and its successor are redeemed in parallel, the OA
     const answers = await atTheSameInstant(tokenId, order === 0 ? sent : sent.reverse());
     const [ofParent, ofChild] = (order === 0 ? answers : answers.reverse()) as [Answer, Answer];
     if (ofParent.status === 200) {
-      // The server redeemed the older refresh token first, when its successor was not yet redeemed.
+      // The server handled the older refresh token first, before the newer one was used.
       expect(ofChild.status).toBe(200);
       for (const { body } of answers) expect(await statusOf(body)).toBe(200);
       expect(endOf(tokenId)).toBeUndefined();
@@ -209,7 +209,7 @@ test('if a used refresh token and its successor are redeemed in parallel, the OA
   }
 });
 
-test('an OAuth client that lost the response to a token refresh can redeem the same refresh token again and stays connected', async () => {
+test('an OAuth client that lost the response to a token refresh can use the same refresh token again and stays connected', async () => {
   const tokens = await connectProgram();
   const body = new URLSearchParams({
     grant_type: 'refresh_token',
@@ -231,7 +231,7 @@ test('an OAuth client that lost the response to a token refresh can redeem the s
   expect(endOf(await tokenIdOf(tokens))).toBeUndefined();
 });
 
-test('another OAuth client cannot redeem a refresh token, not even shortly after the first redemption, and the grant stays valid', async () => {
+test('another OAuth client cannot use a refresh token, not even shortly after its first use, and the OAuth grant stays valid', async () => {
   const tokens = await connectProgram();
   const thief = await Program.register(server);
   expect((await thief.refresh(tokens.refresh_token)).body.error).toBe('invalid_grant');
@@ -241,7 +241,7 @@ test('another OAuth client cannot redeem a refresh token, not even shortly after
   await refreshed(tokens.refresh_token);
 });
 
-test('redeeming a refresh token for another resource is refused, and also ends the OAuth grant if the token was redeemed before', async () => {
+test('a token refresh for another resource is refused, and also ends the OAuth grant if the refresh token was used before', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const elsewhere = { resource: 'https://elsewhere.example/' };
@@ -253,7 +253,7 @@ test('redeeming a refresh token for another resource is refused, and also ends t
   await expectEnded(tokenId, [next]);
 });
 
-test('a refresh token can be redeemed at most 32 times, and a further redemption is refused without ending the OAuth grant', async () => {
+test('a refresh token can be used at most 32 times, and a further use gets 429 without ending the OAuth grant', async () => {
   const tokens = await connectProgram();
   const tokenId = await tokenIdOf(tokens);
   const answers = await Promise.all(Array.from({ length: 36 }, () => program.refresh(tokens.refresh_token)));

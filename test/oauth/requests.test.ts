@@ -93,7 +93,7 @@ describe('the discovery of the OAuth endpoints', () => {
     'https://ada:x@ideas.example.com',
     'ftp://ideas.example.com',
     'ideas.example.com',
-  ])('the setting BASE_URL refuses the value %s, because it is not an origin', BASE_URL => {
+  ])('the server refuses the value %s of the setting BASE_URL, because the value is not an origin', BASE_URL => {
     expect(() => loadConfig({ BASE_URL })).toThrow(
       /^Invalid settings: BASE_URL must be an origin such as \S+, w[^;]+$/,
     );
@@ -188,7 +188,7 @@ describe('an authorization request', () => {
         expect([answer.status, answer.location]).toEqual([400, null]);
         expect(answer.html).toContain(`>Go back to <bdi>${host}</bdi></a>`);
         expect(answer.html).toContain(`<code>${error}: `);
-        // The link on the page passes the error to the OAuth client.
+        // The link on the error page passes the error to the OAuth client.
         const [, href = ''] = new RegExp(`href="(${uri.replace(/[?]/g, '\\?')}[^"]*)"`).exec(answer.html) ?? [];
         const { searchParams, hash } = new URL(href.replaceAll('&amp;', '&'));
         expect(searchParams.get('error') ?? new URLSearchParams(hash.slice(1)).get('error')).toBe(error);
@@ -233,7 +233,7 @@ describe('an authorization request', () => {
     expect((await program.redeem(back.searchParams.get('code') ?? '', { redirect_uri: uri })).status).toBe(200);
   });
 
-  test('a HEAD request does not start an OAuth authorization, and unsupported OAuth endpoints answer 404', async () => {
+  test('an OAuth endpoint answers 405 to an unsupported method, also to HEAD, and an unknown OAuth endpoint answers 404', async () => {
     for (const line of [
       `HEAD ${program.authorizationPath()}`,
       `POST ${program.authorizationPath()}`,
@@ -266,7 +266,7 @@ describe('an OAuth error', () => {
     ['a JSON array', 'POST /oauth/register', { json: [1] }, 400],
     ['an unknown path', 'GET /oauth/nothing', {}, 404],
     ['an unsupported method', 'DELETE /oauth/token', {}, 405],
-  ])('the error for %s is JSON in the OAuth error format, also for a browser', async (_, line, options, status) => {
+  ])("a browser's OAuth request with %s gets JSON in the OAuth error format", async (_, line, options, status) => {
     const headers = { accept: 'text/html', ...('headers' in options ? options.headers : {}) };
     const answer = await request(server, line, { ...options, headers });
     expect(answer.status).toBe(status);
@@ -274,7 +274,7 @@ describe('an OAuth error', () => {
     expect(Object.keys(answer.body)).toEqual(['error', 'error_description']);
   });
 
-  test('the OAuth error for an internal error reveals no details, and the log contains the details', async () => {
+  test('an internal error during an OAuth request reveals no details to the client, and the server logs it without secrets', async () => {
     const own = await startServerForTest({ environment: { BASE_URL: server.config.BASE_URL } });
     await own.sql('alter table oauth_records rename to gone');
     const page = await request(own, `GET ${program.authorizationPath()}`);

@@ -69,7 +69,7 @@ describe('an access token', () => {
     expect(answer.headers.get('www-authenticate')).toContain('error="invalid_token"');
   });
 
-  test('an OAuth access token for another audience is refused', async () => {
+  test('an OAuth access token whose audience is another server gets 401', async () => {
     const tokens = await connect();
     await server.sql(
       `update oauth_records set payload = jsonb_set(payload, '{aud}', '"https://elsewhere.example/api/v1/mcp"') where id_hash = $1`,
@@ -87,7 +87,7 @@ describe('an access token', () => {
     expect(answer.headers.get('ratelimit')).toMatch(/^"apitoken:write";r=999999;/);
     const [counter] = await server.sql('select count from rate_limits where key = $1', [`apitoken:write:${tokenId}`]);
     expect(counter).toEqual({ count: 1 });
-    // All access tokens of one grant are the same voter.
+    // All access tokens of one OAuth grant count as one voter.
     const { body: next } = await program.refresh(tokens.refresh_token);
     const again = await callTool(server, next.access_token, 'vote_idea', { id: ideaId, value: 'down' });
     expect(again.body.result.structuredContent).toMatchObject({ score: -1, up_count: 0, down_count: 1 });
@@ -153,7 +153,7 @@ describe('the end of an OAuth grant', () => {
       'the erasure of the user',
       'update users set deletion_requested_at = now(), erasure_began_at = now() where id = $1',
     ],
-  ])('%s ends an OAuth grant from the next call on', async (_, statement) => {
+  ])('after %s, the next tool call of the OAuth client gets 401 and its token refresh fails', async (_, statement) => {
     await connectOwn();
     await server.sql(statement, [userId]);
     expect([await statusOf(tokens), await refresh()]).toEqual([401, 'invalid_grant']);
@@ -170,23 +170,23 @@ describe('an authorization code', () => {
     ['with the challenge itself', { code_verifier: '' }],
     ['for another redirect', { redirect_uri: 'http://127.0.0.1:33418/elsewhere' }],
     ['for another resource', { resource: 'https://elsewhere.example/api/v1/mcp' }],
-  ])('an OAuth authorization code cannot be redeemed %s', async (_, fields: Record<string, string | undefined>) => {
+  ])('an OAuth authorization code cannot be used %s', async (_, fields: Record<string, string | undefined>) => {
     const code = await codeOf();
     const answer = await program.redeem(code, fields);
     expect(answer.status).toBe(400);
     expect(answer.body.error).toMatch(/^invalid_(grant|target)$/);
     expect(answer.body.access_token).toBeUndefined();
-    // The code stays valid and can be redeemed with a correct request.
+    // The code stays valid, and a correct request can still use it.
     expect((await program.redeem(code)).status).toBe(200);
   });
 
-  test('an authorization code cannot be redeemed by another OAuth client', async () => {
+  test('another OAuth client cannot exchange an authorization code for tokens', async () => {
     const thief = await Program.register(server);
     const answer = await thief.redeem(await codeOf(), { code_verifier: program.verifier });
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  test('a second redemption of an authorization code is refused and ends the OAuth grant', async () => {
+  test('a second use of an authorization code is refused and ends the OAuth grant', async () => {
     const code = await codeOf();
     const { body: tokens } = await program.redeem(code);
     const tokenId = await tokenIdOf(tokens);
@@ -202,7 +202,7 @@ describe('an authorization code', () => {
     ]);
   });
 
-  test('at most one of several parallel redemptions of one authorization code succeeds', async () => {
+  test('at most one of several parallel token requests with one authorization code succeeds', async () => {
     const code = await codeOf();
     const answers = await Promise.all(Array.from({ length: 8 }, () => program.redeem(code)));
     expect(answers.filter(({ status }) => status === 200).length).toBeLessThanOrEqual(1);
@@ -224,11 +224,11 @@ describe('an authorization code', () => {
       expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant']);
     }
     expect((await visitor.get(page)).status).toBe(404);
-    // Redeeming an expired token does not count as reuse, so the grant stays valid.
+    // The use of an expired code or refresh token does not count as reuse, so the OAuth grant stays valid.
     expect(await statusOf(tokens)).toBe(200);
   });
 
-  test('an OAuth grant expires after five minutes if the client does not redeem the authorization code', async () => {
+  test('an OAuth grant expires after five minutes if the client does not exchange the authorization code for tokens', async () => {
     await codeOf();
     const [token] = await server.sql<{ minutes: number }>(
       `select extract(epoch from expires_at - created_at)::int / 60 as minutes from api_tokens order by id desc limit 1`,

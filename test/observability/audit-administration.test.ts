@@ -534,7 +534,7 @@ const once = new Set([
 ]);
 
 describe.each(Object.entries(cases))('%s', (event, arrange) => {
-  test('a change writes an audit entry after its commit, and none after a rollback or if nothing changed', async () => {
+  test('an administrative change writes its audit entry after its commit, and none after a rollback or if nothing changed', async () => {
     const change = await arrange();
     server.auditLines.length = 0;
     const undone = administer(async admin => {

@@ -69,7 +69,7 @@ describe('an audit entry', () => {
 });
 
 describe('a repeated audit entry', () => {
-  test('equal audit entries within a minute are written as one entry at once and a count of the others after the minute', () => {
+  test('the first of several equal audit entries within a minute is written immediately, and the number of the others when the minute ends', () => {
     const { record, close, lines } = auditLog();
     for (let n = 0; n < 1000; n++) record(...failed('203.0.113.7', `request-${n}`));
     record(...failed('198.51.100.1'));
@@ -145,7 +145,7 @@ describe('the audit log file', () => {
   const idsIn = async (file: string) =>
     readAudit((await readFile(file, 'utf8')).split(/(?<=\n)/)).map(({ token_id }) => token_id);
 
-  test('the server creates an audit log file that only the owner can read, and appends entries synchronously', async () => {
+  test('the server creates an audit log file that only its own user can read, keeps changed permissions, and appends entries synchronously', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     revoke(open(file).audit, 1);
     expect(await idsIn(file)).toEqual([1]);

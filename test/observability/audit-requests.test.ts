@@ -28,7 +28,7 @@ const fresh = (options = {}) => startServerForTest({ on: server, ...options });
 const localClient = { ip: expect.stringMatching(/^127\.0\.0\.0\/24#[0-9a-f]{12}$/) };
 const time = expect.any(String);
 
-test('a request that is neither refused nor over a rate limit writes no audit entry', async () => {
+test('successful requests and requests with an unknown id or an invalid status write no audit entry', async () => {
   const { token: moderator } = await issueToken(server, world, 'moderate');
   const ideaId = await insertIdea(server, world);
   for (const line of [
@@ -114,7 +114,7 @@ test('the audit log records token.used_after_expiry when a client uses an expire
 });
 
 describe('grant.refused', () => {
-  test('each refused request with a valid token writes an audit entry with the error key, the token id and its issuer', async () => {
+  test("if a token's grants, its issuer's rights or the account's plan forbid a request, an audit entry has the error key, token id and issuer", async () => {
     const own = await fresh({ environment: { PLANS_WITHOUT_AGENT_API: 'free' } });
     const memberId = await createMember(server, world.accountId, 'member');
     const formerModerator = await issueToken(server, world, 'moderate', { issuerId: memberId });
@@ -153,7 +153,7 @@ describe('grant.refused', () => {
     expect(own.auditLines.join('')).not.toContain('not-granted');
   });
 
-  test('a request that is refused because it does not name a board writes no audit entry', async () => {
+  test('a request that gets the error board_required writes no audit entry', async () => {
     const { id: second } = await createBoard(server, world.accountId);
     const both = await issueToken(server, world, { [world.boardId]: 'read', [second]: 'read' });
     expect((await request(server, 'GET /api/v1/board', { token: both.token })).key).toBe('board_required');

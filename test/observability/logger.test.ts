@@ -51,7 +51,7 @@ test('the logger does not change the log line of a request if it contains no sec
   ]);
 });
 
-test('the logger redacts the values of extension settings anywhere in a log line', () => {
+test('the logger redacts secret extension settings, such as an API key, anywhere in a log line, and keeps other extension settings', () => {
   const lines: string[] = [];
   const extension = { settings: { API_KEY: 'key-of-an-extension-1', BOARD: 'web-app-of-acme' } };
   const logger = buildLogger(loadConfig({}), { write: line => void lines.push(line) }, [extension]);

@@ -142,7 +142,7 @@ test('the server limits the number of reports to Sentry per minute, and an unrea
   await deaf.close();
 });
 
-test('without SENTRY_DSN nothing is reported, and the error for an invalid value names the setting SENTRY_DSN', async () => {
+test('without SENTRY_DSN nothing is reported to Sentry, and the error for an invalid SENTRY_DSN names this setting', async () => {
   const reporter = await openReporter({});
   reporter.report(new Error('unheard'));
   await reporter.close();

@@ -52,7 +52,7 @@ test.for<[string, Record<string, string>, string]>([
   expect(check({ ...settings, NODE_ENV: '' })).not.toThrow();
 });
 
-test('the error of a production server that cannot start names all its weak secrets at once', () => {
+test('if neither APP_KEY nor DATABASE_URL is set, the error of the production server names both settings', () => {
   expect(check({ APP_KEY: '', DATABASE_URL: '' })).toThrow(/^NODE_ENV is production, and APP_KEY .*; DATABASE_URL /);
 });
 
@@ -72,7 +72,7 @@ test('a production server without secrets does not start and explains the reason
 });
 
 test.for(['DATABASE_CONNECT_TIMEOUT_MS', 'DATABASE_STATEMENT_TIMEOUT_MS'])(
-  'the server rejects a value of %s above the maximum of a JavaScript timer, because such a timer fires at once',
+  'the server rejects a value of %s above the maximum of a JavaScript timer, because a timer with such a value fires immediately',
   name => {
     expect(() => loadConfig({ [name]: '2147483648' })).toThrow(`Invalid settings: ${name} `);
     expect(loadConfig({ [name]: '86400000' })).toMatchObject({ [name]: 86_400_000 });

@@ -121,7 +121,7 @@ test.each(['fast', 'immediate'] as const)(
   },
 );
 
-test('the server answers 503 within the time limit while PostgreSQL is paused, and recovers when PostgreSQL resumes', async () => {
+test('the readiness probe answers within 2.5 seconds and requests get 503 while PostgreSQL is paused, and the server recovers when PostgreSQL resumes', async () => {
   await read();
   await postgres.pause();
   onTestFinished(() => postgres.resume());
@@ -260,7 +260,7 @@ test('a crash of PostgreSQL loses no acknowledged write, and a retry with the sa
   await expectRecovered();
 });
 
-test('a write gets 503 if the connection to PostgreSQL is lost during the commit, and a retry does not apply the write twice', async () => {
+test('a write gets 503 if the connection to PostgreSQL is lost during the commit, and a retry with the same Idempotency-Key changes nothing', async () => {
   const proxy = await startProxy(db.url);
   onTestFinished(() => proxy.close());
   const far = await open(proxy.url);

@@ -79,7 +79,7 @@ async function open(server: ServerProcess, text = ''): Promise<Socket> {
   return socket;
 }
 
-test('after SIGTERM a server is unready at once, serves during the shutdown delay, and completes running requests', async () => {
+test('after SIGTERM a server immediately fails its readiness probe, still serves requests during the shutdown delay, and completes running requests', async () => {
   const delayMs = 2_500;
   const server = await start({ SHUTDOWN_DELAY_MS: String(delayMs) });
   await expect.poll(async () => (await request(server, 'GET /ready')).status, { timeout: 10_000 }).toBe(200);
@@ -114,7 +114,7 @@ test('after SIGTERM a server is unready at once, serves during the shutdown dela
   expect(log(server)).toContainEqual(expect.objectContaining({ msg: 'stopping', signal: 'SIGTERM' }));
 });
 
-test('Ctrl-C stops a server at once, without the shutdown delay and without a wait for idle connections', async () => {
+test('Ctrl-C stops a server immediately, without the shutdown delay and without a wait for idle client connections', async () => {
   const server = await start({ SHUTDOWN_DELAY_MS: '600000', SHUTDOWN_TIMEOUT_MS: '600000' });
   await open(server);
   await open(server, 'GET /health HTTP/1.1\r\nHos');
@@ -124,7 +124,7 @@ test('Ctrl-C stops a server at once, without the shutdown delay and without a wa
   expect(await server.ended).toBe(0);
 });
 
-test('a server that takes too long to stop exits with status 1 and logs the reason', async () => {
+test('a server that is still stopping after SHUTDOWN_TIMEOUT_MS logs that stopping took too long, and exits with status 1', async () => {
   const server = await start({ SHUTDOWN_TIMEOUT_MS: '300' });
   await hold(server);
   server.signal('SIGTERM');
@@ -132,7 +132,7 @@ test('a server that takes too long to stop exits with status 1 and logs the reas
   expect(log(server)).toContainEqual(expect.objectContaining({ level: 50, msg: 'stopping took too long' }));
 });
 
-test('a second signal ends a stopping server at once, unless it arrives within milliseconds after the first one', async () => {
+test('a second signal ends a stopping server immediately, unless it arrives within milliseconds after the first signal', async () => {
   const server = await start({ SHUTDOWN_DELAY_MS: '600000', SHUTDOWN_TIMEOUT_MS: '600000' });
   server.signal('SIGTERM');
   await delay(20);
@@ -149,7 +149,7 @@ test.each([
   ['an exception', 'throw fault'],
   ['a rejection', 'Promise.reject(fault)'],
 ])(
-  'the server logs and reports %s that no code catches, without secrets, and exits with status 1',
+  'the server logs %s that no code catches and reports it to Sentry, both without secrets, and exits with status 1',
   async (_, throwing) => {
     const reports = await startReceiverForTest(200);
     const secret = `ib_7_${'s'.repeat(43)}`;

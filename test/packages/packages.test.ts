@@ -82,26 +82,30 @@ describe.each(publishedFolders)('the package in %s', folder => {
   });
 });
 
-test('the client is less than 15 kB as a gzipped bundle, imports nothing and has no dependencies', async () => {
-  const directory = await mkdtemp(join(tmpdir(), 'idea-board-bundle-'));
-  const { tarball } = await packPackage('client');
-  await run('tar', ['-xzf', tarball, '-C', directory]);
-  const { outputFiles, metafile } = await build({
-    entryPoints: [join(directory, 'package/dist/main.js')],
-    bundle: true,
-    minify: true,
-    platform: 'neutral',
-    format: 'esm',
-    write: false,
-    metafile: true,
-  });
-  expect(gzipSync(outputFiles[0]?.contents ?? '').length).toBeLessThan(15_000);
-  expect(Object.values(metafile.inputs).flatMap(({ imports }) => imports.filter(({ external }) => external))).toEqual(
-    [],
-  );
-  expect(readJson(join(directory, 'package/package.json')).dependencies).toBeUndefined();
-  await rm(directory, { recursive: true });
-}, compilingMs);
+test(
+  'the client is less than 15 kB as a gzipped bundle, imports nothing and has no dependencies',
+  async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'idea-board-bundle-'));
+    const { tarball } = await packPackage('client');
+    await run('tar', ['-xzf', tarball, '-C', directory]);
+    const { outputFiles, metafile } = await build({
+      entryPoints: [join(directory, 'package/dist/main.js')],
+      bundle: true,
+      minify: true,
+      platform: 'neutral',
+      format: 'esm',
+      write: false,
+      metafile: true,
+    });
+    expect(gzipSync(outputFiles[0]?.contents ?? '').length).toBeLessThan(15_000);
+    expect(Object.values(metafile.inputs).flatMap(({ imports }) => imports.filter(({ external }) => external))).toEqual(
+      [],
+    );
+    expect(readJson(join(directory, 'package/package.json')).dependencies).toBeUndefined();
+    await rm(directory, { recursive: true });
+  },
+  compilingMs,
+);
 
 test('the contract brings the version of ts-rest that the server uses', () => {
   const [contract, server] = ['contract', ''].map(folder => readJson(join(repository, folder, 'package.json')));

@@ -302,7 +302,7 @@ describe('private data', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('the setting is_public makes a board public or private at once', async () => {
+  test('a change of the setting is_public makes a board public or private from the next request on', async () => {
     const setPublic = (value: boolean) =>
       server.sql('update boards set is_public = $1 where id = $2', [value, world.boardId]);
     await setPublic(false);

@@ -66,13 +66,13 @@ test('pages and API responses have Strict-Transport-Security only if BASE_URL st
   }
 });
 
-test('API responses do not have the security headers of HTML pages', async () => {
+test('API responses have no Cross-Origin-Opener-Policy header, unlike HTML pages', async () => {
   for (const path of ['/health', '/api/v1/board', '/api/v1/openapi.json']) {
     expect((await request(server, `GET ${path}`)).headers.get('cross-origin-opener-policy')).toBeNull();
   }
 });
 
-test('browsers may cache the style sheet and the icon forever, because their file names change with their contents', async () => {
+test('browsers may cache the style sheet and the icon for a year, because their file names change with their contents', async () => {
   for (const [path, type] of [
     [stylesheetPath, 'text/css; charset=utf-8'],
     [iconPath, 'image/svg+xml'],
@@ -120,7 +120,7 @@ describe('error pages', () => {
     }
   });
 
-  test('a page request above the rate limit of the IP address gets a 429 error page', async () => {
+  test('a page request above the rate limit of its IP address gets a 429 error page', async () => {
     const limited = await startServerForTest({ clock: testClock(), environment: { RATE_LIMIT_IP: '2' } });
     for (let time = 0; time < 2; time++) await request(limited, 'GET /b/none');
     const { status, headers, text } = await errorPage(limited, 'GET /b/none');

@@ -15,7 +15,7 @@ test('every HTML template compiles', () => {
   for (const file of templates) loadTemplate(file);
 });
 
-test('templates output only included templates without HTML escaping', () => {
+test('templates escape HTML in all output except the output of included templates', () => {
   for (const file of templates) {
     const raw = sourceOf(file).match(/<%[-_]?\s*~(?! include\()[^%]*%>/g);
     expect([file, raw]).toEqual([file, null]);

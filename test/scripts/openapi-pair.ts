@@ -21,7 +21,7 @@ export function documentWith(parts: JsonObject): JsonObject {
 
 const done = { 200: { description: 'Done.' } };
 
-/** Returns a document with the operation POST /things, which has these members. */
+/** Returns a document with the operation POST /things. The operation has the given members. */
 export function operationWith(operation: JsonObject, parts: JsonObject = {}): JsonObject {
   return documentWith({ paths: { '/things': { post: { responses: done, ...operation } } }, ...parts });
 }

@@ -21,7 +21,7 @@ let migrated: pg.Client;
 beforeAll(async () => {
   migrated = await openDatabase(templateDatabase);
 });
-// The tests change the schema in a transaction, which is rolled back here.
+// The tests change the schema in a transaction. The rollback undoes the change.
 afterEach(async () => {
   await migrated.query('rollback');
 });

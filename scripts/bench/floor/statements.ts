@@ -27,7 +27,7 @@ export const authenticate = `
  * $1 is the account and $3 the reader's voter id.
  */
 const fields = `
-  i.id, i.title, i.body,
+  i.id, i.title, i.body, false as body_truncated,
   case s.category when 'inbox' then 'open' when 'active' then 'in_progress' when 'completed' then 'done'
     else s.category end as status,
   s.key as status_key, s.category as status_category, s.label as status_label, i.moderation_state,
@@ -39,7 +39,7 @@ const fields = `
     where it.account_id = $1 and it.idea_id = i.id
   ), '[]') as tags,
   json_build_object('id', u.id, 'name', u.name) as author,
-  i.merged_into_id, i.created_at, i.updated_at`;
+  i.merged_into_id, i.created_at, i.updated_at, 'http://localhost:3000/b/board/ideas/' || i.id as url`;
 
 const joins = `
   join statuses s on s.account_id = $1 and s.id = i.status_id

@@ -36,7 +36,7 @@ export const operationRules = {
   },
   deprecated: {
     level: 'additive',
-    when: 'An operation, a parameter, a header or a field is now deprecated. It still works.',
+    when: 'An operation, a parameter, a header or a field is now deprecated, but still works.',
     action: 'Plan to stop using the deprecated operation, parameter, header or field.',
   },
   'deprecation-lifted': {
@@ -73,7 +73,7 @@ export const operationRules = {
 
   'security-tightened': {
     level: 'breaking',
-    when: 'Requests need another authentication scheme, an additional scheme or scope, or credentials although they needed none before.',
+    when: 'Requests need another authentication scheme, an additional scheme or scope, or, for the first time, credentials.',
     action: 'Send the credentials that the new document requires.',
   },
   'security-relaxed': {
@@ -93,12 +93,12 @@ export const operationRules = {
   },
   'grant-raised': {
     level: 'breaking',
-    when: 'An operation or a query parameter needs a higher grant level than before (`x-grant`, `x-grant-by-query`).',
-    action: 'Create and use API tokens with the higher grant level.',
+    when: 'An operation or a query parameter needs a higher grant than before (`x-grant`, `x-grant-by-query`).',
+    action: 'Create and use API tokens with the higher grant.',
   },
   'grant-lowered': {
     level: 'additive',
-    when: 'An operation or a query parameter needs a lower grant level than before.',
+    when: 'An operation or a query parameter needs a lower grant than before.',
     action: nothing,
   },
   'bucket-changed': {

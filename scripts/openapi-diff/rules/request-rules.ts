@@ -41,7 +41,7 @@ export const requestRules = {
   },
   'request-type-widened': {
     level: 'additive',
-    when: 'At least one type of a value was added, and none was removed.',
+    when: 'A value may have at least one additional type, and all old types are still accepted.',
     action: nothing,
   },
   'request-null-removed': {
@@ -62,12 +62,12 @@ export const requestRules = {
   },
   'request-enum-introduced': {
     level: 'breaking',
-    when: 'The new schema accepts only listed values. The old schema accepted any value.',
+    when: 'The new schema accepts only listed values. The old schema accepted any value of the type.',
     action: 'Send one of the listed values.',
   },
   'request-enum-dropped': {
     level: 'additive',
-    when: 'The new schema accepts any value. The old schema accepted only listed values.',
+    when: 'The new schema accepts any value of the type. The old schema accepted only listed values.',
     action: nothing,
   },
   'request-bound-narrowed': {

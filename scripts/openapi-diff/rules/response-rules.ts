@@ -45,7 +45,7 @@ export const responseRules = {
   },
   'response-type-narrowed': {
     level: 'additive',
-    when: 'At least one of several types of a value was removed, and none was added.',
+    when: 'A value no longer has at least one of its old types, and has no new type.',
     action: nothing,
   },
   'response-null-added': { level: 'breaking', when: 'A value may now be `null`.', action: 'Handle `null`.' },
@@ -67,12 +67,12 @@ export const responseRules = {
   },
   'response-enum-dropped': {
     level: 'risky',
-    when: 'The new schema allows any value. The old schema allowed only listed values.',
+    when: 'The new schema allows any value of the type. The old schema allowed only listed values.',
     action: 'Handle values that you do not know.',
   },
   'response-enum-introduced': {
     level: 'additive',
-    when: 'The new schema allows only listed values. The old schema allowed any value.',
+    when: 'The new schema allows only listed values. The old schema allowed any value of the type.',
     action: nothing,
   },
   'error-key-removed': {
@@ -87,7 +87,7 @@ export const responseRules = {
   },
   'response-bound-widened': {
     level: 'risky',
-    when: 'A constraint on a value was loosened or removed. A client that relies on the old constraint may fail, for example because its database column is too small.',
+    when: 'A constraint on a value was loosened or removed. A client that relies on the old constraint may fail, for example because a database column of the client is too small.',
     action: 'Allow values that the old constraint excluded.',
   },
   'response-bound-narrowed': {

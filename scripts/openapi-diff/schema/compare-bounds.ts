@@ -97,7 +97,7 @@ function comparePatterns(walk: Walk, step: Step): void {
   }
 }
 
-/** Wider formats by format. A wider format includes all values of the other one. */
+/** The wider format of each format. The wider format includes all values of the narrower one. */
 const widerFormats: Readonly<Record<string, string>> = { int32: 'int64', float: 'double' };
 
 function compareFormats(walk: Walk, step: Step): void {

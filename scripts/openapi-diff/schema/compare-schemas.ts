@@ -49,7 +49,7 @@ function enter(walk: Walk, around: Step, site: Site, base: Fragment, head: Fragm
   const key = `${keyOf(comparison.base, base)}\n${keyOf(comparison.head, head)}`;
   if (comparison.equal.has(key)) return;
   const count = times.get(key) ?? 0;
-  // The pair of schemas contains itself, and its comparison is already running.
+  // The comparison of these two schemas is already running (they are recursive), or has run often enough.
   if (entered.has(key) || count >= mostTimes) {
     around.parts.add(key);
     return;
@@ -83,8 +83,8 @@ function stepOf(site: Site, base: Shape, head: Shape): Step {
 }
 
 /**
- * Checks the findings with the library jsoncompat. If neither a pair of schemas nor its contents have a severe finding,
- * jsoncompat must find the pair compatible. Otherwise jsoncompat checks each pair inside it in the same way.
+ * Searches for changes that the rules missed. If two schemas and all schemas inside them have no breaking or risky
+ * finding, the library jsoncompat must find the two compatible. Otherwise, audits the schemas inside in the same way.
  */
 function audit(walk: Walk, step: Step): void {
   if (step.isExplained || step.parts.size > 0) {

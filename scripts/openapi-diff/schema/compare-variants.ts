@@ -61,7 +61,7 @@ function marksOf(reader: SchemaReader, shape: Shape): Map<string, string> {
   return marks;
 }
 
-/** Matches the alternatives of both schemas, first equal alternatives, then by the strongest criterion in common. */
+/** Pairs the alternatives of the two schemas: first equal alternatives, then by the other `tests` in their order. */
 function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Variant; other: Variant }[] {
   const [left, right] = [new Set(had), new Set(has)];
   const pairs: { one: Variant; other: Variant }[] = [];
@@ -131,7 +131,7 @@ function reportVariant(
   had: readonly Variant[] = [],
 ): void {
   const { direction } = walk.comparison;
-  // If the other document does not allow the alternative's type at all, another check has reported this already.
+  // If the other document does not allow the alternative's type at all, compareTypes has already reported this.
   const others = turn === 'removed' ? step.head.kinds : step.base.kinds;
   if (shape.kinds.isDisjointFrom(others)) return;
   const at = turn === 'removed' ? { base: shape.pointer } : { head: shape.pointer };

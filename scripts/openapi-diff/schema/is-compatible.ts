@@ -9,13 +9,15 @@ let isReady = false;
 const known = new Map<string, boolean>();
 
 /**
- * Whether the new schema is safe for a client of the old schema. It must accept all old requests, or send only old
- * responses. If the library jsoncompat cannot prove that, the change counts as unsafe.
+ * Whether the new schema is safe for a client of the old schema. In requests, it must allow all values of the old
+ * schema. In responses, it must allow no others. If the library jsoncompat cannot prove that, the change counts as
+ * unsafe.
  *
  * The library alone is not sufficient. It answers only yes or no, ignores formats and readOnly, reports a merged allOf
- * as narrower, and ignores unevaluatedProperties. Therefore it gets schemas with these parts resolved. It decides only
- * about keywords without a rule, and checks the other findings. Like openapi-diff, it accepts a new optional field of a
- * request, because clients do not send fields that their document does not describe.
+ * as narrower, and ignores unevaluatedProperties. Therefore it gets schemas with these parts resolved. It decides about
+ * keywords without a rule, and whether other alternatives include a removed or added one. Where the rules found nothing
+ * breaking or risky, it searches for changes that they missed. It never withdraws a finding. It accepts a new optional
+ * field of a request, because clients do not send fields that their document does not describe.
  */
 export function isCompatible(direction: Direction, base: JsonObject, head: JsonObject): boolean {
   const [baseText, headText] = [canonicalText(base), canonicalText(head)];

@@ -58,7 +58,7 @@ export interface Shape {
   /** The alternatives. If there are alternatives, each of them is complete and the parts above are empty. */
   variants: Shape[];
   discriminator: Located | undefined;
-  /** The keywords that have no property of their own in `Shape`. Only their literal texts are compared. */
+  /** The keywords that have no property of their own in `Shape`. The library jsoncompat judges changes of them. */
   rest: JsonObject[];
   fallback: Json | undefined;
   isDeprecated: boolean;

@@ -23,8 +23,8 @@ const notices = {
 export const boardRoutes: Route[] = [
   { path: '/admin/boards', show: showList },
   { path: '/admin/boards/new', show: showNew, run: addBoard },
-  // The path /admin/boards/new is the form for a new board. A board with the slug `new` therefore needs this longer
-  // path.
+  // The path /admin/boards/new is the form for a new board. The settings of a board with the slug `new` are therefore
+  // only at /admin/boards/new/settings.
   { path: '/admin/boards/:slug', show: showSettings },
   { path: '/admin/boards/:slug/settings', show: showSettings, run: saveSettings },
   freezeRoute(true, {

@@ -61,7 +61,7 @@ function onStatus(visit: Visit, work: (admin: Administration, status: Status) =>
   return onBoard(visit, async (admin, board) => work(admin, await requireStatus(admin, board, visit.word('key'))));
 }
 
-/** The form sends the status's new position instead of a direction. A double click therefore moves it only once. */
+/** The form sends the new position and not a direction. A double click therefore moves the status only once. */
 async function moveStatus(visit: Visit) {
   const position = Number.parseInt(visit.field('position'), 10) || 1;
   await onStatus(visit, (admin, status) => updateStatus(admin, status, { position }));

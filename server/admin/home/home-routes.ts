@@ -35,7 +35,7 @@ async function showHome(visit: Visit<AccountOfUser | undefined>) {
 
 /**
  * Reads the home page's data for the user's role. Moderators see the boards with pending ideas. Admins also see all
- * boards and problems. Other members see the public boards.
+ * boards, and problems with webhooks and chat channels. Other members see the public boards.
  */
 async function readAccountAtHome(
   admin: Administration,

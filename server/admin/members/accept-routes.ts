@@ -18,7 +18,7 @@ const path = '/admin/invitations/:token';
 
 /**
  * Serves the page of an invitation link. The page reveals whether a user has the invited e-mail address. But only the
- * owner of this mailbox has the link, and people who got it from the inviter.
+ * owner of this mailbox, and people who got the link from the inviter, can open the page.
  */
 export function serveInvitationLinks(app: FastifyInstance, server: ServerDependencies) {
   const { database, clock, config, audit, passwords } = server;

@@ -1,3 +1,4 @@
+import { maxTagsOfIdea } from '../../../contract/limits.ts';
 import type { Administration } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
@@ -64,6 +65,10 @@ const problems: Partial<Record<DomainError['key'], Problem>> = {
   },
   invalid_status: { status: 422, message: 'The board no longer has this status. Choose another status' },
   invalid_tag: { status: 422, message: 'The board no longer has this tag. Choose another tag' },
+  too_many_tags: {
+    status: 422,
+    message: `An idea can have at most ${maxTagsOfIdea} tags. Remove a tag before you add another`,
+  },
   idea_not_published: { status: 422, message: 'The idea awaits approval. Approve or reject it first' },
   idea_already_merged: { status: 422, message: 'The idea is already merged into another idea' },
   merge_into_self: { status: 422, message: 'An idea cannot be merged into itself. Choose another idea' },

@@ -1,3 +1,4 @@
+import { maxTagsOfIdea } from '../../../contract/limits.ts';
 import { type BoardView, readBoard } from '../../domain/boards/read-board.ts';
 import { type CommentView, commentSort, listComments } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
@@ -70,6 +71,8 @@ function presentChanges(idea: IdeaView, board: BoardView) {
       color,
       id,
     })),
+    // The maximum of tags, if the idea can get no more tags.
+    maxTags: idea.tags.length >= maxTagsOfIdea ? maxTagsOfIdea : undefined,
     otherTags: optionsOf(
       board.tags.filter(({ id }) => !assigned.has(id)).map(({ id, name }) => [String(id), shortLine(name, 40)]),
     ),

@@ -21,8 +21,8 @@ import { buildThrottle } from '../sign-in/throttle.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 
 /**
- * Changes the signed-in user's e-mail addresses. A new e-mail address takes effect when the same user opens the link
- * that was mailed to it. So if the user mistypes the address, its owner gets no access.
+ * Changes the signed-in user's e-mail addresses. A new e-mail address takes effect when the same user opens the mailed
+ * link and confirms. So if the user mistypes the address, its owner gets no access.
  */
 export function addressRoutes(
   server: ServerDependencies,

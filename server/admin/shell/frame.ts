@@ -56,7 +56,7 @@ function describeUnread(count: number): string | undefined {
 
 const busyRetrySeconds = 60;
 
-/** Answers refused requests with error pages. For signed-in users, these pages have the usual navigation. */
+/** Answers refused requests to the admin area with error pages. Signed-in users also get the usual navigation. */
 export function answerRefusals(app: FastifyInstance) {
   app.addHook('onRequest', async request => {
     if (request.browserSession) request.frameOfError = title => frameOf(request, accountAround(request), title);

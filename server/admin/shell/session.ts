@@ -40,7 +40,7 @@ export function readBrowserSessions(app: FastifyInstance, { database, clock, con
   });
 }
 
-/** An onRequest hook that redirects visitors to the sign-in page. After signing in, they return to the page. */
+/** An onRequest hook that redirects visitors without a session to the sign-in page, and back after the sign-in. */
 export async function requireSession(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
   // A path that accepts only forms has no page to return to. The entered values are lost, and the sign-in page says so.
@@ -99,8 +99,8 @@ export function cookieName(config: CookieConfig, name: 'session' | 'browser'): s
 }
 
 /**
- * SameSite is lax instead of strict, so that links in mails and chats open the session. Browsers still send forms of
- * other sites without the cookie.
+ * SameSite is lax instead of strict, so that users who follow a link in a mail or chat stay signed in. Browsers still
+ * send forms of other sites without the cookie.
  */
 export function cookieOptions(config: CookieConfig) {
   return { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(config) } as const;

@@ -167,7 +167,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
 
   /**
    * Renders a page. Its template also gets `path`, `accountName`, the message of `problem`, and the notice that the
-   * query parameter names.
+   * query parameter `notice` names.
    */
   page(
     template: string,

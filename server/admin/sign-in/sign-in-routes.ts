@@ -48,7 +48,7 @@ export function serveSignIn(app: FastifyInstance, server: ServerDependencies) {
       await charged.fail();
       const user = outcome.userId === undefined ? {} : { user_id: outcome.userId };
       audit.record('sign_in.failed', { ...client, reason: outcome.refused, ...user });
-      // Every failed sign-in gets the same answer, so that nobody can find out which e-mail addresses have a user.
+      // An unknown address and a wrong password get the same answer, to hide which e-mail addresses have a user.
       throw new FormProblem(422, 'The e-mail address or the password is wrong');
     }
     await charged.succeed();

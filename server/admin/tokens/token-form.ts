@@ -5,7 +5,7 @@ import { optionsOf } from '../shell/choices.ts';
 import { fieldOf } from '../shell/form.ts';
 import { shownName } from '../shell/show.ts';
 
-const levels: Record<Grant | '', string> = {
+const grantLabels: Record<Grant | '', string> = {
   '': 'No access',
   read: 'Read',
   write: 'Write',
@@ -13,8 +13,8 @@ const levels: Record<Grant | '', string> = {
 };
 
 /**
- * The values of the token form. `expiresOn` is a day such as 2026-03-14, or empty. `levelOf` returns the access level
- * for a board, or an empty text.
+ * The values of the token form. `expiresOn` is a day such as 2026-03-14, or empty. `grantOn` returns the grant for a
+ * board, or an empty text.
  */
 type GivenToken = ReturnType<typeof readTokenForm>;
 
@@ -24,28 +24,28 @@ export function readTokenForm(body: unknown) {
   return {
     name: fieldOf(body, 'name'),
     expiresOn: fieldOf(body, 'expires_on'),
-    levelOf: (boardId: number) => fieldOf(body, fieldOfBoard(boardId)),
+    grantOn: (boardId: number) => fieldOf(body, fieldOfBoard(boardId)),
   };
 }
 
-export function formOf({ name, expiresOn, levelOf }: GivenToken, boards: NamedBoard[]) {
+export function formOf({ name, expiresOn, grantOn }: GivenToken, boards: NamedBoard[]) {
   return {
     name,
     expiresOn,
     boards: boards.map(board => ({
       field: fieldOfBoard(board.id),
       name: shownName(board.name),
-      levels: optionsOf(Object.entries(levels), levelOf(board.id)),
+      grants: optionsOf(Object.entries(grantLabels), grantOn(board.id)),
     })),
   };
 }
 
-export function grantsOf({ levelOf }: GivenToken, boards: NamedBoard[]): { boardId: number; grant: Grant }[] {
+export function grantsOf({ grantOn }: GivenToken, boards: NamedBoard[]): { boardId: number; grant: Grant }[] {
   return boards.flatMap(({ id, name }) => {
-    const level = levelOf(id);
-    if (level === '') return [];
-    const grant = grants.find(one => one === level);
-    if (!grant) throw new AdministrationError('invalid', `Choose a level for the board ${name}`);
+    const chosen = grantOn(id);
+    if (chosen === '') return [];
+    const grant = grants.find(one => one === chosen);
+    if (!grant) throw new AdministrationError('invalid', `Choose a grant for the board ${name}`);
     return [{ boardId: id, grant }];
   });
 }

@@ -7,6 +7,7 @@ import { Refusal } from '../shell/refusal.ts';
 import { hasAgentApi } from '../shell/session.ts';
 import { shownName, showStored, showTime } from '../shell/show.ts';
 import type { Question, Route, Visit } from '../shell/visit.ts';
+import { mcpServerOf, waysByOauth, waysByToken } from './agent-clients.ts';
 import { emptyTokenForm, expiryOf, formOf, grantsOf, readTokenForm } from './token-form.ts';
 
 const renderFacts = loadTemplate<object>('admin/tokens/token-facts');
@@ -35,10 +36,12 @@ async function showList(visit: Visit, problem?: Problem) {
     boards: await listBoardNames(admin, account.id),
   }));
   const given = problem ? readTokenForm(visit.request.body) : emptyTokenForm;
+  const hasForm = hasAgentApi(account, visit.server.config);
   const data = {
     tokens: tokens.rows.map(token => presentToken(visit, token)),
     ...visit.pageLinks('/admin/tokens', 'page', tokens.hasMore && page + 1),
-    form: hasAgentApi(account, visit.server.config) ? formOf(given, boards) : undefined,
+    form: hasForm ? formOf(given, boards) : undefined,
+    agent: hasForm && boards.length > 0 ? presentAgent(visit) : undefined,
     planName: account.plan,
     formId: newFormId(),
   };
@@ -60,13 +63,34 @@ async function create(visit: Visit) {
     return { plaintext, listing: await readToken(admin, accountId, token.id) };
   });
   const board = listing.boards[0]?.slug ?? '';
+  const readsOnly = listing.boards.every(({ level }) => level === 'read');
   const data = {
     name: shownName(listing.name),
     plaintext,
     curl: `curl -H 'Authorization: Bearer ${plaintext}' '${config.BASE_URL}/api/v1/ideas?board=${board}'`,
+    agent: {
+      all: waysByToken(mcpServerOf(config, false), plaintext),
+      // A token that may only read gets no other tools at the usual address.
+      readOnly: readsOnly ? undefined : waysByToken(mcpServerOf(config, true), plaintext),
+    },
     token: presentToken(visit, listing),
   };
   return visit.page('tokens/token-created', 'The new token', data, { status: 201 });
+}
+
+function presentAgent(visit: Visit) {
+  const isReadOnly = visit.parameter('tools') === 'read';
+  const server = mcpServerOf(visit.server.config, isReadOnly);
+  const here = (parameters?: Record<string, string>) => `${visit.path('/admin/tokens', parameters)}#connect-agent`;
+  return {
+    ...waysByOauth(server),
+    name: server.name,
+    isReadOnly,
+    choices: [
+      { label: 'All tools', href: here(), isCurrent: !isReadOnly },
+      { label: 'Only tools that read', href: here({ tools: 'read' }), isCurrent: isReadOnly },
+    ],
+  };
 }
 
 async function askForRevocation(visit: Visit): Promise<Question> {

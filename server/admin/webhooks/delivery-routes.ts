@@ -49,7 +49,7 @@ async function showDelivery(visit: Visit) {
   const found = { accountId: visit.account.id, endpointId: id, deliveryId };
   const { webhook, delivery, attempts } = await visit.administer(async admin => ({
     webhook: await readWebhook(admin, visit.account.id, id, mostPendingCounted),
-    ...(await readDelivery(admin, found, { before, limit: attemptsPerPage })),
+    ...(await readDelivery(admin, found, { before, limit: attemptsPerPage }, visit.server.config)),
   }));
   const path = `/admin/webhooks/${id}/deliveries/${deliveryId}`;
   const data = {

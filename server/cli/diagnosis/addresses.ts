@@ -7,7 +7,7 @@ import { type Finding, ok, warning } from './finding.ts';
 /** The doctor command names at most this many users. All of them need the same remedy. */
 const maxNamed = 100;
 
-/** Finds users who cannot sign in because an older user has another spelling of the same e-mail address. */
+/** Finds users who cannot sign in, mostly because an older user has the same e-mail address in another spelling. */
 export async function diagnoseAddresses(db: Kysely<Tables>): Promise<Finding[]> {
   const rows = await db
     .selectFrom('users')

@@ -7,7 +7,7 @@ import { buildSecretBox } from '../../domain/secret-box.ts';
 import { secretPurpose } from '../../domain/webhooks/webhook-secret.ts';
 import { error, type Finding, ok, warning } from './finding.ts';
 
-/** With a wrong APP_KEY every delivery fails, because the server cannot decrypt the secrets in the database. */
+/** Checks that APP_KEY decrypts the stored secrets. With a wrong key, deliveries to webhooks and chats fail. */
 export async function diagnoseAppKey(db: Kysely<Tables>, config: Config): Promise<Finding> {
   const secrets = await selectNewestSecrets(db);
   if (secrets.length === 0) return ok('No webhook or chat has a secret yet');

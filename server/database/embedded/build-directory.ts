@@ -2,12 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
-/** Matches the name of an unfinished directory, which contains the id of the process that builds it. */
+/** Matches the name of an unfinished directory. The name contains the id of the process that builds it. */
 const unfinished = /\.idea-board-new-(\d+)-[0-9a-f]{8}$/;
 
 /**
- * Creates a directory completely or not at all. `fill` works on a temporary directory beside `target`, which is then
- * renamed to `target`. Returns false if `target` already exists, for example because another process was faster.
+ * Creates a directory completely or not at all. `fill` works on a temporary directory beside `target`. That directory
+ * is then renamed to `target`. Returns false if `target` already exists, for example because another process was
+ * faster.
  */
 export async function buildDirectory(target: string, fill: (directory: string) => Promise<void>): Promise<boolean> {
   await removeAbandoned(dirname(target));
@@ -31,7 +32,7 @@ async function removeAbandoned(parent: string) {
   for (const name of await readdir(parent)) {
     const pid = Number(name.match(unfinished)?.[1]);
     if (!(pid > 0) || isAlive(pid)) continue;
-    // If the process was killed, its initdb may still write for a moment. The next start removes the remaining files.
+    // If the process was killed, its initdb may still write for a moment. A later call removes the remaining files.
     await rm(join(parent, name), { recursive: true, force: true }).catch(() => {});
   }
 }

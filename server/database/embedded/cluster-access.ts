@@ -20,8 +20,8 @@ import {
 const run = promisify(execFile);
 
 /**
- * Returns the password of the application's database role. It is stored outside the database cluster, because every
- * process of PostgreSQL's system user can read the cluster.
+ * Returns the password of the application's database role. The password is stored outside the database cluster, because
+ * every process of PostgreSQL's system user can read the cluster.
  */
 export async function loadPassword(dataDir: string, runAs?: UserIds): Promise<string> {
   const file = join(dataDir, 'postgres.password');
@@ -29,7 +29,8 @@ export async function loadPassword(dataDir: string, runAs?: UserIds): Promise<st
   const kept = await readKeptSecret(file, name);
   if (kept !== undefined) return kept.toString('base64');
   const secret = await makeKeptSecret(file, name);
-  // The owner of the database cluster can start PostgreSQL later without root, and then needs the password.
+  // The system user that owns the database cluster may start PostgreSQL later without root, and then needs the
+  // password.
   if (runAs !== undefined && runAs.uid !== unprivileged.uid) await chown(file, runAs.uid, runAs.gid);
   return secret.toString('base64');
 }
@@ -67,7 +68,7 @@ export async function secureCluster(
 
 /**
  * Returns the text of pg_hba.conf, which contains a fingerprint of the password. If the database cluster was copied or
- * the password was lost, the fingerprint differs. The cluster is then secured again.
+ * the password file was lost, the fingerprint differs. The cluster is then secured again.
  */
 function describeAccess(password: string): string {
   const fingerprint = createHash('sha256').update(password).digest('hex').slice(0, 16);
@@ -129,7 +130,8 @@ begin
       union all select 'pg_statistic_ext'::regclass, oid from pg_statistic_ext where stxowner = 10
     ) owned, pg_identify_object(owned.classid, owned.oid, 0) named
     where owned.oid >= 16384
-      -- Objects of extensions stay. Array types and the sequences of columns follow their owners.
+      -- Objects of extensions keep their owner. Array types and the sequences of columns get the owner of their type or
+      -- table.
       and not exists (
         select from pg_depend d
         where d.classid = owned.classid and d.objid = owned.oid and d.objsubid = 0 and d.deptype in ('e', 'i', 'a')
@@ -144,7 +146,7 @@ end $$;
 
 /**
  * Runs one statement as the superuser, in PostgreSQL's single-user mode. Meanwhile nobody can connect, and the lock on
- * the directory prevents a server from starting.
+ * the directory prevents another PostgreSQL from starting there.
  */
 export async function runAlone(
   { directory, runAs }: StoppedCluster,
@@ -155,7 +157,7 @@ export async function runAlone(
   // Hash iterations slow down the guessing of passwords. A password of 32 random bytes does not need them, and they
   // would slow down each connection.
   const settings = ['exit_on_error=on', 'password_encryption=scram-sha-256', 'scram_iterations=1'];
-  // With -j, an empty line ends a statement.
+  // With -j, a semicolon and an empty line end a statement.
   const args = ['--single', '-j', '-D', directory, ...settings.flatMap(setting => ['-c', setting])];
   const running = run(postgres, [...args, database], { ...runAs, cwd: '/', env: postgresEnvironment });
   running.child.stdin?.on('error', () => {}); // If PostgreSQL cannot start, it exits before it reads.

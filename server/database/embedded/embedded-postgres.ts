@@ -18,8 +18,8 @@ export interface EmbeddedPostgresOptions {
   /** The data directory, with the database cluster in `postgres`, and `postgres.log`. Created if it does not exist. */
   dataDir: string;
   /**
-   * Whether PostgreSQL writes every commit to the disk at once. False is faster for tests, but a power failure may lose
-   * data. Default: true.
+   * Whether PostgreSQL writes every commit to the disk before it confirms the commit. False is faster for tests, but a
+   * power failure may lose data. Default: true.
    */
   durable?: boolean;
   /** PostgreSQL's settings by name. If PostgreSQL is already running, it keeps its own settings. */
@@ -27,7 +27,7 @@ export interface EmbeddedPostgresOptions {
 }
 
 export interface EmbeddedPostgres {
-  /** The connection to the application's database, for `pg`. The host is the directory of a Unix socket. */
+  /** The settings for `pg` to connect to the application's database. The host is the directory of a Unix socket. */
   connection: { host: string; port: number; user: string; password: string; database: string };
   /**
    * The URL of a database, for pg, psql and MikroORM:
@@ -45,7 +45,7 @@ export interface EmbeddedPostgres {
 }
 
 /**
- * Starts the PostgreSQL of a data directory, or adopts it if a killed process left it running. This process owns
+ * Starts the PostgreSQL of a data directory, or takes it over if a killed process left it running. This process owns
  * PostgreSQL until stop().
  *
  * @throws {EmbeddedPostgresError} A one-line message. The code is `in_use` if another process owns PostgreSQL.
@@ -97,7 +97,7 @@ async function useRunning(dataDir: string): Promise<EmbeddedPostgres | undefined
     const cluster = await findCluster(dataDir);
     if (cluster === undefined) return undefined;
     const password = await loadPassword(dataDir, cluster.runAs);
-    // A server that has just started PostgreSQL may not have created the database yet.
+    // A server that has just started PostgreSQL may not have created the application's database yet.
     const session = await openSession(cluster, password, createApplicationDatabase);
     if (session === undefined) return undefined;
     await session.client.end();
@@ -105,7 +105,7 @@ async function useRunning(dataDir: string): Promise<EmbeddedPostgres | undefined
   });
 }
 
-/** Finds or creates the database cluster. Secures a cluster that accepts clients without a password. */
+/** Finds or creates the database cluster. Secures the cluster if it does not require the present password. */
 async function prepareCluster(dataDir: string, binaries: PostgresBinaries, isDurable: boolean) {
   const found = await findCluster(dataDir);
   if (found === undefined) await makeDirectory(dataDir);
@@ -199,7 +199,7 @@ async function takeOwnership(client: Client): Promise<boolean> {
 /** The id of the advisory lock. It is arbitrary, because the database `postgres` has no other advisory locks. */
 const ownershipLock = 1;
 
-/** Waits half a second for the lock, because PostgreSQL may not know yet that the former owner was killed. */
+/** Waits up to half a second for the lock, because PostgreSQL may not know yet that the former owner was killed. */
 async function lockCluster(client: Client): Promise<boolean> {
   await client.query(`set lock_timeout = '500ms'`);
   try {
@@ -236,8 +236,8 @@ function keepOwnership(first: Client, postmaster: Postmaster, password: string) 
   return {
     isHeld: () => isHeld,
     /**
-     * Stops taking the lock again. The session and its lock end with PostgreSQL's shutdown. So no other process can
-     * become the owner before the shutdown.
+     * From now on, an ended session does not take the lock again. The session keeps its lock until PostgreSQL shuts
+     * down. So no other process can become the owner before the shutdown.
      */
     release: () => {
       isReleased = true;

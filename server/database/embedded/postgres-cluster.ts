@@ -74,7 +74,8 @@ export async function createCluster(
   };
   const occupants = await readdir(path).catch(() => []);
   if (occupants.length > 0) {
-    // Another process has just created a cluster here. If the files are no cluster, findCluster() below reports that.
+    // Another process may have just created a cluster here. If these files are not a cluster, this function throws
+    // below.
   } else if (!isRoot() || (await canEnter(unprivileged, dataDir))) {
     await buildDirectory(path, initialize);
   } else {

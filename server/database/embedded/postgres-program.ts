@@ -15,7 +15,7 @@ export const superuserName = 'idea_board_superuser';
 /** The environment of PostgreSQL's programs: English messages, UTC, and no PG* variables. */
 export const postgresEnvironment = { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
 
-/** Returns the reason for a failure from PostgreSQL's output, without its time and process id. */
+/** Returns the reason for a failure from PostgreSQL's output, without the time and process id of the log line. */
 export function pickReason(output: string): string | undefined {
   const lines = output.split('\n').filter(line => line.trim() !== '');
   const reason = lines.findLast(line => /\b(FATAL|PANIC|error):/.test(line)) ?? lines.at(-1);

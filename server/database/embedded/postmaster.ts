@@ -17,8 +17,8 @@ export interface Postmaster {
   port: number;
   socketDir: string;
   /**
-   * The last line of `postmaster.pid`, which pg_ctl also reads. Clients connect only if it is `ready`, because
-   * PostgreSQL logs each refused connection.
+   * The last line of `postmaster.pid`, which pg_ctl also reads. The server connects only if this line is `ready`,
+   * because PostgreSQL logs each refused connection.
    */
   status: 'starting' | 'ready' | 'stopping' | undefined;
   /** PostgreSQL's process, if this process started it. */
@@ -35,25 +35,28 @@ const startLimitMs = 60_000;
 
 const fastShutdownLimitMs = 8_000;
 
-/** The maximum time for an immediate shutdown. After five seconds PostgreSQL kills its own children. */
+/** The maximum time for an immediate shutdown. After five seconds PostgreSQL kills its remaining child processes. */
 const immediateShutdownLimitMs = 10_000;
 
-/** The maximum size of the log, which has only warnings and errors. One older file is kept. */
+/**
+ * Checked only when PostgreSQL starts: a larger log is then renamed to postgres.log.old. The log has warnings, errors,
+ * and messages about starts and stops.
+ */
 const logLimitBytes = 10_000_000;
 
 const socketDirPrefix = 'idea-board-';
 
 /**
- * The maximum length of the socket's parent directory. The path of a socket has at most 103 bytes on macOS and 107 on
- * Linux.
+ * The maximum length of the socket's parent directory. The path of a socket may have at most 103 bytes on macOS and 107
+ * on Linux.
  */
 const socketParentLimitBytes = 103 - '/idea-board-XXXXXX/.s.PGSQL.5432'.length;
 
 const port = 5432; // Can be constant, because every cluster has its own socket directory.
 
 /**
- * Waits until the PostgreSQL of a database cluster accepts connections. If none is running, calls `launch`. Without
- * `launch`, returns undefined. If PostgreSQL is stopping, first waits for its exit.
+ * Waits until the PostgreSQL of a database cluster accepts connections. If none is running, calls `launch`, or returns
+ * undefined if `launch` is missing. If PostgreSQL is stopping, first waits for its exit.
  */
 export async function awaitPostmaster(
   cluster: Cluster,
@@ -123,7 +126,7 @@ export interface Launched {
   logOffset: number;
 }
 
-/** Starts PostgreSQL in its own process group, because Ctrl-C must not stop it before the server has drained. */
+/** Starts PostgreSQL in its own process group, because Ctrl-C must not stop PostgreSQL before the server. */
 export async function launchPostmaster(
   cluster: Cluster,
   binaries: PostgresBinaries,
@@ -187,8 +190,8 @@ async function makeSocketDir({ runAs }: Cluster) {
 }
 
 async function removeSocketDir(socketDir: string) {
-  // The path may come from a file that PostgreSQL's system user can write. Therefore only our own directories are
-  // removed.
+  // The path may come from a file that PostgreSQL's system user can write. Therefore this function removes only
+  // directories with our prefix.
   if (!basename(socketDir).startsWith(socketDirPrefix)) return;
   for (const name of [`.s.PGSQL.${port}`, `.s.PGSQL.${port}.lock`]) await unlink(join(socketDir, name)).catch(() => {});
   await rmdir(socketDir).catch(() => {});

@@ -6,11 +6,14 @@ import { sql } from 'kysely';
  */
 const quickQueues = 4;
 
-/** The queue of a channel c (an SQL alias). Channels share queues. The posts of one channel keep their order. */
+/**
+ * The queue of a channel c (an SQL alias). The channels of an account share four queues. The first tries of a channel's
+ * posts run in order.
+ */
 export const chatQueue = sql<string>`format('chats:%s:%s', c.account_id, c.id % ${sql.lit(quickQueues)})`;
 
 /** Returns the queue for an account's slow and failing channels, so that its other channels do not wait for them. */
 export const slowChatQueue = (accountId: number) => `chats:${accountId}:slow`;
 
-/** The maximum number of concurrent posts of one account. */
+/** The maximum number of concurrent posts to the chat channels of one account. */
 export const chatQueuesOfAccount = quickQueues + 1;

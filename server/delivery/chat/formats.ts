@@ -10,8 +10,8 @@ export const renderers = {
 } satisfies Record<ChatKind, (message: ChatMessage) => unknown>;
 
 /**
- * Renders rich text for Slack. Slack shows its text elements literally, and finds no markup, mention or link in them.
- * Slack's notifications show the fallback text in the format mrkdwn, so &, < and > are escaped there.
+ * Renders rich text for Slack. Slack shows the text elements of rich text literally. It finds no markup, mention or
+ * link in them. Slack's notifications show the fallback text in the format mrkdwn, so &, < and > are escaped there.
  */
 function renderForSlack({ sentence, quote }: ChatMessage) {
   return {

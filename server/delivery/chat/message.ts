@@ -13,7 +13,7 @@ export interface ChatMessage {
   sentence: Run[];
   /** The beginning of the comment, on one line and not escaped yet. */
   quote: string | undefined;
-  /** The URL of the idea, for a button and for the plain text that a phone shows as a notification. */
+  /** The URL of the idea's page, for a button. */
   url: string | undefined;
 }
 

@@ -55,8 +55,8 @@ const maxRemembered = 10_000;
 
 /**
  * Builds the task that posts an event to a chat channel. If the channel no longer exists in the chat, the task disables
- * it. Other failures are retried. Posts to a slow or failing channel go to the account's queue for slow channels, until
- * the channel answers quickly again.
+ * it. The task retries other failures until the event is a day old. Posts to a slow or failing channel go to the
+ * account's queue for slow channels, until the channel answers quickly again.
  */
 export function postToChat(deps: TaskDependencies) {
   const { config, database, clock, logger, audit, requests, secretBox, metrics } = deps;
@@ -65,7 +65,7 @@ export function postToChat(deps: TaskDependencies) {
     name: 'chat',
     async send({ kind, url, ...event }, signal) {
       const opened = { kind, url: secretBox.open(url, chatUrlPurpose) };
-      const message = describeEvent(presentEvent(event), (board, ideaId) => ideaUrl(config, board, ideaId));
+      const message = describeEvent(presentEvent(event, config), (board, ideaId) => ideaUrl(config, board, ideaId));
       return postMessage(requests, opened, message, { now: clock.now(), signal });
     },
   };

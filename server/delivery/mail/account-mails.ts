@@ -39,7 +39,7 @@ const addressPurposes: Record<AddressField, string> = {
 
 /**
  * Builds the tasks that each send one mail about an account or a sign-in. A task sends nothing if its mail is no longer
- * needed. The task itself creates the secret link. So the link is only in the mail, and the database has only its hash.
+ * needed. The task itself creates the secret link of its mail. So the link is only in the mail, not in the database.
  */
 export function buildAccountMailTasks(deps: TaskDependencies) {
   const { config, database, clock, audit, addressTokens, logger, metrics } = deps;
@@ -77,7 +77,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
       }),
     ),
 
-    /** The mail with the link that confirms an e-mail address does not name the person who asked for it. */
+    /** The mail with the link that confirms an e-mail address does not name the person who asked for the mail. */
     mail_address_link: mailTask<{ user_id: number; field: AddressField; address: string; basis: string }>(
       'address',
       async ({ user_id: userId, field, address, basis }) => {
@@ -111,13 +111,16 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
       },
     ),
 
-    /** Each try creates a new link, which makes earlier links invalid. So a mailed invitation is not mailed again. */
+    /**
+     * Each try creates a new link and ends the earlier link. So an invitation that was already mailed is not mailed
+     * again.
+     */
     mail_invitation: mailTask<{ account_id: number; invitation_id: number }>(
       'invitation',
       async ({ account_id: accountId, invitation_id: invitationId }) => {
         const invitation = { accountId, invitationId };
         const link = await makeInvitationLink(database, invitation, clock.now());
-        // There is no link if the invitation was accepted or revoked, or if its author has lost the right to invite.
+        // There is no link if the invitation was already mailed or is no longer open (see isOpenInvitation).
         if (!link) return undefined;
         const { email: to, tokenHash, token, account, role, inviter } = link;
         const who = inviter === null ? 'The operator' : shortLine(inviter, maxNameLength, 'Somebody');

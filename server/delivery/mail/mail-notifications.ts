@@ -139,7 +139,10 @@ export function mailNotifications(deps: TaskDependencies) {
     return ids.map(id => (failures.has(id) ? Promise.reject(failures.get(id)) : undefined));
   }
 
-  /** Sends one mail and marks its notification. Returns an error of this mail only. Throws if no mail can be sent. */
+  /**
+   * Sends one mail and marks its notification. Returns an error that concerns only this mail. Throws if no mail can be
+   * sent now.
+   */
   async function mailOne(mailer: Mailer, notification: DueNotification): Promise<Error | undefined> {
     const outcome = await deliver(mailer, mailOf(notification), { metrics });
     if (outcome.result === 'failed') return new Error(outcome.reason);
@@ -171,7 +174,9 @@ export function mailNotifications(deps: TaskDependencies) {
   }
 }
 
-/** Returns the subscription that a mail's unsubscribe link ends: all mails to a moderator, or the followed idea. */
+/**
+ * Returns the subscription that a mail's unsubscribe link ends: all notifications to the user, or those about one idea.
+ */
 function subscriptionOf({ kind, user_id, idea_id, followed_id }: DueNotification): Subscription {
   if (kind === 'idea.pending' || kind === 'webhook.disabled') return { userId: user_id, ideaId: 'all' };
   return { userId: user_id, ideaId: followed_id ?? idea_id ?? 'all' };

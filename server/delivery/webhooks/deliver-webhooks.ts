@@ -39,13 +39,13 @@ interface Turn {
  * Builds the task that sends the due deliveries of a lane, one after the other.
  *
  * Each endpoint has eight lanes. A lane is a queue that sends one delivery at a time. The deliveries are rows of a
- * table, and a job only wakes a lane. If the lane is already awake, the job ends at once. The lanes of an
- * endpoint take at most eight jobs of a worker. Slots limit how many lanes of an endpoint and of an account send at the
+ * table, and a job only wakes a lane. If the lane is already awake, the job ends immediately. The lanes of an endpoint
+ * take at most eight job slots of a worker. Slots limit how many lanes of an endpoint and of an account send at the
  * same time. A lane without a slot ends its job, so that other accounts do not wait for it.
  *
- * With a lock, only one process at a time sends from a lane. A process that finds the lane locked ends its job. No
- * delivery is missed: the row was committed before the job started, and the process with the lock looks for deliveries
- * once more after it has released the lock.
+ * A lock lets only one process at a time send from a lane. A process that finds the lane locked ends its job. No
+ * delivery is missed, because its row was committed before the job started. The process with the lock looks for
+ * deliveries once more after it has released the lock.
  */
 export function deliverWebhooks(deps: TaskDependencies): Task {
   const { queue, locks, logger, clock, metrics, stopping } = deps;
@@ -99,7 +99,9 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
     }
   }
 
-  /** Sends all due deliveries of a lane. Resolves to true if another job will continue with the lane. */
+  /**
+   * Sends the due deliveries of a lane during its turn. Resolves to true if another job will continue with the lane.
+   */
   async function sendDue(lane: Lane, turn: Turn, signal: AbortSignal | undefined): Promise<boolean> {
     for (;;) {
       const deliveries = await pending.load(lane);
@@ -119,7 +121,10 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
     }
   }
 
-  /** Sends deliveries in order until one fails or is slow. Records each success while it sends the next delivery. */
+  /**
+   * Sends deliveries in order until one fails or is slow, or the turn is over. Records each success while it sends the
+   * next delivery.
+   */
   async function sendInOrder(deliveries: DueDelivery[], lane: Lane, turn: Turn, signal: AbortSignal | undefined) {
     const recording: Promise<unknown>[] = [];
     try {

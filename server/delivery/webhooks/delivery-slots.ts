@@ -13,15 +13,17 @@ const maxRemembered = 10_000;
  * Decides which lanes (delivery queues of endpoints) send at the same time in one process. A receiver that hangs holds
  * a slot for ten seconds. These limits keep an account with such receivers from taking every slot:
  *
- * - An account has `accountShare` slots, which is half of all slots.
- * - An endpoint has one slot. An endpoint that answers within `quickMs` is quick and has eight: one for each lane.
- * - All endpoints of an account that are not quick share a third of its slots. Its quick endpoints get the rest.
+ * - An account has at most `accountShare` slots, which is half of all slots.
+ * - An endpoint has at most one slot. A quick endpoint answers within `quickMs` and has at most eight: one for each
+ *   lane.
+ * - The endpoints that are not quick share a third of their account's slots. Quick endpoints may take all slots of the
+ *   account.
  *
  * A lane without a slot waits in the memory of the process. It waits only while another lane of its account has a slot
  * and a job. If the process dies, another process frees that job and wakes every lane with a due delivery.
  *
- * Each process counts its own slots. With two processes, a slow endpoint has two slots. A failing endpoint has only a
- * single try in all processes together, because `probed_until` in the database limits it.
+ * Each process counts its own slots. With two processes, a slow endpoint may have two slots. A failing endpoint has
+ * only a single try in all processes together, because `probed_until` in the database limits it.
  */
 export function buildDeliverySlots(accountShare: number, quickMs: number) {
   const unprovenShare = Math.max(1, Math.floor(accountShare / 3));
@@ -30,7 +32,10 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   /** The time of an endpoint's last quick answer. Undefined if its last delivery was slow or failed. */
   const quickAt = new Map<number, number | undefined>();
 
-  /** Whether an endpoint's last answer was quick. A slow running delivery counts only `quickMs` after that answer. */
+  /**
+   * Whether an endpoint's last answer was quick. If that answer is older than `quickMs`, no delivery may be running
+   * longer than `quickMs`.
+   */
   function isQuick(endpointId: number): boolean {
     const lastQuick = quickAt.get(endpointId);
     if (lastQuick === undefined) return false;
@@ -58,9 +63,9 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   function wakeWaiting(accountId: number): Lane[] {
     const isLate = ({ endpointId }: Lane) => Number(quickAt.has(endpointId) && !isQuick(endpointId));
     const candidates = [...waiting.values().filter(lane => lane.accountId === accountId)];
-    // Another process may take the jobs of the woken lanes. If this process has no taken slot, nothing here wakes a
-    // lane later, so it wakes all lanes. If only slow endpoints hold slots, it may take long until a slot is free. So
-    // it wakes more lanes than there are free slots.
+    // Another process may take the jobs of the woken lanes. If no lane of the account has a slot in this process,
+    // nothing here wakes a lane later, so it wakes all lanes. If only slow endpoints hold slots, it may take long until
+    // a slot is free. So it wakes more lanes than there are free slots.
     const holders = [...taken.values().filter(({ lane }) => lane.accountId === accountId)];
     const isLast = holders.length === 0;
     const mayHang = !holders.some(({ lane }) => isQuick(lane.endpointId));

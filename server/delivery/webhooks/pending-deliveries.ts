@@ -16,7 +16,10 @@ import {
 /** A due delivery with its event and its endpoint. */
 export type DueDelivery = RowOf<typeof selectDue>;
 
-/** How many deliveries of a lane are read at a time. A small number, so that a changed endpoint soon takes effect. */
+/**
+ * How many deliveries of a lane are read at a time. The number is small, so that changes of an endpoint take effect
+ * soon.
+ */
 const chunkSize = 16;
 
 /** The lanes of one account, as arguments of a query. */

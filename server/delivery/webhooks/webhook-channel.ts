@@ -15,10 +15,11 @@ export function buildWebhookChannel({
   requests,
   secretBox,
   clock,
-}: Pick<TaskDependencies, 'requests' | 'secretBox' | 'clock'>): Channel<DueDelivery> {
+  config,
+}: Pick<TaskDependencies, 'requests' | 'secretBox' | 'clock' | 'config'>): Channel<DueDelivery> {
   const keyOf = cacheKeys(sealed => signingKey(secretBox.open(sealed, secretPurpose)));
 
-  /** Decrypts the endpoint's previous secret. After a change of APP_KEY, only the new secret signs deliveries. */
+  /** Decrypts the endpoint's previous secret. Returns undefined if APP_KEY has changed since. */
   function keyUnlessLost(sealed: Buffer): Buffer | undefined {
     try {
       return keyOf(sealed);
@@ -32,7 +33,7 @@ export function buildWebhookChannel({
     name: 'webhook',
     async send({ url, secret, previous_secret, event_id, ...event }, signal) {
       const now = clock.now();
-      const body = writeEvent(event);
+      const body = writeEvent(event, config);
       const keys = [keyOf(secret), previous_secret && keyUnlessLost(previous_secret)].filter(key => key != null);
       const signature = signMessage(keys, { id: `evt_${event_id}`, sentAt: now, body });
       const headers = { 'content-type': 'application/json', ...signature };

@@ -11,12 +11,12 @@ export async function requireAccount(admin: Administration, slug: string): Promi
   return requireUsable(await admin.em.findOneOrFail(Account, { slug }, { failHandler }));
 }
 
-/** Finds an account by id. The slug is not enough, because another account may have it by now. */
+/** Finds an account by id. The slug is not enough, because another account may have the slug by now. */
 export async function requireAccountById(admin: Administration, accountId: number): Promise<Account> {
   return requireUsable(await admin.em.findOneOrFail(Account, accountId, { failHandler: accountIsGone }));
 }
 
-/** Rejects an account that is being erased, because parts of its data are already missing. */
+/** Rejects an account that is being erased, because parts of its data may already be missing. */
 export function requireUsable(account: Account): Account {
   if (!account.erasureBeganAt) return account;
   throw new AdministrationError('conflict', `The account ${account.slug} is being erased`);
@@ -37,7 +37,10 @@ export async function requireLockedAccount(admin: Administration, accountId: num
   return requireUsable(await admin.em.findOneOrFail(Account, accountId, options));
 }
 
-/** The owners are e-mail addresses, the oldest owner first. After erasure_began_at, nobody can cancel the deletion. */
+/**
+ * The owners are e-mail addresses, in the order in which they joined the account. After erasure_began_at, nobody can
+ * cancel the deletion.
+ */
 export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 
 /** Selects one account by its id, or all accounts if the argument accountId is the column a.id. */
@@ -75,7 +78,9 @@ export function readAccount({ db }: Administration, accountId: number): Promise<
   return accountViews(db, sql.val(accountId)).where('a.id', '=', accountId).executeTakeFirstOrThrow(accountIsGone);
 }
 
-/** Reads the problems that admins must see. A failing webhook still gets events, but a disabled webhook gets none. */
+/**
+ * Reads the account's problems for its admins. A failing webhook still gets events, but a disabled webhook gets none.
+ */
 export function readAccountOverview({ db }: Administration, accountId: number) {
   const webhooks = db
     .selectFrom('webhook_endpoints as w')

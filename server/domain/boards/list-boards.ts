@@ -56,7 +56,7 @@ interface Choice {
   offset?: number;
 }
 
-/** Lists boards with the numbers of their pending ideas, which are exact up to countLimit. */
+/** Lists boards with their numbers of pending ideas. A number is exact up to countLimit. */
 export function listBoardOverviews(
   admin: Administration,
   accountId: number,

@@ -33,7 +33,7 @@ interface NewChannel {
   eventTypes?: readonly string[];
 }
 
-/** The maximum number of channels in an account. Each event adds one job for each channel to the job queue. */
+/** The maximum number of channels in an account. One event may add a job for each of these channels. */
 const maxChannels = 100;
 
 export async function createChannel(

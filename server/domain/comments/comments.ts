@@ -110,7 +110,7 @@ export async function commentOnIdea(op: WriteOperation, ideaId: number, body: st
 
 export type CommentView = RowOf<typeof selectComments>;
 
-/** The name of the list's sort order in cursors. The list is sorted by id, because later comments have larger ids. */
+/** The name of this sort order in cursors. Comments are sorted by id, because later comments have larger ids. */
 export const commentSort = 'oldest';
 
 const selectComments = query(
@@ -127,7 +127,7 @@ const selectComments = query(
       .limit($.limit),
 );
 
-/** Lists comments, oldest first. Throws not_found if the reader may not see the idea. */
+/** Lists an idea's comments, oldest first. Throws not_found if the reader may not see the idea. */
 export async function listComments(op: ReadOperation, ideaId: number, place: Place): Promise<Page<CommentView>> {
   if (!(await readIdea(op, ideaId))) throw new DomainError('not_found');
   const rows = await op.query(selectComments, {

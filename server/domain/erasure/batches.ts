@@ -60,11 +60,12 @@ export function batchedChange<Values extends Batch>(
 }
 
 /**
- * The SQL condition that a row belongs to the next batch. A subquery finds the primary keys of the batch. If the key is
- * one column, the keys become an array of ids, which PostgreSQL always looks up through the index.
+ * The SQL condition that a row belongs to the next batch. A subquery finds the primary keys of the batch. If the key
+ * has one column besides account_id, the keys become an array. PostgreSQL always looks up such an array through the
+ * index.
  *
- * For a key of several columns, only the subquery contains the condition. If the statement around the subquery repeated
- * the condition, PostgreSQL would read all matching rows again for each batch.
+ * Only the subquery contains the condition. If the statement around the subquery repeated the condition, PostgreSQL
+ * would read all matching rows again for each batch.
  */
 export function isInBatch(table: keyof Tables, $: Arguments<Batch>, condition?: Expression<SqlBool>) {
   const primaryKey = primaryKeyOf(table);
@@ -132,8 +133,8 @@ export interface ErasureResult {
 export interface UserEraser {
   readonly name: string;
   /**
-   * Erases the user in the last transaction of the erasure, before the row of the user is deleted. The server may call
-   * it more than once for the same user.
+   * Erases the user's data in the last transaction of the erasure, before the row of the user is deleted. The server
+   * may call this method more than once for the same user.
    */
   eraseUser?(transaction: Queryable, userId: number): Promise<void>;
 }

@@ -36,7 +36,7 @@ const removals = [
     ),
   ),
   removalOfAll('idempotency_keys'),
-  // OAuth records have no foreign key to their token, so no cascade removes them. No new ones appear, because the
+  // OAuth records have no foreign key to their token, so no cascade removes them. No new records appear, because the
   // tokens are revoked.
   batchedRemoval('remove_oauth_records_of_account', 'oauth_records', (r, $: Arguments<Batch>) =>
     isOfTokens(r.selectFrom('api_tokens').select('id').where('account_id', '=', $.accountId)),

@@ -181,8 +181,8 @@ const lockErased = query('lock_user', (db, $: OfUser) =>
 );
 
 /**
- * Makes the placeholder user the issuer of the user's API tokens, and renames them. The name of a token may contain a
- * person's name, such as "Ada's laptop".
+ * Makes the placeholder user the issuer of the user's API tokens, and renames the tokens. The name of a token may
+ * contain a person's name, such as "Ada's laptop".
  */
 const passTokens = query(
   'pass_tokens_of_user',

@@ -18,7 +18,7 @@ const removeJobs = sql(
     select j.id, j.payload, t.identifier,
       case
         when t.identifier = 'mail_people' then j.payload #>> '{0,account_id}'
-        -- Payloads of other tasks, such as an extension's own, may have anything under this name.
+        -- In payloads of other tasks, such as an extension's own, account_id may have any value.
         when t.identifier in (
             'deliver_webhooks', 'post_to_chat', 'tell_people', 'mail_invitation', 'mail_account_deletion'
           ) or starts_with(t.identifier, 'extension_event:')
@@ -33,7 +33,7 @@ const removeJobs = sql(
     from graphile_worker.complete_jobs(array(
       select c.id from chunk c
       where c.account_id = $accountId
-        -- The version before adds jobs that name no account.
+        -- The previous version of the server adds jobs without an account_id.
         or c.account_id is null and case c.identifier
           when 'deliver_webhooks' then exists (
             select from webhook_endpoints w

@@ -4,7 +4,7 @@ import { type Arguments, query } from '../../database/query.ts';
 import { textInEvent } from '../events/recorded-event.ts';
 import { type Redaction, redactEvents } from './redact-events.ts';
 
-/** The number of ideas that one transaction locks. It is small, so that few writers wait for the locks. */
+/** The maximum number of ideas that one transaction locks. It is small, so that few writers wait for the locks. */
 const ideasAtOnce = 50;
 
 /** These statements are not prepared, because their best plan depends on the limit and on the number of ideas. */

@@ -4,9 +4,9 @@ import { type Arguments, query } from '../../database/query.ts';
 import { redactPerson, type ShownPerson } from './placeholder.ts';
 
 /*
- * The data of an event contains people's names. So does the body, which only workers of the previous version read.
- * Events are rewritten and not removed, so pending webhooks still arrive and notifications still make sense. A
- * webhook's body is signed when it is sent, so the signature matches the rewritten body.
+ * The data of an event contains people's names. So does the body, which workers of the previous version read. Events
+ * are rewritten and not removed, so pending webhooks still arrive and notifications still make sense. A webhook's body
+ * is signed when it is sent, so the signature matches the rewritten body.
  */
 
 /** The replacement of one user by the placeholder in one account. */

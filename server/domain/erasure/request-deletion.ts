@@ -19,8 +19,9 @@ const selectHolds = query('select_holds', (db, $: Arguments<{ userId: number }>)
 );
 
 /**
- * Returns the reasons that prevent the erasure of a user: the user owns an account or operates the server. Ignores
- * erasedAccountIds, which are erased before the user. Each reason completes the sentence "The user is …".
+ * Returns the reasons that prevent the erasure of a user: the user owns an account or operates the server. Ignores the
+ * accounts in erasedAccountIds, because they are erased before the user. Each reason completes the sentence "The user
+ * is …".
  */
 export async function findHolds(
   database: Queryable,
@@ -95,7 +96,7 @@ const selectDeletion = query('select_scheduled_deletion', (db, $: Arguments<{ ac
     .$narrowType<{ email: NotNull; scheduled_at: NotNull }>(),
 );
 
-/** Returns undefined if the deletion was cancelled, or if the user is no longer an owner. */
+/** Returns undefined if the deletion was cancelled, the erasure has begun, or the user is no longer an owner. */
 export async function readScheduledDeletion(db: Queryable, accountId: number, ownerId: number) {
   const [deletion] = await db.query(selectDeletion, { accountId, ownerId });
   return deletion;

@@ -1,10 +1,11 @@
 import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
-import type { EventBody } from '../../../contract/events.ts';
+import type { z } from 'zod';
+import type { EventBody, EventIdea } from '../../../contract/events.ts';
 import type { Idea } from '../../../contract/idea.ts';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
-import { presentIdea } from '../ideas/present-idea.ts';
+import { ideaUrl, type LinkSettings, type LinkToIdea, presentIdea } from '../ideas/present-idea.ts';
 import type { IdeaView } from '../ideas/read-idea.ts';
 import { presentTime } from '../time.ts';
 
@@ -34,40 +35,39 @@ export const targetIdInEvent = sql<number | null>`(${textInEvent('target', 'id')
 type IdeaInEvent = Omit<IdeaView, 'my_vote' | 'author_id' | 'author_name'> & Pick<Idea, 'author'>;
 
 interface EventData {
+  board: { slug: string };
   idea?: IdeaInEvent;
   target?: IdeaInEvent;
 }
 
 /**
- * Builds the body of an event for webhooks, chats and extensions. The test event of a webhook endpoint has no ideas.
+ * Builds the body of an event for webhooks, chats and extensions. The test event of a webhook endpoint has no ideas and
+ * no board.
  */
-export function presentEvent({ type, occurred_at, data, body }: RecordedEvent): EventBody {
+export function presentEvent({ type, occurred_at, data, body }: RecordedEvent, config: LinkSettings): EventBody {
   // An event from the previous version has a body but no data.
   if (data === null) return body as EventBody;
   const { idea, target, ...others } = data as EventData;
+  const linkTo: LinkToIdea = ideaId => ideaUrl(config, others.board.slug, ideaId);
   return {
     type,
     timestamp: presentTime(occurred_at),
     data: {
       ...others,
-      ...(idea && { idea: presentIdeaInEvent(idea) }),
-      ...(target && { target: presentIdeaInEvent(target) }),
+      ...(idea && { idea: presentIdeaInEvent(idea, linkTo) }),
+      ...(target && { target: presentIdeaInEvent(target, linkTo) }),
     },
   } as EventBody;
 }
 
 /** Returns the exact text that the server signs and sends as the body of a delivery. */
-export function writeEvent(event: RecordedEvent): string {
-  return JSON.stringify(presentEvent(event));
+export function writeEvent(event: RecordedEvent, config: LinkSettings): string {
+  return JSON.stringify(presentEvent(event, config));
 }
 
-function presentIdeaInEvent({ author, ...columns }: IdeaInEvent): Omit<Idea, 'my_vote'> {
-  const { my_vote: _, ...idea } = presentIdea({
-    ...columns,
-    author_id: author.id,
-    author_name: author.name,
-    my_vote: null,
-  });
+function presentIdeaInEvent({ author, ...columns }: IdeaInEvent, linkTo: LinkToIdea): z.infer<typeof EventIdea> {
+  const view = { ...columns, author_id: author.id, author_name: author.name, my_vote: null };
+  const { my_vote: _, body_truncated: __, ...idea } = presentIdea(view, linkTo);
   return idea;
 }
 

@@ -12,17 +12,23 @@ export interface IdeaFilter {
   q?: string | undefined;
   sort: 'newest' | 'top';
   isPending: boolean;
+  /** Cuts each body to this number of characters. */
+  maxBodyLength?: number | undefined;
 }
 
-export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Place): Promise<Page<IdeaView>> {
+/** An idea of a list. body_truncated tells whether the list has only the beginning of the body. */
+type ListedIdea = IdeaView & { body_truncated: boolean };
+
+export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Place): Promise<Page<ListedIdea>> {
   const { accountId, boardId, voterId } = op.actor;
-  const { status, sort, isPending, statusKey, q } = filter;
+  const { status, sort, isPending, statusKey, q = '', maxBodyLength } = filter;
   const category = statusCategories.find(one => statusOfCategory[one] === status);
   const form = {
     sort,
     isPending,
     isPublic: isPublicReader(op.actor),
-    isSearch: q !== undefined,
+    // An empty search text does not filter.
+    isSearch: q !== '',
     hasCursor: place.cursor !== undefined,
     rowsOfStatus: place.offset === 0 ? (enoughRows.find(rows => rows > place.perPage) ?? null) : null,
   };
@@ -36,7 +42,8 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
     category: statusKey === undefined ? (category ?? null) : null,
     offset: place.offset,
     limit: place.perPage + 1,
-    q: q ?? '',
+    q,
+    maxBodyLength: maxBodyLength ?? null,
     cursorKey: place.cursor?.key ?? '',
     cursorId: place.cursor?.id ?? 0,
   });
@@ -50,7 +57,10 @@ function cursorOf(sort: IdeaFilter['sort'], idea: IdeaView): Cursor {
 interface ListForm {
   sort: IdeaFilter['sort'];
   isPending: boolean;
-  /** Whether the reader is a visitor. The list then has no ideas in hidden statuses, even if the filter names one. */
+  /**
+   * Whether the reader is a visitor. The list then has no ideas in hidden statuses, even if the filter names a hidden
+   * status.
+   */
   isPublic: boolean;
   isSearch: boolean;
   hasCursor: boolean;
@@ -63,7 +73,7 @@ interface ListForm {
  * constants in the SQL text.
  *
  * If the limit were a parameter, PostgreSQL would estimate it as a tenth of the table. PostgreSQL would then make a new
- * plan for each call, which took three times as long as the query itself.
+ * plan for each call, and planning took three times as long as the query itself.
  */
 const enoughRows = [21, 101] as const;
 
@@ -80,6 +90,7 @@ interface ListArguments {
   offset: number;
   limit: number;
   q: string;
+  maxBodyLength: number | null;
   cursorKey: string | number;
   cursorId: number;
 }
@@ -98,7 +109,7 @@ const forms: ListForm[] = (['newest', 'top'] as const).flatMap(sort =>
   ),
 );
 
-const listQueries = new Map<string, Query<ListArguments, IdeaView>>(
+const listQueries = new Map<string, Query<ListArguments, ListedIdea>>(
   forms.map(form => {
     const name = nameOf(form);
     // A search is not a prepared statement, because its best plan depends on the word. A rare word needs the index of
@@ -120,8 +131,8 @@ function nameOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }
 }
 
 /**
- * Reads the first rows of each shown status from an index in the order of the list, then merges the rows. The cost does
- * not depend on how many statuses are shown. With a cursor the cost does not depend on the page number either.
+ * Reads the first rows of each shown status from an index in the order of the list, then merges the rows. Without a
+ * search, the cost does not grow with the number of ideas. With a cursor, it does not grow with the page number either.
  */
 function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm) {
   return (db: Kysely<Tables>, $: Arguments<ListArguments>) => {
@@ -162,6 +173,7 @@ function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus 
       .limit(sql<number>`${$.limit}::bigint`)
       .as('page');
     return ideaViews(db, $.accountId, $.voterId)
+      .select(excerptOf($.maxBodyLength))
       .innerJoin(page, 'page.id', 'i.id')
       .orderBy('page.key', 'desc')
       .orderBy('page.id', 'desc');
@@ -169,8 +181,21 @@ function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus 
 }
 
 /**
- * Finds ideas whose titles contain all words. The index finds ideas by the long words, and then ts_match_vq compares
- * the found ideas with all words. The operator @@ may use the index, but the function ts_match_vq never uses it.
+ * Selects the beginning of the body of an idea i, or the whole body if the maximum length is null. Compares the lengths
+ * in bytes, because PostgreSQL knows the length of a long body in bytes without reading the body.
+ */
+function excerptOf(maxLength: Expression<number | null>) {
+  const excerpt = sql<string>`left(i.body, ${maxLength}::int)`;
+  return [
+    sql<string>`coalesce(${excerpt}, i.body)`.as('body'),
+    sql<boolean>`coalesce(octet_length(i.body) > octet_length(${excerpt}), false)`.as('body_truncated'),
+  ] as const;
+}
+
+/**
+ * Finds ideas whose titles contain all words of the search. The index finds ideas by the long words, and then
+ * ts_match_vq compares the found ideas with all words. The operator @@ may use the index, but the function ts_match_vq
+ * never uses it.
  */
 function hasWords(q: Expression<string>) {
   return sql<boolean>`i.title_words @@ index_words_query(${q})

@@ -59,7 +59,10 @@ export function turnOnIdea(ideaId: number): string {
   return `idea:${ideaId}`;
 }
 
-/** The inTurn keys of a merge. One is for the account, because an unmerge does not know which ideas it will lock. */
+/**
+ * The inTurn keys of a merge or unmerge. One is for the account, because an unmerge does not know which ideas it will
+ * lock.
+ */
 export function turnsOfMerge(...ideaIds: number[]): (actor: Pick<Actor, 'accountId'>) => string[] {
   return ({ accountId }) => [...ideaIds.map(turnOnIdea), `merging:${accountId}`];
 }

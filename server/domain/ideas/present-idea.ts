@@ -6,11 +6,15 @@ import type { IdeaView } from './read-idea.ts';
 
 const voteOfNumber = { '-1': 'down', 0: 'none', 1: 'up' } as const satisfies Record<string, VoteValue>;
 
-export function presentIdea(idea: IdeaView): Idea {
+/** Returns the URL of an idea's page, by the id of the idea. */
+export type LinkToIdea = (ideaId: number) => string;
+
+export function presentIdea(idea: IdeaView & { body_truncated?: boolean }, linkTo: LinkToIdea): Idea {
   return {
     id: idea.id,
     title: idea.title,
     body: idea.body,
+    body_truncated: idea.body_truncated ?? false,
     status: statusOfCategory[idea.status_category],
     status_key: idea.status_key,
     status_category: idea.status_category,
@@ -26,10 +30,14 @@ export function presentIdea(idea: IdeaView): Idea {
     merged_into_id: idea.merged_into_id,
     created_at: presentTime(idea.created_at),
     updated_at: presentTime(idea.updated_at),
+    url: linkTo(idea.id),
   };
 }
 
-export function ideaUrl(config: Pick<Config, 'BASE_URL' | 'IDEA_URL'>, boardSlug: string, ideaId: number): string {
+/** The settings that give the URL of an idea's page. */
+export type LinkSettings = Pick<Config, 'BASE_URL' | 'IDEA_URL'>;
+
+export function ideaUrl(config: LinkSettings, boardSlug: string, ideaId: number): string {
   const values: Record<string, string> = {
     base_url: config.BASE_URL.replace(/\/+$/, ''),
     board: encodeURIComponent(boardSlug),

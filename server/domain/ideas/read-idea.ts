@@ -7,7 +7,10 @@ import { isPublicReader, type ReadOperation, type WriteOperation } from '../oper
 
 type Visible = { moderation_state: Exclude<ModerationState, 'rejected'> };
 
-/** Selects ideas i with status s, author u and the vote v of one voter. The caller must exclude rejected ideas. */
+/**
+ * Selects ideas i with status s, author u and the vote v of one voter, but without the body. The caller must exclude
+ * rejected ideas.
+ */
 export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, voterId: Expression<number | null>) {
   return db
     .selectFrom('ideas as i')
@@ -21,7 +24,7 @@ export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, vot
         .on(countsAsVote('v', accountId)),
     )
     .where('i.account_id', '=', accountId)
-    .select(['i.id', 'i.title', 'i.body', 'i.moderation_state', 'i.merged_into_id', 'i.created_at', 'i.updated_at'])
+    .select(['i.id', 'i.title', 'i.moderation_state', 'i.merged_into_id', 'i.created_at', 'i.updated_at'])
     .select(['s.key as status_key', 's.category as status_category', 's.label as status_label'])
     .select(['i.score', 'i.up_count', 'i.down_count', 'i.comment_count', 'v.value as my_vote'])
     .select(['i.author_id', 'u.name as author_name'])
@@ -41,8 +44,8 @@ export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, vot
 }
 
 /**
- * The condition that a reader may see an idea. Everyone on a board may see published ideas, only moderators see pending
- * ideas, and nobody sees rejected ideas.
+ * The condition that a reader may see an idea. Every reader of a board may see published ideas, only moderators see
+ * pending ideas, and nobody sees rejected ideas.
  */
 export function isVisible(
   i: ExpressionBuilder<Tables & { i: Tables['ideas'] }, 'i'>,
@@ -54,7 +57,7 @@ export function isVisible(
   ]);
 }
 
-/** The condition that a vote counts. A copied vote counts only after the merge that needs it (see copy_votes). */
+/** The condition that a vote counts. A copied vote counts only while the idea of the original vote is merged. */
 export function countsAsVote(vote: string, accountId: Expression<number>): Expression<boolean> {
   const [carriedFrom, ideaId] = [sql.ref(`${vote}.carried_from_id`), sql.ref(`${vote}.idea_id`)];
   return sql<boolean>`(${carriedFrom} is null or exists (
@@ -76,6 +79,7 @@ interface OneIdea {
 
 const selectIdea = query('select_idea', (db, $: Arguments<OneIdea>) =>
   ideaViews(db, $.accountId, $.voterId)
+    .select('i.body')
     .where(i => i.and({ 'i.id': $.ideaId, 'i.board_id': $.boardId }))
     .where(i => isVisible(i, $.isModerator))
     .where(s => s.or([s('s.is_hidden', '=', false), s.not($.isPublic)])),
@@ -92,7 +96,9 @@ export async function readIdea(op: ReadOperation, ideaId: number): Promise<IdeaV
 const selectIdeas = query(
   'select_ideas',
   (db, $: Arguments<{ accountId: number; voterId: number; ideaIds: readonly number[] }>) =>
-    ideaViews(db, $.accountId, $.voterId).where(i => i('i.id', '=', i.fn.any($.ideaIds))),
+    ideaViews(db, $.accountId, $.voterId)
+      .select('i.body')
+      .where(i => i('i.id', '=', i.fn.any($.ideaIds))),
 );
 
 /** Reads ideas in the given order. The calling operation has locked or created the ideas, so all of them exist. */

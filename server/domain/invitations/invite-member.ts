@@ -50,7 +50,7 @@ export async function inviteMember(
 
   const secret = isMailed ? undefined : makeSecret();
   const expiresAt = new Date(admin.now.getTime() + invitationDays * 86_400_000);
-  // An index of the previous version requires lower(email) to be unique within the account.
+  // An index for the previous version of the server requires lower(email) to be unique within the account.
   await admin.db
     .deleteFrom('invitations')
     .where('account_id', '=', accountId)
@@ -81,7 +81,7 @@ export async function inviteMember(
       payload: { invitation_id: id, account_id: accountId },
       // The job key prevents several mails if an address is invited several times in a row.
       key: `invitation:${id}`,
-      // Twelve attempts take about a day, so they end long before the invitation expires.
+      // Twelve attempts take about 16 hours, so they end long before the invitation expires.
       maxAttempts: 12,
     });
   }

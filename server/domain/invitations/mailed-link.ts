@@ -49,7 +49,9 @@ export async function makeInvitationLink(
   return mailed && { ...mailed, token, tokenHash };
 }
 
-/** Stores the outcome of a mail. Changes nothing if the invitation has a new link by now, which has its own mail. */
+/**
+ * Stores the outcome of a mail. Changes nothing if the invitation has a new link, because that link has its own mail.
+ */
 const updateDelivery = query(
   'update_invitation_delivery',
   (db, $: Arguments<OneInvitation & { tokenHash: Buffer; outcome: 'mailed' | 'refused' }>) =>

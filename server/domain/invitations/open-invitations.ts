@@ -11,7 +11,8 @@ import { activeMemberships, lockMembers, mayManageIn } from '../members/authorit
  * a canonical form. The account is not being erased. The inviter may still give the role, and no blocked user has the
  * address.
  *
- * Every query of invitations checks this condition, so blocking or removing a user need not change any invitation.
+ * Every query that finds invitations checks this condition, so blocking or removing a user need not change any
+ * invitation.
  */
 export function isOpenInvitation(
   i: ExpressionBuilder<Tables & { i: Tables['invitations'] }, 'i'>,
@@ -115,8 +116,8 @@ const selectInvitation = query('select_followed_invitation', (db, $: Arguments<{
 );
 
 /**
- * Reads an invitation by the hash of the token in its link. Returns undefined if the invitation was accepted or
- * revoked, has expired, or never existed.
+ * Reads an invitation by the hash of the token in its link. Returns undefined if the invitation does not exist or is
+ * not open (see isOpenInvitation).
  *
  * The result may reveal whether a user has the invited e-mail address, because the link is only for its owner.
  */

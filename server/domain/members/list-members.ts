@@ -36,8 +36,8 @@ export interface MemberPlace {
 }
 
 /**
- * Lists members of an account: owners first, then admins, moderators and members. Within a role, the oldest user comes
- * first.
+ * Lists members of an account: owners first, then admins, moderators and members. Within a role, the user with the
+ * smallest id comes first.
  *
  * The query is a union of one query for each role. With a single query, PostgreSQL would have to sort all members.
  */

@@ -2,10 +2,13 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { ReadOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
 
-/** An idea that was merged into another. Its score counts only its own votes, as before the merge. */
+/** An idea that was merged into another. Its score does not include the votes of that other idea. */
 export type MergedIdea = RowOf<typeof selectMergedIdeas>;
 
-/** The name of the list's sort order in cursors. The list is sorted by id, because later merges have larger ids. */
+/**
+ * The name of this sort order in cursors. Merged ideas are sorted by the merge's id, because later merges have larger
+ * ids.
+ */
 export const mergedSort = 'merged';
 
 const selectMergedIdeas = query(

@@ -159,8 +159,9 @@ async function lockChain(op: WriteOperation, ideaId: number): Promise<number | n
 }
 
 /**
- * Makes the transaction start again with the longer chain. Locking the missing ideas now would break the order of locks
- * and could cause a deadlock. PostgreSQL would then cancel one of the transactions, for example a vote.
+ * Makes the transaction start again with the longer chain of merge targets. Locking the missing ideas now would break
+ * the order of locks and could cause a deadlock. PostgreSQL would then cancel one of the transactions, for example a
+ * vote.
  */
 class ChainGrewError extends Error {
   override readonly name = 'ChainGrewError';

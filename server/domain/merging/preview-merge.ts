@@ -16,8 +16,9 @@ interface MergePreview {
 type CombinedTally = RowOf<typeof selectCombinedTally>;
 
 /**
- * Computes the same tally as carry_votes. The votes of an idea include the votes that earlier merges copied to it. A
- * withdrawn vote on the target has the value 0, and replaces the voter's vote on the source like any other vote.
+ * Computes the same tally as the database function carry_votes. The votes of an idea include the votes that earlier
+ * merges copied to it. A withdrawn vote on the target has the value 0, and replaces the voter's vote on the source like
+ * any other vote.
  */
 const selectCombinedTally = query(
   'select_combined_tally',
@@ -59,7 +60,9 @@ function countOf(condition: Expression<SqlBool>) {
   return sql<number>`(count(*) filter (where ${condition}))::int`;
 }
 
-/** Computes the tally after a merge, without changes. Throws the same errors as mergeIdea. */
+/**
+ * Computes the tally after a merge, without changes. Throws if the ideas cannot be merged, but works on a frozen board.
+ */
 export async function previewMerge(op: ReadOperation, sourceId: number, targetId: number): Promise<MergePreview> {
   if (sourceId === targetId) throw new DomainError('merge_into_self');
   const idea = await readIdea(op, sourceId);

@@ -6,8 +6,8 @@ export type PendingIdea = Awaited<ReturnType<typeof listPendingIdeas>>[number];
 
 /**
  * Lists the ideas that await approval in an account or on one of its boards, oldest first, starting after a cursor. The
- * query reads the first ideas of each status from the index of pending ideas. So the cost does not depend on the length
- * of the queue.
+ * query reads the first ideas of each status from the index of pending ideas. So the cost does not depend on the number
+ * of pending ideas.
  */
 export function listPendingIdeas(
   { db }: Administration,

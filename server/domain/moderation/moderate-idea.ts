@@ -29,7 +29,7 @@ const decisions: Record<Exclude<ModerationState, 'pending'>, string> = {
   rejected: 'was rejected: only a pending one can be approved',
 };
 
-/** Publishes or rejects a pending idea. Throws if the board is frozen, like every other write (see lockIdeas). */
+/** Publishes or rejects a pending idea. Throws if the board is frozen, like lockIdeas. */
 async function leaveQueue(
   { db, now }: Administration,
   accountId: number,

@@ -78,7 +78,7 @@ export async function requireIdeaOf({ db }: Administration, accountId: number, i
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The account has no idea ${ideaId}`));
 }
 
-/** Lists the followers of an idea, oldest follower first. A follower without a notification_email gets no mail. */
+/** Lists the followers of an idea, earliest follower first. A follower without a notification_email gets no mail. */
 export async function listFollowers(admin: Administration, accountId: number, ideaId: number, limit: number) {
   await requireIdeaOf(admin, accountId, ideaId);
   return admin.db

@@ -100,10 +100,10 @@ export interface RecordUnderGrant extends NewRecord {
  * the grant has ended.
  *
  * The function locks the grant and the API token of the grant. So it stores nothing after the grant has ended or the
- * user was removed, and two requests that redeem tokens of one grant run one after the other.
+ * user was removed. Two requests that redeem tokens of one grant run one after the other.
  *
- * The grant and its API token now expire with this record, and the client at clientKeptUntil. A grant or client that
- * nobody uses therefore expires.
+ * From now on, the grant and its API token last at least as long as this record, and the client until clientKeptUntil.
+ * A grant or client that nobody uses therefore expires.
  */
 export async function storeUnderGrant(
   db: Queryable,
@@ -175,8 +175,8 @@ export async function consumeRecord(db: Queryable, model: string, id: string, no
 
 /**
  * Selects the state of a refresh token that a client redeems again. is_in_leeway is true if the token was redeemed a
- * moment ago and the refresh tokens issued for it have not been redeemed. issued_count is the number of refresh tokens
- * issued for it.
+ * moment ago and no refresh token issued for it has been redeemed. issued_count is the number of refresh tokens issued
+ * for it.
  *
  * The query uses the index on grant_id. A grant has few records, so parent_hash needs no index.
  */
@@ -196,7 +196,7 @@ const selectRepetition = query('judge_oauth_repetition', (db, $: Arguments<{ idH
 
 export type Repetition = RowOf<typeof selectRepetition>;
 
-/** Returns undefined if the refresh token has expired and was deleted. */
+/** Returns undefined if the refresh token was deleted, for example after it expired. */
 export async function judgeRepetition(db: Queryable, id: string, redeemedAfter: Date): Promise<Repetition | undefined> {
   const [repetition] = await db.query(selectRepetition, { idHash: hashOfId(id), redeemedAfter });
   return repetition;

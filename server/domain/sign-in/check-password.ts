@@ -9,7 +9,7 @@ export async function checkPassword(password: string, email: string): Promise<vo
   const length = [...password].length;
   if (length < minPasswordLength) throw invalid(`The password must have at least ${minPasswordLength} characters`);
   if (length > maxPasswordLength) throw invalid(`The password must have at most ${maxPasswordLength} characters`);
-  // PostgreSQL and argon2 would replace a lone surrogate and store another password.
+  // argon2 would replace a lone surrogate and hash another password.
   if (!password.isWellFormed()) throw invalid('The password has a character that cannot be stored');
   const plain = password.normalize('NFKC').toLowerCase();
   const address = email.normalize('NFKC').toLowerCase();

@@ -9,8 +9,9 @@ import { makeSecret } from './secret-text.ts';
 type OfUser = ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>;
 
 /**
- * The condition that a user u may sign in and stay signed in. The user is not the placeholder, is not being erased, and
- * is not blocked in all of the user's accounts. Users who requested their deletion may sign in to cancel the deletion.
+ * The condition that a user u may sign in and stay signed in. The user is not the placeholder and is not being erased.
+ * A user whom an account blocks must be a member of an account that does not block them. Users who requested their
+ * deletion may sign in to cancel the deletion.
  *
  * The condition has no filter on one account, because it checks all accounts of the user.
  */
@@ -114,7 +115,7 @@ export async function endAllSessions(db: Queryable, userId: number): Promise<num
   return (await db.query(deleteAll, { userId })).length;
 }
 
-/** Every page shows the number of unread notifications among this many of the newest ones. */
+/** Pages show the number of unread notifications among this many of the user's newest notifications. */
 export const newestNotifications = 50;
 
 /**

@@ -1,3 +1,4 @@
+import { maxStatusesOfBoard } from '../../../contract/limits.ts';
 import type { StatusCategory } from '../../../contract/status.ts';
 import { Status } from '../../entities/board.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
@@ -19,6 +20,12 @@ export interface StatusFields {
 export async function addStatus(admin: Administration, board: BoardOfAccount, input: StatusFields): Promise<Status> {
   const { position, ...fields } = input;
   await lockBoard(admin, board);
+  if ((await admin.em.count(Status, { accountId: board.accountId, boardId: board.id })) >= maxStatusesOfBoard) {
+    throw new AdministrationError(
+      'conflict',
+      `A board can have at most ${maxStatusesOfBoard} statuses: remove a status first`,
+    );
+  }
   const status = admin.em.create(Status, {
     ...fields,
     key: checkKey(input.key),
@@ -150,7 +157,7 @@ export function listStatuses(admin: Administration, board: BoardOfAccount) {
 
 /**
  * Selects statuses with the numbers of their published and pending ideas. Each count uses its own index. Merged and
- * rejected ideas are not counted, because no list shows them.
+ * rejected ideas are not counted, because no list of a status shows them.
  */
 function statusesInUse(admin: Administration, board: BoardOfAccount) {
   const statuses = statusListings(admin, board).select(s => s.fn.countAll<number>().over().as('status_count'));
@@ -171,7 +178,7 @@ function statusesInUse(admin: Administration, board: BoardOfAccount) {
 
 export type StatusInUse = Awaited<ReturnType<typeof listStatusesInUse>>[number];
 
-/** Lists statuses with the numbers of their ideas, which are exact up to countLimit. */
+/** Lists statuses with their numbers of ideas. A number is exact up to countLimit. */
 export function listStatusesInUse(
   admin: Administration,
   board: BoardOfAccount,

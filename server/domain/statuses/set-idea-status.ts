@@ -45,7 +45,7 @@ const moveIdea = query('update_idea_status', (db, $: Arguments<Move>) =>
     ),
 );
 
-/** Sets the status of an idea (specification: Idea actions, rule 3). Does nothing if the idea already has it. */
+/** Sets the status of an idea (specification: Idea actions, rule 3). Changes nothing if the status is the same. */
 export async function setIdeaStatus(op: WriteOperation, ideaId: number, key: string): Promise<IdeaView> {
   const { accountId, boardId, userId, tokenId } = op.actor;
   const idea = await lockIdea(op, ideaId);

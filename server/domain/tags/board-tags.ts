@@ -1,7 +1,8 @@
 import { raw } from '@mikro-orm/postgresql';
+import { maxTagsOfBoard } from '../../../contract/limits.ts';
 import { Tag } from '../../entities/board.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
-import type { BoardOfAccount } from '../boards/find-board.ts';
+import { type BoardOfAccount, lockBoard } from '../boards/find-board.ts';
 import { countAll, countBounded } from '../bounded-count.ts';
 import { checkColor, checkName, quote } from '../fields.ts';
 
@@ -11,9 +12,14 @@ interface TagFields {
   color: string;
 }
 
+/** Locks the board, so that two parallel additions cannot exceed the maximum of tags. */
 export async function addTag(admin: Administration, board: BoardOfAccount, input: TagFields): Promise<Tag> {
   const name = checkName(input.name, 40);
   const color = checkColor(input.color);
+  await lockBoard(admin, board);
+  if ((await admin.em.count(Tag, { accountId: board.accountId, boardId: board.id })) >= maxTagsOfBoard) {
+    throw new AdministrationError('conflict', `A board can have at most ${maxTagsOfBoard} tags: remove a tag first`);
+  }
   const tag = admin.em.create(Tag, { name, color, boardId: board.id, accountId: board.accountId });
   await explainViolations(nameTaken(name), () => admin.em.flush());
   admin.audit.record('tag.added', describe(tag));
@@ -80,7 +86,7 @@ function nameTaken(name: string) {
   return { tags_board_id_name_key: `Another tag of the board has the name ${quote(name)}` };
 }
 
-/** Lists tags with the numbers of their ideas, which are exact up to countLimit. */
+/** Lists tags with their numbers of ideas. A number is exact up to countLimit. */
 export function listTagsInUse(
   admin: Administration,
   board: BoardOfAccount,

@@ -1,3 +1,4 @@
+import { maxTagsOfIdea } from '../../../contract/limits.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { readBoard } from '../boards/read-board.ts';
 import { DomainError } from '../domain-error.ts';
@@ -13,8 +14,9 @@ interface TagOnIdea {
 }
 
 /**
- * Adds a tag to an idea. Locks the tag: if another transaction removes the tag at the same time, the statement finds no
- * tag instead of failing.
+ * Adds a tag to an idea that has fewer tags than the maximum. Locks the tag: if another transaction removes the tag at
+ * the same time, the statement finds no tag instead of failing. The caller must lock the idea first, so that the
+ * statement counts all tags of the idea.
  */
 const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { boardId: number }>) =>
   db
@@ -25,12 +27,27 @@ const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { b
         .where(row => row.and({ account_id: $.accountId, board_id: $.boardId, id: $.tagId }))
         .forKeyShare(),
     )
+    .with('assigned', cte =>
+      cte
+        .selectFrom('idea_tags')
+        .select('tag_id')
+        .where(row => row.and({ account_id: $.accountId, idea_id: $.ideaId })),
+    )
     .with('added', cte =>
       cte
         .insertInto('idea_tags')
         .columns(['idea_id', 'tag_id', 'account_id'])
         .expression(from =>
-          from.selectFrom('tag').select([$.ideaId.as('idea_id'), 'tag.id as tag_id', $.accountId.as('account_id')]),
+          from
+            .selectFrom('tag')
+            .select([$.ideaId.as('idea_id'), 'tag.id as tag_id', $.accountId.as('account_id')])
+            .where(tag =>
+              tag(
+                tag.selectFrom('assigned').select(one => one.fn.countAll<number>().as('count')),
+                '<',
+                maxTagsOfIdea,
+              ),
+            ),
         )
         .onConflict(conflict => conflict.doNothing())
         .returning('idea_id'),
@@ -45,6 +62,9 @@ const insertIdeaTag = query('insert_idea_tag', (db, $: Arguments<TagOnIdea & { b
     .selectNoFrom(eb => [
       eb.exists(eb.selectFrom('tag').select('tag.id')).as('is_tag'),
       eb.exists(eb.selectFrom('added').select('added.idea_id')).as('is_added'),
+      eb
+        .exists(eb.selectFrom('assigned').select('assigned.tag_id').where('assigned.tag_id', '=', $.tagId))
+        .as('had_tag'),
     ]),
 );
 
@@ -57,6 +77,7 @@ export async function addIdeaTag(op: WriteOperation, ideaId: number, tagId: numb
     const { tags } = await readBoard(op);
     throw new DomainError('invalid_tag', { details: { tags } });
   }
+  if (!result.is_added && !result.had_tag) throw new DomainError('too_many_tags');
   if (result.is_added) {
     op.audit?.record('idea.tag_added', { account_id: accountId, idea_id: ideaId, tag_id: tagId });
   }

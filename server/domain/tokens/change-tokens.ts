@@ -1,4 +1,5 @@
 import type { Grant } from '../../../contract/grants.ts';
+import { maxBoardsOfToken } from '../../../contract/limits.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { ApiToken, ApiTokenBoard } from '../../entities/api-token.ts';
 import { Board } from '../../entities/board.ts';
@@ -30,8 +31,8 @@ interface IssuedToken {
  * Creates a token for some boards of an account (specification: Token; Authentication, 8 and 11). The issuer must be an
  * owner or admin, and the account's plan must include the Agent API.
  *
- * Locks the account. Erasing the account, and removing, demoting or blocking the issuer, take the same lock. So these
- * operations either revoke the new token or prevent its creation.
+ * Locks the account. Erasing the account, and removing, demoting or blocking the issuer, take the same lock. So none of
+ * them can happen between the checks and the creation of the token.
  */
 export async function createToken(
   admin: Administration,
@@ -106,6 +107,9 @@ async function checkIssuer(admin: Administration, { accountId, issuerId }: NewTo
 
 async function checkBoards(admin: Administration, { accountId, boards }: NewToken) {
   if (boards.length === 0) throw new AdministrationError('invalid', 'A token needs at least one board');
+  if (boards.length > maxBoardsOfToken) {
+    throw new AdministrationError('invalid', `A token can have at most ${maxBoardsOfToken} boards: choose fewer`);
+  }
   const ids = new Set(boards.map(({ boardId }) => boardId));
   if (ids.size < boards.length) throw new AdministrationError('invalid', 'A board is named twice');
   const found = await admin.em.count(Board, { accountId, id: { $in: [...ids] } });

@@ -50,7 +50,7 @@ export function listTokens(admin: Administration, accountId: number) {
   return listingOf(admin, accountId, tokensOf(admin, accountId)).orderBy('t.id').execute();
 }
 
-/** Lists active tokens before expired and revoked tokens. Within both groups, the newest token comes first. */
+/** Lists active tokens before expired and revoked tokens. In each of these groups, the newest token comes first. */
 export async function listTokenPage(
   admin: Administration,
   accountId: number,

@@ -8,8 +8,8 @@ import { cutPage, type Place } from '../pagination.ts';
 import { revokeTokensOf } from '../tokens/change-tokens.ts';
 
 /**
- * Blocks a user in an account. A blocked user can neither write in the account nor open its pages, and the user's OAuth
- * grants end for good.
+ * Blocks a user in an account. A blocked user can neither write in the account nor open its administration pages. The
+ * user's OAuth grants in the account end for good.
  *
  * If the user is blocked already, a call with a reason replaces the old reason. The operator of the server may block
  * everybody except the last owner.

@@ -29,7 +29,7 @@ export function mailboxOf(address: string): string {
   return splitAddress(address).local + splitAddress(canonicalAddress(address)).domain;
 }
 
-/** Returns a domain in ASCII and lower case. Returns undefined if the domain is not valid in DNS. */
+/** Returns a domain in ASCII and lower case. Returns undefined if a non-ASCII domain cannot be converted. */
 export function domainInAscii(domain: string): string | undefined {
   if (isAscii(domain)) return lowerAscii(domain);
   // domainToASCII parses a domain like the host of a URL: it would decode %41 and stop at a slash. So a domain with

@@ -15,8 +15,8 @@ export interface AddressChange {
   field: AddressField;
   address: string;
   /**
-   * A digest of the user's data at the time of the request (see basisOf). If the data changes, the link no longer
-   * works.
+   * The digest of the user's address at the time of the request (see basisOf). The link works only if the digest is
+   * still the same.
    */
   basis: string;
 }
@@ -96,8 +96,8 @@ export async function requestAddress(
 }
 
 /**
- * Sets an e-mail address that the user has confirmed through a link. Rejects the link if the user's data changed after
- * the request (see basisOf).
+ * Sets an e-mail address that the user has confirmed through a link. Rejects the link if the user's present address, or
+ * for a sign-in address the password, has changed since the request.
  */
 export async function confirmAddress(admin: Administration, change: AddressChange): Promise<void> {
   const user = await lockUser(admin, change.userId);
@@ -108,7 +108,10 @@ export async function confirmAddress(admin: Administration, change: AddressChang
   await updateUser(admin, user, field === 'email' ? { email: address } : { notificationEmail: address });
 }
 
-/** Whether nobody has used the link, and the user's data did not change after the request (see basisOf). */
+/**
+ * Whether the digest is the same as at the request (see basisOf). A used link has changed the address and so the
+ * digest.
+ */
 export async function isAddressWanted(
   db: Pick<Administration, 'query'>,
   { userId, field, basis }: AddressChange,
@@ -126,8 +129,8 @@ const selectBasis = query('select_basis_of_address', (db, $: Arguments<{ userId:
 );
 
 /**
- * Returns a digest of the user's present e-mail address. The digest for the sign-in address also changes with the
- * user's password.
+ * Returns a digest of the user's present e-mail address in one field. The digest for the sign-in address also changes
+ * with the user's password.
  */
 async function basisOf(db: Pick<Administration, 'query'>, userId: number, field: AddressField): Promise<string> {
   const [user] = await db.query(selectBasis, { userId });

@@ -8,8 +8,8 @@ import { canonicalAddress, maxAddressLength } from './canonical-address.ts';
 const batchSize = 1_000;
 
 /**
- * Makes processes fill in canonical e-mail addresses one after the other. So if two rows have the same address, the
- * older row gets the canonical form.
+ * Makes processes fill in canonical e-mail addresses one after the other. So if two rows have the same address, the row
+ * with the smaller id gets the canonical form.
  */
 const lockFilling = sql(
   'lock_canonical_addresses',
@@ -98,8 +98,8 @@ function rowsOf({ ids, forms }: Arguments<Forms>) {
  * Fills in missing canonical forms of e-mail addresses, because servers of the previous version write addresses without
  * them. A second run changes nothing.
  *
- * If two users have the same address, only the older user gets the canonical form. Nobody finds the younger user by
- * address, and the doctor command reports that user.
+ * If two users have the same address, only the user with the smaller id gets the canonical form. Nobody finds the other
+ * user by address, and the doctor command reports that user.
  */
 export async function fillCanonicalAddresses(database: Pick<Database, 'transaction'>): Promise<void> {
   for (const filling of fillings) {

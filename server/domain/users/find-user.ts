@@ -9,7 +9,7 @@ export async function findUser(admin: Administration, email: string): Promise<Us
   return (await admin.em.findOne(User, { canonicalEmail: canonicalAddress(email) })) ?? undefined;
 }
 
-/** Finds a user by e-mail address or id. If two users share a canonical address, the address finds the older one. */
+/** Finds a user by e-mail address or id. If two users have the same address, finds the one with the canonical form. */
 export async function requireUser(admin: Administration, addressOrId: string): Promise<User> {
   const user = /^[0-9]{1,15}$/.test(addressOrId)
     ? await admin.em.findOne(User, { id: Number(addressOrId), isPlaceholder: false })

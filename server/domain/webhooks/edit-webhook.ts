@@ -30,7 +30,7 @@ export interface NewWebhook extends WebhookFields {
   boardId: number | null;
 }
 
-/** The maximum number of webhooks in an account. More would slow down writes: a write adds a delivery per webhook. */
+/** The maximum number of webhooks in an account. One event may add a delivery for each webhook. */
 const maxWebhooks = 100;
 
 /** Creates a webhook. Only the result has the plain-text secret, because the database stores the secret encrypted. */
@@ -107,9 +107,9 @@ export const defaultOverlapHours = 24;
 export const maxOverlapHours = 24 * 30;
 
 /**
- * Replaces the secret of an endpoint and returns the new secret. For the given number of hours, deliveries have a
- * signature of each secret, so that the receiver can switch without rejecting any delivery. With 0 hours, the old
- * secret expires at once.
+ * Replaces the secret of an endpoint and returns the new secret. For the given number of hours, deliveries have one
+ * signature with the new secret and one with the old. So the receiver can switch without rejecting any delivery. With 0
+ * hours, the old secret expires immediately.
  */
 export async function rotateWebhookSecret(
   admin: Administration,

@@ -3,6 +3,7 @@ import { jsonArrayFrom, jsonObjectFrom } from 'kysely/helpers/postgres';
 import type { DeliveryState } from '../../entities/webhook.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { recordedEventOf, writeEvent } from '../events/recorded-event.ts';
+import type { LinkSettings } from '../ideas/present-idea.ts';
 import { cutRows } from '../pagination.ts';
 import { requireWebhook } from './edit-webhook.ts';
 
@@ -59,6 +60,7 @@ export async function readDelivery(
   admin: Administration,
   { accountId, endpointId, deliveryId }: { accountId: number; endpointId: number; deliveryId: number },
   { before = Number.MAX_SAFE_INTEGER, limit }: { before: number | undefined; limit: number },
+  config: LinkSettings,
 ) {
   await requireWebhook(admin, accountId, endpointId);
   const delivery = await deliveriesOf(admin, accountId, endpointId)
@@ -75,7 +77,7 @@ export async function readDelivery(
     .orderBy('id', 'desc')
     .limit(limit + 1)
     .execute();
-  return { delivery: { ...delivery, body: writeEvent(delivery) }, attempts: cutRows(attempts, limit) };
+  return { delivery: { ...delivery, body: writeEvent(delivery, config) }, attempts: cutRows(attempts, limit) };
 }
 
 export type DeliverySummary = InferResult<ReturnType<typeof summariesOf>>[number];
@@ -152,7 +154,9 @@ function summariesOf({ db, accountId }: Log, ids: AliasableExpression<{ id: numb
     .orderBy('d.id', 'desc');
 }
 
-/** Finds the ids of the newest deliveries. Each state has its own query, because each state needs a different index. */
+/**
+ * Finds the ids of the newest deliveries. The query depends on the state, because the states need different indexes.
+ */
 function findNewest(
   log: Log,
   state: DeliveryState | undefined,

@@ -4,10 +4,10 @@ import { cutRows, type FirstRows } from '../pagination.ts';
 
 export type WebhookListing = Awaited<ReturnType<typeof listWebhooks>>[number];
 
-/** HTML pages count pending deliveries up to this number. An endpoint that has failed for days has very many. */
+/** HTML pages count pending deliveries up to this number. An endpoint that has failed for days may have very many. */
 export const mostPendingCounted = 1_000;
 
-/** Selects endpoints. Counts the pending deliveries of each up to mostCounted, or all if mostCounted is null. */
+/** Selects endpoints. Counts each endpoint's pending deliveries up to mostCounted, or all if mostCounted is null. */
 function webhooksOf({ db, now }: Administration, accountId: number, mostCounted: number | null) {
   return db
     .selectFrom('webhook_endpoints as w')

@@ -12,7 +12,7 @@ const pendingNow = {
   finished_at: null,
 } as const;
 
-/** Sends a delivery again, whatever its state. It keeps its webhook-id and gets the full number of attempts. */
+/** Sends a delivery again, whatever its state. The delivery keeps its webhook-id and gets all its attempts again. */
 export async function redeliver(admin: Administration, accountId: number, endpointId: number, deliveryId: number) {
   await checkEnabled(admin, accountId, endpointId);
   await admin.db
@@ -60,7 +60,7 @@ async function sendAgain(admin: Administration, accountId: number, endpointId: n
   admin.audit.record('webhook.redelivered', { account_id: accountId, webhook_id: endpointId, deliveries });
 }
 
-/** Sends a test event, even if the endpoint does not subscribe to test events. Returns the delivery's id. */
+/** Sends a test event, whatever event types the endpoint receives. Returns the delivery's id. */
 export async function sendTestEvent(admin: Administration, accountId: number, endpointId: number): Promise<number> {
   await checkEnabled(admin, accountId, endpointId);
   const body: TestEventBody = {

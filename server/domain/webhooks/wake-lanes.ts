@@ -21,7 +21,7 @@ export const laneKey = ({ endpointId, lane }: Lane) => `webhook:${endpointId}:${
  */
 export const dueTime = sql<string>`now() + interval '1 millisecond'`;
 
-/** Many lanes as three arrays, for a statement that handles all these lanes at once. */
+/** Many lanes as three arrays, for one statement that handles all these lanes. */
 export interface LaneColumns {
   accountIds: readonly number[];
   endpointIds: readonly number[];
@@ -64,7 +64,7 @@ const addLaneJobs = query('add_lane_jobs', (db, $: Arguments<LaneColumns & { del
   db.selectFrom(lanesOf($)).select(addLaneJob($.delayMs)),
 );
 
-/** Adds a job for each lane that sends its deliveries. Does not replace other jobs of the same lane. */
+/** For each lane, adds a job that sends the lane's deliveries. Does not replace other jobs of the same lane. */
 export async function wakeLanes(queue: Queryable, lanes: readonly Lane[], delayMs = 0): Promise<void> {
   if (lanes.length > 0) await queue.query(addLaneJobs, { ...columnsOf(lanes), delayMs });
 }
@@ -114,7 +114,7 @@ const addOverdueJobs = query(
   { isPrepared: false },
 );
 
-/** Adds jobs for lanes whose job was lost, for example because the job reached its maximum number of retries. */
+/** Adds jobs for lanes with overdue deliveries, because their job may be lost, for example after its last retry. */
 export async function wakeOverdueLanes(queue: Queryable, overdueMinutes = 10): Promise<void> {
   await queue.query(addOverdueJobs, { overdueMinutes });
 }

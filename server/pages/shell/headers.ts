@@ -2,9 +2,9 @@ import helmet from '@fastify/helmet';
 import fastify from 'fastify';
 
 /**
- * Returns the security headers of every page. A page runs no scripts, loads only files of this server, cannot be
- * framed, and sends its forms only to this server. The library Helmet writes these headers once, on a temporary server.
- * Helmet's own hook would run too late for requests that an earlier hook rejects.
+ * Returns the security headers of every page. By default, a page runs no scripts, loads only files of this server,
+ * cannot be framed, and sends its forms only to this server. The library Helmet writes these headers once, on a
+ * temporary server. Helmet's own hook would run too late for requests that an earlier hook rejects.
  */
 export async function strictHeaders(): Promise<Record<string, string>> {
   const app = fastify();

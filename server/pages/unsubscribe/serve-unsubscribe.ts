@@ -22,9 +22,9 @@ const unsubscribePage = definePage<UnsubscribePageData>('pages/unsubscribe/unsub
 type Dependencies = Pick<ServerDependencies, 'database' | 'audit' | 'clock'>;
 
 /**
- * Serves the unsubscribe page, which ends one kind of mail. A GET changes nothing, because mail filters follow links.
- * The mails end after a POST, from the page's button or from a mail provider (one click, RFC 8058). The token in the
- * link replaces a sign-in.
+ * Serves the unsubscribe page. It ends all notification mails or unfollows one idea. A GET changes nothing, because
+ * mail filters follow links. The change needs a POST, from the page's button or a mail provider (one click, RFC 8058).
+ * The token in the link replaces a sign-in.
  */
 export function serveUnsubscribe({ database, audit, clock }: Dependencies, tokens: UnsubscribeTokens) {
   return async (app: FastifyInstance) => {

@@ -43,7 +43,7 @@ test('a client of the embedded PostgreSQL needs the password of the application 
 });
 
 if (isRoot && spawnSync(process.execPath, ['--version'], asNobody()).status === 0)
-  test('a process that runs as the system user "nobody" cannot connect without the password and cannot read the password', async () => {
+  test('a process of the system user "nobody" cannot connect to the embedded PostgreSQL without the password, and cannot read the password file', async () => {
     const { postgres, dataDir } = await startIn(await makeDataDir());
     // The code 10 requests a password by SASL. With the code 0, PostgreSQL would accept the client without a password.
     for (const user of roles) expect(await askAsNobody(postgres, user)).toBe('R 10');
@@ -62,7 +62,7 @@ test('the application role of the embedded PostgreSQL is not a superuser and can
   expect(await query(postgres, findForeign)).toEqual([]);
 });
 
-test('if PostgreSQL trusted every client in an old data directory, the next start keeps the data and requires a password', async () => {
+test('if the embedded PostgreSQL of an old data directory trusts every client, the next start keeps the data and requires a password', async () => {
   const dataDir = await makeTrustingDataDir();
   const { postgres } = await startIn(dataDir);
   expect(await query(postgres, 'select answer from kept')).toEqual([{ answer: 42 }]);
@@ -120,7 +120,7 @@ test('if a server is killed while it adds password protection to an old data dir
   for (const user of roles) expect(await refusalOf(postgres, { user })).toMatch(/^SASL: /);
 });
 
-test('if two servers start at once on an old data directory, one adds password protection and runs, and the other fails', async () => {
+test('if two servers start at the same time on an old data directory, one adds password protection and runs, and the other fails', async () => {
   const dataDir = await makeTrustingDataDir();
   const outcomes = await Promise.allSettled([startIn(dataDir), startIn(dataDir)]);
   const started = outcomes.filter(outcome => outcome.status === 'fulfilled').map(outcome => outcome.value.postgres);
@@ -140,7 +140,7 @@ test('if a killed server of an old version left its PostgreSQL running, the next
   expect(left.child?.exitCode).toBe(0);
 });
 
-test('while a server of an old version runs, a command line tool can use its PostgreSQL, but a new server cannot start', async () => {
+test('a command line tool can use the PostgreSQL of a running old server, but no second server can start on its data directory', async () => {
   const dataDir = await makeTrustingDataDir();
   const { socketDir, port } = await launchTrusting(dataDir);
   const owner = new Client({ host: socketDir, port, user: 'idea_board', database: 'postgres' });

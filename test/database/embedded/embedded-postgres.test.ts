@@ -25,7 +25,7 @@ const moduleUrl = new URL('../../../server/database/embedded/embedded-postgres.t
 const running = new Set<EmbeddedPostgres>();
 const children = new Set<ChildProcess>();
 
-/** A data directory with a PostgreSQL cluster, for tests that are not about the first start. */
+/** A data directory that PostgreSQL has initialized, for tests that are not about the first start. */
 let dataDir: string;
 const parents: string[] = [];
 
@@ -47,7 +47,7 @@ afterEach(async () => {
 });
 
 describe('a first start', () => {
-  test('the first start creates a UTF-8 PostgreSQL cluster with the application database and a socket that only its owner can reach', async () => {
+  test('the first start of the embedded PostgreSQL creates the application database in UTF-8 and a socket that only its owner can reach', async () => {
     const fresh = await makeDataDir();
     const postgres = await start(fresh);
     const [row] = await query(
@@ -72,7 +72,7 @@ describe('a first start', () => {
     expect((await readdir(fresh)).sort()).toEqual(['postgres', 'postgres.log', 'postgres.password']);
   });
 
-  test('if two processes start PostgreSQL at once in an empty directory, one of them creates and owns the cluster, and the other fails', async () => {
+  test('if two processes start the embedded PostgreSQL in one empty data directory at the same time, one succeeds and the other fails', async () => {
     const fresh = await makeDataDir();
     const outcomes = await Promise.allSettled([start(fresh), start(fresh)]);
     expect(outcomes.map(outcome => outcome.status).sort()).toEqual(['fulfilled', 'rejected']);
@@ -119,7 +119,7 @@ describe('ownership', () => {
     expect(await refused({ dataDir })).toMatchObject({ code: 'in_use' });
   });
 
-  test('a command line tool uses the PostgreSQL of a running server and leaves it running', async () => {
+  test('a command line tool uses the embedded PostgreSQL of a running server and leaves PostgreSQL running', async () => {
     const server = await start(dataDir);
     const tool = await connectOrStart({ dataDir, durable: false });
     expect(tool).toMatchObject({ isOwner: false, connection: server.connection });
@@ -127,7 +127,7 @@ describe('ownership', () => {
     await query(server, 'select 1');
   });
 
-  test('a command line tool starts PostgreSQL if none is running, and stops it at the end', async () => {
+  test('a command line tool starts the embedded PostgreSQL if it is not running, and stops it at the end', async () => {
     const tool = await connectOrStart({ dataDir, durable: false });
     running.add(tool);
     const pid = await readPid(dataDir);
@@ -271,7 +271,7 @@ describe('a failure is one line', () => {
     expect(await readdir(join(occupied, 'postgres'))).toEqual(['notes.txt']);
   });
 
-  test('the error for a PostgreSQL that exits during its start names the reason in one line', async () => {
+  test('if the embedded PostgreSQL exits during its start, the error names the cause in one line', async () => {
     const error = await refused({ dataDir, settings: { max_connections: 'plenty' } });
     expect(error.message).toMatch(/ did not start: .*FATAL: .*max_connections.*"plenty"$/);
     expect(error.message).not.toContain('\n');
@@ -292,7 +292,7 @@ if (isRoot)
       expect(status).toMatch(/^Groups:\s*$/m);
     });
 
-    test('if only root can enter the data directory, the directory gets a symbolic link to a PostgreSQL cluster in /var/lib, and no permissions change', async () => {
+    test('if only root can enter the data directory, it gets a symbolic link to a database in /var/lib and keeps its permissions', async () => {
       const hidden = await makeDataDir(0o700);
       const first = await start(hidden);
       await query(first, 'create table kept as select 1');
@@ -312,7 +312,7 @@ if (isRoot)
       await third.stop();
       await rm(link, { recursive: true });
 
-      // The server must not replace a symbolic link to a missing cluster with a new cluster.
+      // The server must not replace a symbolic link to a missing database with a new database.
       await rm(await readlink(join(hidden, 'postgres')), { recursive: true });
       expect((await refused({ dataDir: hidden })).message).toMatch(/ is a link to a missing database: /);
     });
@@ -358,7 +358,7 @@ async function makeDataDir(parentMode = 0o755) {
   return join(parent, 'data');
 }
 
-/** Removes the parent of a data directory, and the cluster to which a symbolic link in the data directory leads. */
+/** Removes the parent of a data directory, and the target of a symbolic link in the data directory. */
 async function removeParent(parent: string) {
   const cluster = await readlink(join(parent, 'data/postgres')).catch(() => undefined);
   if (cluster !== undefined) await rm(cluster, { recursive: true, force: true });

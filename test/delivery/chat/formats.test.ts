@@ -44,11 +44,11 @@ describe('a chat message', () => {
     ['idea.merged', 'Ada merged Dark mode into Themes · Web app'],
     ['idea.unmerged', 'Ada took Dark mode out of Themes again · Web app'],
     ['comment.created', 'Ada commented on Dark mode · Web app'],
-  ] as const)('the chat message of the event type %s names the actor, the action and the board', (type, text) => {
+  ] as const)('the chat message for the event %s names the user, the action, the idea and the board', (type, text) => {
     expect(textOf(messageOf(type))).toBe(text);
   });
 
-  test('the chat message of an event without an actor names the operator of the server as the actor', () => {
+  test('if no user caused an event, its chat message names the operator of the server instead of a user', () => {
     expect(textOf(messageOf('idea.status_changed', { actor: null }))).toMatch(/^The operator moved /);
   });
 
@@ -79,7 +79,7 @@ describe('a chat message', () => {
 });
 
 describe('Slack', () => {
-  test('Slack gets a rich text block with the title as a link, and a mrkdwn text for the notification', () => {
+  test("Slack gets a rich text block with the idea's title as a link, and a mrkdwn text for the notification", () => {
     expect(renderers.slack(messageOf('idea.status_changed'))).toEqual({
       text: 'Ada moved Dark mode to Planned · Web app',
       blocks: [
@@ -164,7 +164,7 @@ describe('Discord', () => {
 });
 
 describe('Mattermost', () => {
-  test('Mattermost gets a Markdown text with the title as a link', () => {
+  test("Mattermost gets a Markdown text with the idea's title as a link", () => {
     expect(renderers.mattermost(messageOf('idea.merged'))).toEqual({
       text: `**Ada** merged [Dark mode](${url}) into [Themes](${targetUrl}) · Web app`,
     });
@@ -203,7 +203,7 @@ describe('Mattermost', () => {
 });
 
 describe('Microsoft Teams', () => {
-  test('Microsoft Teams gets an Adaptive Card with the title as a link', () => {
+  test("Microsoft Teams gets an Adaptive Card with the idea's title as a link", () => {
     expect(renderers.teams(messageOf('comment.created'))).toEqual({
       type: 'message',
       attachments: [
@@ -255,7 +255,7 @@ describe('the longest chat message', () => {
   });
 
   test.each(['x', '*', '&', '<', '@', '🦀'])(
-    'a chat message with the longest allowed texts of the character %s is within the size limit of every chat service',
+    'a chat message whose texts consist of the character %s and are as long as allowed is within the size limit of every chat service',
     character => {
       for (const type of ['idea.status_changed', 'idea.merged', 'comment.created'] as const) {
         const message = messageOf(type, long(character));

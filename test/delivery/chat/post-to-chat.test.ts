@@ -67,7 +67,7 @@ async function stateOf(channelId: number) {
 }
 
 describe('a chat channel', () => {
-  test('a chat channel gets its posts at its own URL, in the JSON format of its chat kind', async () => {
+  test('a chat channel gets its posts at its own URL, in the JSON format of its chat product', async () => {
     for (const kind of chatKinds) await insertChannel(kind);
     await setStatus();
     expect(await runJobs(server)).toEqual([]);
@@ -88,7 +88,7 @@ describe('a chat channel', () => {
     expect(byPath.get('/teams')?.body.attachments[0].content.actions[0].url).toBe(url);
   });
 
-  test('a chat channel gets all events except votes, in their order', async () => {
+  test('a chat channel gets posts for new ideas, status changes, comments, merges and unmerges in their order, but not for votes', async () => {
     await insertChannel('slack');
     await addWebhook(server, world, { url: `${chat.url}/webhook`, eventTypes: ['idea.voted'] });
     const { token } = await issueToken(server, world, 'write');
@@ -130,7 +130,7 @@ describe('a chat channel', () => {
     expect(texts()).toEqual(['The owner moved Dark mode to planned · A board']);
   });
 
-  test('a chat channel with selected event types gets only events of these types', async () => {
+  test('a chat channel with selected event types gets posts only for events of these types', async () => {
     await insertChannel('slack', { eventTypes: ['comment.created'] as never[] });
     await setStatus();
     await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'Soon.'));
@@ -139,7 +139,7 @@ describe('a chat channel', () => {
     expect(texts()).toEqual(['The owner commented on Dark mode · A board']);
   });
 
-  test('a chat channel of another board and a disabled chat channel get no posts', async () => {
+  test('an event causes no post in a disabled chat channel or in a chat channel of another board', async () => {
     const { id: boardId } = await createBoard(server, world.accountId);
     await insertChannel('slack', { boardId });
     const disabled = await insertChannel('slack');
@@ -150,7 +150,7 @@ describe('a chat channel', () => {
     expect(chat.received).toEqual([]);
   });
 
-  test('a chat channel gets a pending idea after its approval, and never gets a rejected idea', async () => {
+  test('a chat channel gets a post about a pending idea after its approval, and no post about a rejected idea', async () => {
     const author = await createMember(server, world.accountId, 'member', 'Grace');
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     await insertChannel('slack');
@@ -251,7 +251,7 @@ describe('a failed chat post', () => {
     expect(server.logLines.some(line => line.includes('could not be posted to a chat'))).toBe(true);
   });
 
-  test('the server opens no connection for a chat post to a private address', async () => {
+  test('the server opens no connection for a chat post to a loopback address outside WEBHOOK_ALLOWED_CIDRS', async () => {
     const inside = await startReceiver(200);
     const port = new URL(inside.url).port;
     await insertChannel('slack', { url: `http://[::1]:${port}/` });
@@ -264,7 +264,7 @@ describe('a failed chat post', () => {
     expect(await waitingJobs(server)).toHaveLength(2);
   });
 
-  test("a chat post fails if the channel's URL was encrypted with another key", async () => {
+  test("a chat post waits for a retry if the channel's URL was encrypted with another APP_KEY", async () => {
     await insertChannel('slack', { box: buildSecretBox(Buffer.alloc(32, 9)) });
     await setStatus();
     expect(await runJobs(server)).toEqual([]);
@@ -274,7 +274,7 @@ describe('a failed chat post', () => {
   });
 });
 
-test('no log line contains the URL of a chat channel', async () => {
+test('no log line contains the secret path in the URL of a chat channel', async () => {
   await insertChannel('slack', { url: `${chat.url}/services/T0/B0/secret` });
   chat.respondWith(410);
   await setStatus();

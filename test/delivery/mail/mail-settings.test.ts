@@ -22,7 +22,7 @@ async function arrange(options: TestServerOptions) {
   return { server, setStatus, countRows };
 }
 
-test('if SMTP_URL is not set, users get notifications in the app but no mails, and the log reports this once', async () => {
+test('if SMTP_URL is not set, users get notifications in the app but no mails, and the log says once that SMTP_URL is missing', async () => {
   const { server, setStatus, countRows } = await arrange({});
   for (const key of ['planned', 'done', 'open']) {
     await setStatus(key);
@@ -34,7 +34,7 @@ test('if SMTP_URL is not set, users get notifications in the app but no mails, a
   expect(server.logLines.filter(line => line.includes('SMTP_URL is not set'))).toHaveLength(1);
 });
 
-test('mails wait in the job queue while the mail server is unavailable, and requests succeed in the meantime', async () => {
+test('mails wait in the job queue while the mail server is unavailable, and status changes of ideas still succeed', async () => {
   const { server, setStatus, countRows } = await arrange({ environment: { SMTP_URL: 'smtp://127.0.0.1:1' } });
   await setStatus('planned');
   expect(await runJobs(server)).toMatchObject([{ task: 'mail_people' }]);

@@ -73,7 +73,7 @@ const unmailed = () =>
   );
 
 describe('a notification mail', () => {
-  test('a notification mail has a text and an HTML part, each with the event, the link and the reason for the mail', async () => {
+  test('a notification mail has a text and an HTML part, each with the event, the link to the idea and the reason for the mail', async () => {
     await createFollower('grace');
     await setStatus();
     expect(await runJobs(server)).toEqual([]);
@@ -223,7 +223,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['grace@example.com']);
   });
 
-  test('a waiting mail is not sent to users who have since unfollowed, been blocked, left the account or removed their address', async () => {
+  test('a mail that waits for a retry is not sent to a user who meanwhile unfollowed, was blocked, left the account or removed their address', async () => {
     const [unfollowed, blocked, left, silent] = [
       await createFollower('unfollowed'),
       await createFollower('blocked'),
@@ -307,7 +307,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['anna@example.com', 'zoe@example.com']);
   });
 
-  test('after a crash in the middle of a batch, at most one mail is sent twice, with the same message id', async () => {
+  test('after a crash in the middle of a batch of mails, at most one mail is sent twice, with the same message id', async () => {
     for (const name of ['anna', 'max', 'zoe']) await createFollower(name);
     // Simulates a crash after the mail to max is sent and before the server records the mail as sent.
     await server.sql(`create function die() returns trigger language plpgsql as $$ begin
@@ -340,14 +340,14 @@ describe('a mail job', () => {
 });
 
 describe('mails about the security of an account', () => {
-  test('only owners get a mail about the planned deletion of an account, and nobody gets it if the deletion is cancelled first', async () => {
+  test("only owners get a mail about an account's planned deletion, and nobody gets it if the deletion is cancelled before the mail is sent", async () => {
     const secondId = await createMember(server, world.accountId, 'owner');
     await createMember(server, world.accountId, 'admin');
     await server.sql(`update accounts set name = 'Acme <b>' where id = $1`, [world.accountId]);
     await administer(server, admin =>
       scheduleAccountDeletion({ ...admin, now: new Date('2026-11-20T20:15:00Z') }, world.accountId),
     );
-    // The second request does not change the date of the deletion and sends no mail.
+    // A second request for the deletion does not change its date and sends no mail.
     await administer(server, admin => scheduleAccountDeletion(admin, world.accountId));
     expect(await runJobs(server)).toEqual([]);
     expect(recipients().sort()).toEqual([await emailOf(server, world.ownerId), await emailOf(server, secondId)].sort());

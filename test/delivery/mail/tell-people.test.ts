@@ -187,7 +187,7 @@ describe('notifications on a board with pre-moderation', () => {
     expect(await tell()).toEqual({ 'idea.pending': moderators.filter(one => one !== admin) });
   });
 
-  test('an approval records the event idea.created and sends the author a notification', async () => {
+  test("the approval of an idea records the event idea.created and sends the idea's author a notification", async () => {
     await tell();
     const types = () =>
       server.sql('select type, actor_id::int from events where idea_id = $1 order by occurred_at, type', [ideaId]);

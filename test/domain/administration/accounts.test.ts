@@ -30,7 +30,7 @@ test('an existing user becomes the owner of a new account even if the given e-ma
   ]);
 });
 
-test('an account with an invalid field is refused, and no account or user is created', async () => {
+test('a new account with an invalid field or with the slug of another account is refused, and no account or user is created', async () => {
   const refuse = (input: object, reason: 'invalid' | 'conflict', message: string) =>
     expectRefusal(
       db,

@@ -75,7 +75,7 @@ test('two boards of one account cannot have the same slug, but boards of differe
   );
 });
 
-test('the start of a submission or voting window must be before its end, even if an update changes only one of them', async () => {
+test('the start of a submission or voting window must be before its end, even if an update changes only one of the two times', async () => {
   const [early, late] = [new Date('2026-03-01T00:00:00Z'), new Date('2026-04-01T00:00:00Z')];
   for (const which of ['submission', 'voting'] as const) {
     const prefix = which === 'submission' ? 'submissions' : 'voting';
@@ -154,7 +154,7 @@ test('a status that an idea has cannot be removed from its board, even if the id
   expect(await keys()).toEqual(['open', 'planned', 'in_progress', 'done', 'archived']);
 });
 
-test('the last status of the category inbox cannot be removed or moved to another category', async () => {
+test('the last status of a board in the category inbox cannot be removed or moved to another category', async () => {
   await refuseRemoval('open', "open is the board's last status of the category inbox");
   await refuseChange('open', { category: 'planned' }, "open is the board's last status of the category inbox");
   await change('open', { category: 'inbox', label: 'New' });
@@ -171,7 +171,7 @@ test('when the last two inbox statuses of a board are removed at the same time, 
   expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
 });
 
-test('after two concurrent moves of statuses, no two statuses have the same position', async () => {
+test('after two concurrent moves of statuses on one board, no two statuses of the board have the same position', async () => {
   const move = (key: string, position: number) => async (admin: Administration) =>
     updateStatus(admin, await requireStatus(admin, board, key), { position });
   // The second move reads the position of its status before the first move commits.
@@ -224,7 +224,7 @@ test('a status key must be unique on its board and consist of allowed characters
   ]);
 });
 
-test('the name of a tag is unique on its board, and the color of a tag is stored in lower case', async () => {
+test('the name of a tag is unique on its board, ignoring case, and the color of a tag is stored in lower case', async () => {
   await administer(db, admin => addTag(admin, board, { name: ' Billing ', color: '#0F766E' }));
   await administer(db, admin => addTag(admin, board, { name: 'Other', color: '#000000' }));
   await expectRefusal(
@@ -246,6 +246,69 @@ test('the name of a tag is unique on its board, and the color of a tag is stored
     { name: 'Billing', color: '#0f766e' },
     { name: 'Other', color: '#000000' },
   ]);
+});
+
+test('a board can have at most 200 tags, also if two are added at the same time', async () => {
+  const fill = (count: number) =>
+    db.sql(
+      `insert into tags (account_id, board_id, name, color)
+      select $1, $2, 'tag ' || n, '#0f766e' from generate_series(1, $3::int) n`,
+      [board.accountId, board.id, count],
+    );
+  const add = (name: string) => (admin: Administration) => addTag(admin, board, { name, color: '#0f766e' });
+  const count = async () => (await db.sql('select from tags where board_id = $1', [board.id])).length;
+  await fill(199);
+  const results = await administerAtOnce(db, add('first'), add('second'));
+  expect(results).toMatchObject([
+    { status: 'fulfilled' },
+    { status: 'rejected', reason: { reason: 'conflict', message: expect.stringContaining('at most 200 tags') } },
+  ]);
+  expect(await count()).toBe(200);
+  await expectRefusal(db, add('third'), 'conflict', 'A board can have at most 200 tags: remove a tag first');
+  await administer(db, async admin => removeTag(admin, await requireTag(admin, board, 'tag 1')));
+  await administer(db, add('third'));
+  expect(await count()).toBe(200);
+});
+
+test('a board can have at most 50 statuses, also if two are added at the same time', async () => {
+  const add = (key: string) => (admin: Administration) =>
+    addStatus(admin, board, { key, category: 'active', label: key });
+  const count = async () => (await db.sql('select from statuses where board_id = $1', [board.id])).length;
+  await db.sql(
+    `insert into statuses (account_id, board_id, key, category, label, position)
+    select $1, $2, 'status-' || n, 'active', 'Status', 100 + n from generate_series(1, 43) n`,
+    [board.accountId, board.id],
+  );
+  const results = await administerAtOnce(db, add('first'), add('second'));
+  expect(results).toMatchObject([
+    { status: 'fulfilled' },
+    { status: 'rejected', reason: { reason: 'conflict', message: expect.stringContaining('at most 50 statuses') } },
+  ]);
+  expect(await count()).toBe(50);
+  await expectRefusal(db, add('third'), 'conflict', 'A board can have at most 50 statuses: remove a status first');
+  await administer(db, async admin => removeStatus(admin, await requireStatus(admin, board, 'status-1')));
+  await administer(db, add('third'));
+  expect(await count()).toBe(50);
+});
+
+test('a board that has more tags and statuses than the maximum from before can change them', async () => {
+  await db.sql(
+    `insert into tags (account_id, board_id, name, color)
+    select $1, $2, 'tag ' || n, '#0f766e' from generate_series(1, 201) n`,
+    [board.accountId, board.id],
+  );
+  await db.sql(
+    `insert into statuses (account_id, board_id, key, category, label, position)
+    select $1, $2, 'status-' || n, 'active', 'Status', 100 + n from generate_series(1, 45) n`,
+    [board.accountId, board.id],
+  );
+  await administer(db, async admin => updateTag(admin, await requireTag(admin, board, 'tag 1'), { name: 'renamed' }));
+  await administer(db, async admin =>
+    updateStatus(admin, await requireStatus(admin, board, 'status-1'), { label: 'X' }),
+  );
+  await administer(db, async admin => removeStatus(admin, await requireStatus(admin, board, 'status-1')));
+  expect(await db.sql('select from tags where board_id = $1', [board.id])).toHaveLength(201);
+  expect(await db.sql('select from statuses where board_id = $1', [board.id])).toHaveLength(50);
 });
 
 test('when a tag is removed from a board, its ideas lose the tag and are not deleted', async () => {

@@ -76,7 +76,7 @@ describe('the right of a role to change members', () => {
     );
 
   test.each(roles)(
-    'a user with the role %s can add, change and remove only members whose old and new role this role may manage',
+    "a user with the role %s can change a member only if the user's role may manage the member's old role and new role",
     async own => {
       const { accountId } = world;
       const actorId = await createMember(db, accountId, own);

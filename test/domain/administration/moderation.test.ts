@@ -33,14 +33,14 @@ const stored = async (ideaId: number) => {
   return row && { ...row, updated_at: new Date(row.updated_at) };
 };
 
-test('several approvals of one pending idea publish the idea once', async () => {
+test('if one pending idea is approved several times at the same time, only one approval takes effect', async () => {
   const ideaId = await submit();
   const results = await Promise.all([approve(ideaId), approve(ideaId), approve(ideaId)]);
   expect(results.filter(isChanged => isChanged)).toHaveLength(1);
   expect(await stored(ideaId)).toEqual({ moderation_state: 'published', rejection_reason: null, updated_at: now });
 });
 
-test('a rejection stores its reason, and a second rejection does not change the stored reason', async () => {
+test('the rejection of an idea stores the reason, and a second rejection does not change the stored reason', async () => {
   const ideaId = await submit();
   expect(await reject(ideaId, ' Spam ')).toBe(true);
   expect(await reject(ideaId, 'Again')).toBe(false);
@@ -71,7 +71,7 @@ test('a rejected idea cannot be approved', async () => {
   );
 });
 
-test('when an approval and a rejection run at the same time, the first succeeds and the second gets a conflict', async () => {
+test('when an approval and a rejection of one idea run at the same time, the first succeeds and the second gets a conflict', async () => {
   const ideaId = await submit();
   const results = await administerAtOnce(
     db,
@@ -116,7 +116,7 @@ test('an idea that is missing, of another account, or on a frozen board can be n
   );
 });
 
-test('the approval queue shows the pending ideas of an account, oldest first', async () => {
+test('the approval queue of an account shows its pending ideas, oldest first', async () => {
   const own = await createWorld(db, { preModeration: true });
   const second = await createBoard(db, own.accountId);
   const add = (day: number, boardId = own.boardId, moderationState: 'pending' | 'published' = 'pending') =>

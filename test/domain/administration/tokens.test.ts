@@ -94,7 +94,7 @@ test.each([
   ['blocked', 'blocked', ['oauth']],
   ['demoted', 'demoted', []],
 ] as const)(
-  'an admin who is %s while they create tokens loses the same kinds of tokens as an admin who created them before',
+  'if an admin is %s while they create tokens, the new tokens of each kind are revoked or kept like older tokens of this kind',
   async (_, way, expected) => {
     const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
     const leave = (admin: Administration) => {
@@ -142,6 +142,22 @@ test('a new token must grant at least one board, each board only once, and only 
     { board_id: world.boardId, level: 'read' },
     { board_id: second, level: 'moderate' },
   ]);
+});
+
+test.each(['api', 'oauth'] as const)('a token of the kind %s can have at most 100 boards', async kind => {
+  const own = await createWorld(db);
+  const ids = await db.sql<{ id: number }>(
+    `insert into boards (account_id, slug, name)
+    select $1, 'board-' || n, 'A board' from generate_series(1, 100) n returning id`,
+    [own.accountId],
+  );
+  const boards = [own.boardId, ...ids.map(({ id }) => id)].map(boardId => ({ boardId, grant: 'read' as const }));
+  const wanted = { ...input, accountId: own.accountId, issuerId: own.ownerId, kind };
+  const create = (count: number) => (admin: Administration) =>
+    createToken(admin, { ...wanted, boards: boards.slice(0, count) });
+  await expectRefusal(db, create(101), 'invalid', 'A token can have at most 100 boards: choose fewer');
+  const { token } = await administer(db, create(100));
+  expect(await db.sql('select from api_token_boards where token_id = $1', [token.id])).toHaveLength(100);
 });
 
 test('a token cannot be created for an account whose plan excludes the Agent API, but the plan community never excludes it', async () => {

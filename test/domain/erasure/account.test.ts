@@ -48,7 +48,7 @@ describe('an account after an interrupted erasure', () => {
     ({ isKilled } = failing);
   });
 
-  test('no request can use an account after its erasure has begun', async () => {
+  test('the tokens of an account are revoked and rejected after the erasure of the account has begun', async () => {
     expect(isKilled()).toBe(true);
     const [account] = await server.sql('select erasure_began_at from accounts where id = $1', [
       populated.world.accountId,
@@ -123,7 +123,7 @@ describe('an erased account', () => {
     expect(await server.sql('select * from users order by id')).toEqual(users);
   });
 
-  test('after the erasure of an account, no job fails and no job names the account', async () => {
+  test('after the erasure of an account, jobs that refer to missing events, webhooks or notifications end without an error', async () => {
     await server.sql(`select graphile_worker.add_job('tell_people', json_build_object('event_id', gen_random_uuid()))`);
     await server.sql(`select graphile_worker.add_job('deliver_webhooks', '{"endpoint_id": 999999, "lane": 1}')`);
     await server.sql(

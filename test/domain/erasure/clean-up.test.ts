@@ -62,7 +62,7 @@ async function onCopy(work: (copy: TestDatabase) => Promise<unknown>) {
   }
 }
 
-test('a clean-up that is killed after 1, 2, 3 and more SQL statements and run again has the result of an uninterrupted clean-up', async () => {
+test('an erasure clean-up that is killed after 1, 2, 3 and more SQL statements and run again has the result of an uninterrupted clean-up', async () => {
   await onCopy(async copy => {
     let isKilled = true;
     let runs = 0;
@@ -77,7 +77,7 @@ test('a clean-up that is killed after 1, 2, 3 and more SQL statements and run ag
   });
 });
 
-test('a clean-up that is killed at random moments and run again has the result of an uninterrupted clean-up', async () => {
+test('an erasure clean-up that is killed at random moments and run again has the result of an uninterrupted clean-up', async () => {
   // Repeats the test on a new copy of the database if the clean-up ended before the first kill.
   let kills = 0;
   while (kills === 0) await onCopy(killAgainAndAgain);
@@ -102,7 +102,7 @@ test('a clean-up that is killed at random moments and run again has the result o
   }
 });
 
-test('only one of two parallel clean-ups runs, and the other clean-up reports that it did nothing', async () => {
+test('only one of two parallel erasure clean-ups runs, and the other clean-up reports that it did nothing', async () => {
   await onCopy(async copy => {
     const [one, other] = await Promise.all([runCleanUp(copy, options), runCleanUp(copy, options)]);
     expect([one.isAlone, other.isAlone].sort()).toEqual([false, true]);
@@ -141,7 +141,7 @@ test('parallel erasures of one account, or of one user, have the result of a sin
 const isSmall =
   /^_private_|^tasks_pkey$|^accounts_deletion_scheduled_at_idx$|^users_(deletion_requested_at_idx|placeholder_key)$|^webhook_deliveries_pending_idx$/;
 
-test('every SQL statement of an erasure finds its rows through an index, so that an erasure is not slower in larger tables', async () => {
+test('every SQL statement of an erasure finds its rows through an index, except in the listed tables and indexes, which stay small', async () => {
   expect(texts.size).toBeGreaterThan(40);
   await onCopy(async copy => {
     const client = await connect(copy.url);
@@ -159,7 +159,7 @@ test('every SQL statement of an erasure finds its rows through an index, so that
 
 const program = new URL('killable-clean-up.ts', import.meta.url);
 
-/** Starts a process that can run a clean-up. Returns it when it has loaded all modules. */
+/** Starts a process that can run a clean-up. Returns the process after it has loaded all modules. */
 async function start(databaseUrl: string): Promise<ChildProcess> {
   const child = fork(program, {
     execPath: process.execPath,

@@ -66,7 +66,7 @@ describe('the grace period before an erasure', () => {
     expect(await runCleanUp(db, { graces, now: later(1, 3_600_000) })).toMatchObject({ users: [{ id: userId }] });
   });
 
-  test('a repeated deletion request does not restart the grace period, and a cancellation ends the grace period', async () => {
+  test('if the deletion of a user is requested twice and canceled, the user stays, and a later request starts a new grace period', async () => {
     const userId = await createUser(db);
     await administer(db, admin => requestUserDeletion(admin, userId), asked);
     await administer(db, admin => requestUserDeletion(admin, userId), later(1));
@@ -136,7 +136,7 @@ describe('reasons that prevent an erasure', () => {
 });
 
 describe('the start of an erasure', () => {
-  test('the deletion of a user or account cannot be cancelled after the erasure has begun', async () => {
+  test('the deletion of a user or account cannot be canceled after the erasure has begun', async () => {
     const { accountId } = await createWorld(db);
     const userId = await createUser(db);
     await scheduleDeletion(db, accountId);
@@ -152,7 +152,7 @@ describe('the start of an erasure', () => {
     expect(await runCleanUp(db)).toMatchObject({ accounts: [{ id: accountId }], users: [{ id: userId }] });
   });
 
-  test('a cancellation that commits before the erasure begins keeps the user and all of their data', async () => {
+  test("if the cancellation of a user's deletion commits before the erasure begins, the user is kept and the erasure does not begin", async () => {
     const staying = await createUser(db, 'Stays');
     await requestDeletion(db, staying);
     let outcome: Promise<unknown> | undefined;

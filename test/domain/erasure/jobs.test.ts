@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** The ids that the payloads of the jobs contain. */
+/** The rows whose ids the payloads of the test jobs contain. */
 interface Named {
   world: World;
   endpointId: number;

@@ -98,7 +98,7 @@ describe('a request that began before the erasure of its user', () => {
 });
 
 describe('uncommitted writes during an erasure', () => {
-  test('an erasure waits for an uncommitted comment of the user, and then makes the placeholder user its author', async () => {
+  test('the erasure of a user waits for an uncommitted comment of the user, and then makes the placeholder user its author', async () => {
     const { userId } = await createLeaving();
     const ideaId = await insertIdea(server, world);
     const writer = await holding(
@@ -117,7 +117,7 @@ describe('uncommitted writes during an erasure', () => {
     expect(comments).toEqual([{ body: 'Just in time.', name: 'Deleted user' }]);
   });
 
-  test('an erasure also replaces the author of a comment that the user writes after the erasure has begun', async () => {
+  test('the erasure of a user also replaces the author of a comment that the user writes after the erasure has begun', async () => {
     const { userId } = await createLeaving();
     const ownIdeaId = await insertIdea(server, world, { authorId: userId });
     const ideaId = await insertIdea(server, world);
@@ -179,7 +179,7 @@ test('if a user is erased during a webhook request that names them, the server d
 
   answers[0]?.();
   await eventually(async () => expect(await attempts()).toEqual([{ status: 500, response: null }]));
-  // Makes the next attempt due. It sends the body without the erased user.
+  // Makes the next delivery attempt due. This attempt must send the event without the erased user's name.
   await server.sql(`update webhook_deliveries set next_attempt_at = now() where endpoint_id = $1`, [webhookId]);
   await server.sql(`update webhook_endpoints set failing_since = null, probed_until = null where id = $1`, [webhookId]);
   await server.sql(
@@ -196,7 +196,7 @@ test('if a user is erased during a webhook request that names them, the server d
   await server.sql('delete from webhook_endpoints where id = $1', [webhookId]);
 });
 
-test('when an OAuth token refresh and the erasure of its user run at the same time, both end and leave no OAuth record', async () => {
+test('when an OAuth token refresh and the erasure of its user run at the same time, both end, and no OAuth record has a token', async () => {
   const provider = await startPublicServer({ on: server });
   onTestFinished(() => provider.close());
   const userId = await createMember(server, world.accountId, 'admin', person.name);
@@ -213,7 +213,7 @@ test('when an OAuth token refresh and the erasure of its user run at the same ti
   await isWaiting(2);
   await holder.query('commit');
   const { status, body } = await refreshed;
-  // To end the deadlock, PostgreSQL cancels either the refresh or the erasure. A cancelled erasure starts again.
+  // To end the deadlock, PostgreSQL cancels either the refresh or the erasure. A canceled erasure starts again.
   expect([
     [400, 'invalid_grant'],
     [200, undefined],
@@ -245,7 +245,7 @@ test('an OAuth grant that is created while the erasure of its account starts is 
   expect(await server.sql('select from oauth_records where user_id = $1', [userId])).toEqual([]);
 });
 
-test('no request fails and no row is lost if a user is erased during parallel votes, comments, new ideas and merges', async () => {
+test('no request gets an unexpected error and no row is lost if a user is erased during parallel votes, comments, new ideas and merges', async () => {
   const { userId, token } = await createLeaving();
   await addWebhook(server, world, { url: 'https://hooks.example.com/' });
   const ideaIds: number[] = [];

@@ -8,7 +8,7 @@ const redact = (value: unknown) => {
   return redacted === undefined ? undefined : JSON.parse(redacted);
 };
 
-test('the redaction of an erased person replaces the person everywhere in a JSON value and keeps all other fields', () => {
+test('redactPerson() replaces an erased person with the placeholder user everywhere in a JSON value and keeps all other fields', () => {
   const shown = {
     actor: { id: 7, name: 'Ada', token_id: 3 },
     idea: { id: 7, author: { id: 7, name: 'Ada' }, tags: [{ id: 7, name: 'Billing', color: '#000000' }] },
@@ -25,7 +25,7 @@ test('the redaction of an erased person replaces the person everywhere in a JSON
   });
 });
 
-test('the redaction of an erased person does not change a JSON value that does not show the person', () => {
+test('redactPerson() returns undefined for a JSON value that does not show the erased person', () => {
   for (const other of [
     { author: { id: 8, name: 'Ada' } },
     { id: 7 },
@@ -38,7 +38,7 @@ test('the redaction of an erased person does not change a JSON value that does n
   }
 });
 
-test('only the schemas of people in the contract have exactly the fields id and name', () => {
+test('the only schemas of the contract with just an id and a name are actor, author, and the account and issuer of a token', () => {
   const document = readFileSync(new URL('../../../contract/openapi.json', import.meta.url), 'utf8');
   const found = new Set<string>();
   const walk = (value: unknown, path: string) => {
@@ -50,7 +50,7 @@ test('only the schemas of people in the contract have exactly the fields id and 
   };
   walk(JSON.parse(document), '');
   const people = ['/components/schemas/Actor', '/components/schemas/Author'];
-  // These two schemas have id and name, too. But they appear in no event and in no stored response.
+  // redactPerson() would also replace these two, but no event and no stored response contains them.
   const ofToken = ['/components/schemas/Token/properties/account', '/components/schemas/Token/properties/issuer'];
   expect([...found].sort()).toEqual([...people, ...ofToken]);
 });

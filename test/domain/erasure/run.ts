@@ -12,7 +12,7 @@ export interface CleanUpOutcome {
   failed: { what: string; id: number; error: unknown }[];
 }
 
-/** Runs a clean-up with the default grace periods for the erasure of accounts and users. */
+/** Erases the accounts and users whose deletion is due, by default with the default grace periods. */
 export async function runCleanUp(
   { database }: Pick<TestDatabase, 'database'>,
   options: Partial<CleanUpOptions> = {},

@@ -38,7 +38,7 @@ const read = async (id: number) => (await request(server, `GET /api/v1/ideas/${i
 const rowsOf = (id: number) =>
   server.sql('select voter_id, value, carried_from_id, created_at from votes where idea_id = $1 order by 1', [id]);
 
-test('a merge of many votes copies the votes in batches before its transaction, and an unmerge undoes the merge', async () => {
+test('a merge of an idea with many votes copies the votes in batches before its transaction, and an unmerge undoes the merge', async () => {
   await post(`${target}/vote`, { value: 'down' });
   const before = { source: await rowsOf(source), target: await rowsOf(target) };
   const tally = await read(source);
@@ -78,7 +78,7 @@ test('votes that a failed merge has copied do not count, and the next merge of t
   await expectInvariants(server);
 });
 
-test('each vote that arrives during a merge of many votes is counted once', async () => {
+test('each accepted vote that arrives during a merge of an idea with many votes is counted once', async () => {
   const tokens = await Promise.all(Array.from({ length: 30 }, () => issueToken(server, world, 'write')));
   const voting = Promise.all(
     tokens.map(({ token: by }, n) =>

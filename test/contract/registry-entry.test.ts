@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import { registryEntry } from '../../contract/registry-entry.ts';
+import { useTools } from '../../contract/tools.ts';
+import { serverInfo } from '../../server/mcp/introduction.ts';
+
+const committed = readFileSync(new URL('../../contract/server.json', import.meta.url), 'utf8');
+
+/** An input of the schema 2025-12-11 of the MCP registry. */
+const input = {
+  description: z.string(),
+  isRequired: z.boolean(),
+  isSecret: z.boolean().optional(),
+  placeholder: z.string(),
+};
+
+/** The rules of the schema 2025-12-11 and of the checks at publishing, for the fields that the entry has. */
+const Entry = z.strictObject({
+  $schema: z.literal('https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'),
+  name: z
+    .string()
+    .min(3)
+    .max(200)
+    .regex(/^[a-zA-Z0-9][a-zA-Z0-9.-]*[a-zA-Z0-9]\/[a-zA-Z0-9][a-zA-Z0-9._-]*[a-zA-Z0-9]$/),
+  title: z.string().trim().min(1).max(100),
+  description: z.string().min(1).max(100),
+  // The registry refuses version ranges and the word latest.
+  version: z.string().regex(/^\d+\.\d+\.\d+$/),
+  remotes: z
+    .array(
+      z.strictObject({
+        type: z.literal('streamable-http'),
+        url: z.string(),
+        variables: z.record(z.string(), z.strictObject(input)),
+        headers: z.array(z.strictObject({ name: z.string(), ...input })),
+      }),
+    )
+    .min(1),
+});
+
+test('the entry for the MCP registry obeys the rules of the registry', () => {
+  expect(Entry.parse(JSON.parse(committed))).toEqual(registryEntry);
+});
+
+test('the committed server.json equals the generated entry byte for byte', () => {
+  expect(committed).toBe(`${JSON.stringify(registryEntry, null, 2)}\n`);
+});
+
+test('the URL template of the entry leads to the MCP endpoint of the server whose host is filled in', () => {
+  for (const { url, variables } of Entry.parse(JSON.parse(committed)).remotes) {
+    // The registry refuses a variable that the entry does not describe, and every URL without https.
+    expect([...url.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name)).toEqual(Object.keys(variables));
+    const filled = url.replace(/\{([^}]+)\}/g, (_, name: string) => variables[name]?.placeholder ?? '');
+    expect(filled).toBe(`https://ideas.example.com${useTools.path}`);
+  }
+});
+
+test('the entry asks for a token as an optional secret and contains none', () => {
+  const headers = Entry.parse(JSON.parse(committed)).remotes.flatMap(remote => remote.headers);
+  expect(headers).toMatchObject([{ name: 'Authorization', isRequired: false, isSecret: true }]);
+  expect(committed).not.toMatch(/ib_\d/);
+});
+
+test('the entry names the version and the title that the server tells MCP clients', () => {
+  expect(registryEntry).toMatchObject({ title: serverInfo.title, version: serverInfo.version });
+});

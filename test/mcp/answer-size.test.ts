@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { maxBoardsOfToken, maxStatusesOfBoard, maxTagsOfBoard, maxTagsOfIdea } from '../../contract/limits.ts';
+import { addTag } from '../../server/domain/tags/board-tags.ts';
+import { createToken } from '../../server/domain/tokens/change-tokens.ts';
+import { operatorIn } from '../helpers/administration.ts';
+import { createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { callTool } from './call-tool.ts';
+import { tools } from './cases.ts';
+
+/*
+ * A language model reads the text of a tool's answer. Its context has room for about 25,000 tokens of one answer, which
+ * are 100,000 characters.
+ */
+const maxCharacters = 100_000;
+
+/**
+ * The character that takes the most room: JSON writes it as two. The API and the pages accept no character that JSON
+ * writes as six (see the first test).
+ */
+const quotes = (count: number) => '"'.repeat(count);
+
+let server: TestServer;
+let world: World;
+/** The token of an admin, with the maximum of boards. */
+let token: string;
+let slug: string;
+let tagIds: number[];
+let ideaIds: number[];
+let commentedId: number;
+
+/** Fills an account with the largest data that the API and the pages accept. */
+beforeAll(async () => {
+  server = await startServer({ environment: { BASE_URL: `https://${'host.'.repeat(20)}example.com` } });
+  // Gives the new rows the longest ids that a JSON number can hold.
+  for (const table of ['accounts', 'users', 'boards', 'ideas', 'tags', 'comments', 'api_tokens']) {
+    await server.sql(`alter table ${table} alter column id restart with 9007199254000000`);
+  }
+  slug = 'b'.repeat(63);
+  world = await createWorld(server, {
+    slug,
+    name: quotes(100),
+    description: quotes(5_000),
+    submissionsOpenAt: new Date('2026-01-01T00:00:00Z'),
+    submissionsCloseAt: new Date('2126-01-01T00:00:00Z'),
+    votingOpenAt: new Date('2026-01-01T00:00:00Z'),
+    votingCloseAt: new Date('2126-01-01T00:00:00Z'),
+    statuses: Array.from({ length: maxStatusesOfBoard }, (_, n) => ({
+      key: `${'k'.repeat(48)}${String(n).padStart(2, '0')}`,
+      category: n === 0 ? ('inbox' as const) : ('completed' as const),
+      label: quotes(60),
+    })),
+  });
+  await server.sql('update accounts set name = $2 where id = $1', [world.accountId, quotes(100)]);
+  tagIds = await server.database.transaction(async transaction => {
+    const admin = operatorIn(transaction);
+    const board = { id: world.boardId, accountId: world.accountId };
+    const ids: number[] = [];
+    for (let n = 0; n < maxTagsOfBoard; n++) {
+      const name = `${n}${quotes(40 - String(n).length)}`;
+      ids.push((await addTag(admin, board, { name, color: '#0f766e' })).id);
+    }
+    return ids;
+  });
+  const others = await server.sql<{ id: number }>(
+    `insert into boards (account_id, slug, name)
+    select $1, rpad('board-' || n || '-', 63, 'x'), $2 from generate_series(2, ${maxBoardsOfToken}) n returning id`,
+    [world.accountId, quotes(100)],
+  );
+  const issuerId = await createMember(server, world.accountId, 'admin', quotes(100));
+  const boards = [world.boardId, ...others.map(({ id }) => id)];
+  const { plaintext } = await server.database.transaction(transaction =>
+    createToken(operatorIn(transaction), {
+      accountId: world.accountId,
+      issuerId,
+      name: quotes(100),
+      boards: boards.map(boardId => ({ boardId, grant: 'moderate' })),
+    }),
+  );
+  token = plaintext;
+
+  ideaIds = [];
+  for (let n = 0; n < 22; n++) {
+    const { id } = await rest('POST /api/v1/ideas', { title: quotes(200), body: quotes(10_000) });
+    await rest(`POST /api/v1/ideas/${id}/status`, { status: `${'k'.repeat(48)}${maxStatusesOfBoard - 1}` });
+    for (const tagId of tagIds.slice(0, maxTagsOfIdea - 1)) {
+      await rest(`POST /api/v1/ideas/${id}/tags`, { tag_id: tagId });
+    }
+    ideaIds.push(id);
+  }
+  // Every idea but the first gets the maximum of tags. add_idea_tag gives the first idea its last tag.
+  for (const id of ideaIds.slice(1)) {
+    await rest(`POST /api/v1/ideas/${id}/tags`, { tag_id: tagIds[maxTagsOfIdea - 1] });
+  }
+  commentedId = ideaIds[1] ?? 0;
+  const colleague = await createMember(server, world.accountId, 'moderator', quotes(100));
+  const other = await issueToken(server, world, 'write', { issuerId: colleague });
+  for (let n = 0; n < 22; n++) {
+    await rest(`POST /api/v1/ideas/${commentedId}/comments`, { body: quotes(500) }, n % 2 ? token : other.token);
+  }
+  await server.sql('update ideas set up_count = 2000000000 where board_id = $1', [world.boardId]);
+});
+afterAll(() => server.close());
+
+async function rest(line: string, json: unknown, by = token) {
+  const answer = await request(server, `${line}?board=${slug}`, { token: by, json });
+  expect(answer.status, answer.text.slice(0, 1_000)).toBeLessThan(300);
+  return answer.body;
+}
+
+/** Returns the answer to a tool call and the number of characters in its text. */
+async function call(name: string, args: Record<string, unknown>) {
+  const isOnBoard = tools.some(({ metadata }) => metadata.tool.name === name && metadata.auth === 'board');
+  const { body } = await callTool(server, { token, name, args: isOnBoard ? { ...args, board: slug } : args });
+  const content: { text: string }[] = body.result.content;
+  const size = content.map(({ text }) => text.length).reduce((sum, length) => sum + length, 0);
+  return { isError: body.result.isError === true, size, result: body.result.structuredContent, content };
+}
+
+test('no text that the API accepts contains a character that JSON writes as six characters', async () => {
+  for (let code = 1; code < 0xa0; code++) {
+    const text = `a${String.fromCodePoint(code)}b`;
+    const { id, title, body } = await rest('POST /api/v1/ideas', { title: text, body: text });
+    for (const one of [title, body]) expect(JSON.stringify(one).length).toBeLessThanOrEqual('"a\\"b"'.length);
+    await server.sql('delete from followers where idea_id = $1', [id]);
+    await server.sql('delete from events where idea_id = $1', [id]);
+    await server.sql('delete from ideas where id = $1', [id]);
+  }
+});
+
+/** A call of each tool with as few arguments as possible, and the least size of its answer with the largest data. */
+const calls: Record<string, [least: number, args: () => Record<string, unknown>]> = {
+  getBoard: [45_000, () => ({})],
+  listIdeas: [50_000, () => ({})],
+  getIdea: [22_000, () => ({ id: ideaIds[2] })],
+  createIdea: [20_000, () => ({ title: quotes(200), body: quotes(10_000) })],
+  voteIdea: [50, () => ({ id: ideaIds[2], value: 'up' })],
+  commentOnIdea: [1_200, () => ({ id: ideaIds[3], body: quotes(500) })],
+  listComments: [24_000, () => ({ id: commentedId })],
+  setIdeaStatus: [22_000, () => ({ id: ideaIds[2], status: `${'k'.repeat(48)}${maxStatusesOfBoard - 2}` })],
+  addIdeaTag: [22_000, () => ({ id: ideaIds[0], tag_id: tagIds[maxTagsOfIdea - 1] })],
+  removeIdeaTag: [22_000, () => ({ id: ideaIds[4], tag_id: tagIds[0] })],
+  mergeIdea: [44_000, () => ({ id: ideaIds[5], target_id: ideaIds[6] })],
+  unmergeIdea: [44_000, () => ({ id: ideaIds[5] })],
+  getToken: [35_000, () => ({})],
+};
+
+describe('the answer of a tool', () => {
+  test('each tool has a call in this test', () => {
+    expect(Object.keys(calls).sort()).toEqual(tools.map(({ id }) => id).sort());
+  });
+
+  test('list_ideas returns 20 excerpts of 300 characters, and get_idea returns the whole body', async () => {
+    const { result } = await call('list_ideas', {});
+    expect(result.data).toHaveLength(20);
+    for (const { body, body_truncated, tags } of result.data) {
+      expect([body.length, body_truncated, tags.length]).toEqual([300, true, maxTagsOfIdea]);
+    }
+    const { result: idea } = await call('get_idea', { id: ideaIds[7] });
+    expect([idea.body.length, idea.body_truncated]).toEqual([10_000, false]);
+  });
+
+  // The test of unmerge_idea needs the merge of the test before.
+  test.each(tools.map(({ id, metadata }) => [metadata.tool.name, id] as const))(
+    'the answer of %s has at most 100,000 characters, even with the largest data',
+    async (name, id) => {
+      const [least, args] = calls[id] ?? [0, () => ({})];
+      const { isError, size, content } = await call(name, args());
+      expect(isError, content[0]?.text.slice(0, 500)).toBe(false);
+      expect(size).toBeGreaterThan(least);
+      expect(size).toBeLessThanOrEqual(maxCharacters);
+    },
+  );
+
+  test.each([
+    ['invalid_tag', 'add_idea_tag', () => ({ id: ideaIds[0], tag_id: 1 })],
+    ['invalid_status', 'set_idea_status', () => ({ id: ideaIds[0], status: 'none' })],
+    ['board_not_granted', 'get_board', () => ({ board: 'none' })],
+    ['too_many_tags', 'add_idea_tag', () => ({ id: ideaIds[8], tag_id: tagIds.at(-1) })],
+  ])('the refusal %s has at most 100,000 characters, even with the largest data', async (key, name, args) => {
+    const { body } = await callTool(server, { token, name, args: { board: slug, ...args() } });
+    const { isError, content } = body.result as { isError: boolean; content: { text: string }[] };
+    expect([isError, JSON.parse(content[0]?.text ?? '').error.key]).toEqual([true, key]);
+    expect(content.map(({ text }) => text).join('').length).toBeLessThanOrEqual(maxCharacters);
+  });
+});
