@@ -26,14 +26,14 @@ const rows = {
 
   // Of the contract, the domain uses names, limits and inferred types. It never validates or answers a request.
   'server/domain/': `config.ts database/ entities/ observability/audit-entries.ts observability/audit-log.ts outgoing/
-    text/ contract/errors.ts contract/events.ts contract/grants.ts contract/idea.ts contract/status.ts contract/text.ts
-    @mikro-orm/postgresql argon2 kysely node @zxcvbn-ts/language-common`,
+    text/ contract/errors.ts contract/events.ts contract/grants.ts contract/idea.ts contract/limits.ts contract/status.ts
+    contract/text.ts @mikro-orm/postgresql argon2 kysely node @zxcvbn-ts/language-common`,
 
   'server/http/': `config.ts database/ dependencies.ts domain/ entities/ observability/ contract/
     @ts-rest/core @ts-rest/fastify fastify find-my-way ipaddr.js node zod`,
   'server/endpoints/': 'dependencies.ts domain/ http/ observability/readiness.ts contract/ @ts-rest/fastify',
   'server/mcp/': `config.ts dependencies.ts domain/ http/ contract/
-    @modelcontextprotocol/server @ts-rest/core @ts-rest/fastify fastify zod`,
+    @modelcontextprotocol/server @ts-rest/core @ts-rest/fastify fastify leven zod`,
   'server/oauth/': `config.ts dependencies.ts domain/ http/ observability/ outgoing/ pages/shell/ contract/errors.ts
     fastify node oidc-provider`,
   'server/pages/': `config.ts dependencies.ts domain/ http/ observability/error-reporter.ts text/ contract/

@@ -122,7 +122,7 @@ describe('the bodies of the list', () => {
   });
 
   test.each([{}, { sort: 'top' }, { per_page: '100' }, { page: '1' }, { status: 'open' }])(
-    'with body=excerpt and %j, the list has the first 300 characters of each body and tells which bodies are longer',
+    'a list with body=excerpt and %j has the first 300 characters of each body and tells which bodies are longer',
     async query => {
       expect(await read({ ...query, body: 'excerpt' })).toEqual(cut);
     },

@@ -157,7 +157,7 @@ test('an idea with 10 tags gets no other tag until one of its tags is removed', 
   expect((await add(ideaId, another)).body.tags).toHaveLength(10);
 });
 
-test('of 12 concurrent requests that add different tags to an idea with 6 tags, exactly 4 succeed', async () => {
+test('exactly 4 of 12 concurrent requests that add different tags to an idea with 6 tags succeed', async () => {
   const ideaId = await insertIdea(server, world);
   const tagIds = await createTags(18);
   for (const tagId of tagIds.slice(0, 6)) await add(ideaId, tagId);

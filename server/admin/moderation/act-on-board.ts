@@ -1,3 +1,4 @@
+import { type ErrorKey, errors } from '../../../contract/errors.ts';
 import { maxTagsOfIdea } from '../../../contract/limits.ts';
 import type { Administration } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
@@ -55,21 +56,16 @@ function act<T>(
  */
 export function problemOfAction(error: unknown): Problem {
   const key = error instanceof DomainError ? (error as DomainError).key : undefined;
-  return (key && problems[key]) ?? problemOf(error);
+  const message = key && explanations[key];
+  return message ? { status: errors[key].status, message } : problemOf(error);
 }
 
-const problems: Partial<Record<DomainError['key'], Problem>> = {
-  board_frozen: {
-    status: 423,
-    message: 'The board is frozen. An owner or admin must unfreeze it first',
-  },
-  invalid_status: { status: 422, message: 'The board no longer has this status. Choose another status' },
-  invalid_tag: { status: 422, message: 'The board no longer has this tag. Choose another tag' },
-  too_many_tags: {
-    status: 422,
-    message: `An idea can have at most ${maxTagsOfIdea} tags. Remove a tag before you add another`,
-  },
-  idea_not_published: { status: 422, message: 'The idea awaits approval. Approve or reject it first' },
-  idea_already_merged: { status: 422, message: 'The idea is already merged into another idea' },
-  merge_into_self: { status: 422, message: 'An idea cannot be merged into itself. Choose another idea' },
+const explanations: Partial<Record<ErrorKey, string>> = {
+  board_frozen: 'The board is frozen. An owner or admin must unfreeze it first',
+  invalid_status: 'The board no longer has this status. Choose another status',
+  invalid_tag: 'The board no longer has this tag. Choose another tag',
+  too_many_tags: `An idea can have at most ${maxTagsOfIdea} tags. Remove a tag before you add another`,
+  idea_not_published: 'The idea awaits approval. Approve or reject it first',
+  idea_already_merged: 'The idea is already merged into another idea',
+  merge_into_self: 'An idea cannot be merged into itself. Choose another idea',
 };

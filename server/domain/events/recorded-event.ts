@@ -1,6 +1,5 @@
 import { type ExpressionBuilder, type Selectable, sql } from 'kysely';
-import type { z } from 'zod';
-import type { EventBody, EventIdea } from '../../../contract/events.ts';
+import type { EventBody } from '../../../contract/events.ts';
 import type { Idea } from '../../../contract/idea.ts';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
@@ -65,7 +64,10 @@ export function writeEvent(event: RecordedEvent, config: LinkSettings): string {
   return JSON.stringify(presentEvent(event, config));
 }
 
-function presentIdeaInEvent({ author, ...columns }: IdeaInEvent, linkTo: LinkToIdea): z.infer<typeof EventIdea> {
+function presentIdeaInEvent(
+  { author, ...columns }: IdeaInEvent,
+  linkTo: LinkToIdea,
+): Omit<Idea, 'my_vote' | 'body_truncated'> {
   const view = { ...columns, author_id: author.id, author_name: author.name, my_vote: null };
   const { my_vote: _, body_truncated: __, ...idea } = presentIdea(view, linkTo);
   return idea;
