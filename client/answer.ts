@@ -1,5 +1,5 @@
 import type { Answer } from './attempt.ts';
-import type { CallResult } from './call.ts';
+import { type CallResult, notModified } from './call.ts';
 import type { ErrorKey, ValidationIssue } from './contract.ts';
 import { ApiError, type IdeaBoardError, UnexpectedAnswerError } from './errors.ts';
 import { readRateLimit, readRetryAfter } from './rate-limit.ts';
@@ -13,16 +13,24 @@ export function readAnswer<T>(request: PreparedRequest, answer: Answer, attempts
   const { status, headers } = answer;
   const body = parseJson(answer.text);
   // Keeps unknown fields and values of the body, because a newer server may send them.
-  if (status < 200 || status > 299 || !isObject(body)) throw errorOf(request, answer, body, attempts);
+  const isNotModified = status === 304 && request.isConditional;
+  if (!isNotModified && !isSuccess(request, answer, body)) throw errorOf(request, answer, body, attempts);
   return {
-    data: body as T,
+    data: (isNotModified ? notModified : body) as T,
     status,
     headers,
+    etag: headers.get('etag') ?? undefined,
     requestId: requestIdOf(headers),
     rateLimit: readRateLimit(headers),
     isReplay: headers.get('idempotency-replayed') === 'true',
     attempts,
   };
+}
+
+function isSuccess({ isKnown }: PreparedRequest, { status, text, isFromCache }: Answer, body: unknown): boolean {
+  if ((status < 200 || status > 299) && !isFromCache) return false;
+  // An operation that this version does not know may answer without a body, or with any JSON.
+  return isKnown ? isObject(body) : text === '' || body !== undefined;
 }
 
 export function requestIdOf(headers: Headers): string | undefined {
@@ -56,6 +64,7 @@ function errorOf(request: PreparedRequest, answer: Answer, body: unknown, attemp
 
 /** The message for a response that is not from the API. In a browser, the status of a redirect is 0. */
 function unexpectedMessage({ status, headers }: Answer): string {
+  if (status === 304) return 'The server answered 304. Use the option etag instead of the header If-None-Match.';
   if (status !== 0 && (status < 300 || status > 399)) {
     return `The response with status ${status} did not come from the Agent API. Check baseUrl.`;
   }

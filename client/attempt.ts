@@ -1,5 +1,5 @@
 import { AbortError, ConnectionError, type ErrorDetails, TimeoutError } from './errors.ts';
-import type { Fetch } from './options.ts';
+import type { Fetch, FetchOptions } from './options.ts';
 import type { PreparedRequest } from './request.ts';
 
 /** A response that has been received completely. */
@@ -7,14 +7,19 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
+  /** Whether the text comes from the cache of the client. */
+  isFromCache?: boolean;
 }
+
+/** Sends a request and receives the complete response. */
+export type Send = (request: PreparedRequest, signal: AbortSignal) => Promise<Answer>;
 
 /** The maximum delay of a timer in JavaScript, in milliseconds. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /** Sends a request once. If no complete response arrives, throws an error of this package. */
 export async function sendOnce(
-  fetch: Fetch,
+  send: Send,
   request: PreparedRequest,
   { timeoutMs, signal, attempts }: { timeoutMs: number; signal: AbortSignal | undefined; attempts: number },
 ): Promise<Answer> {
@@ -33,7 +38,7 @@ export async function sendOnce(
   };
   const timer = timeoutMs <= longestTimerMs ? setTimeout(onTimeout, timeoutMs) : undefined;
   try {
-    return await Promise.race([send(fetch, request, controller.signal), stopped]);
+    return await Promise.race([send(request, controller.signal), stopped]);
   } catch (error) {
     if (controller.signal.aborted) throw controller.signal.reason;
     throw new ConnectionError({ message: connectionMessage(request, error), operation, attempts, cause: error });
@@ -47,9 +52,15 @@ function abortError(signal: AbortSignal | undefined, details: Omit<ErrorDetails,
   return new AbortError({ message: 'The call was aborted', ...details, cause: signal?.reason });
 }
 
-async function send(fetch: Fetch, request: PreparedRequest, signal: AbortSignal): Promise<Answer> {
-  const { method, url, headers, body } = request;
+/** Sends a request with fetch. */
+export async function sendWithFetch(
+  fetch: Fetch,
+  options: FetchOptions,
+  { method, url, headers, body }: PreparedRequest,
+  signal: AbortSignal,
+): Promise<Answer> {
   const response = await fetch(url, {
+    ...options,
     method,
     headers,
     signal,

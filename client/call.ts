@@ -1,10 +1,18 @@
 import type { RateLimit } from './rate-limit.ts';
 
+/** The result of a read with an `etag` if the response has not changed since. */
+export const notModified: unique symbol = Symbol.for('@idea-board/client: not modified');
+
+export type NotModified = typeof notModified;
+
 /** A successful result with the metadata of its response. */
 export interface CallResult<T> {
   data: T;
+  /** The HTTP status. It is 304 if the data comes from the cache, or is `notModified`. */
   status: number;
   headers: Headers;
+  /** The version of the data, for the option `etag` of a later read. */
+  etag: string | undefined;
   requestId: string | undefined;
   rateLimit: RateLimit | undefined;
   /** Whether the server repeated the stored response of an earlier request with the same idempotency key. */

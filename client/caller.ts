@@ -1,13 +1,26 @@
 import { readAnswer, requestIdOf } from './answer.ts';
-import { sendOnce } from './attempt.ts';
+import { type Send, sendOnce, sendWithFetch } from './attempt.ts';
+import { MemoryCache, type ResponseCache } from './cache.ts';
 import { Call, type CallResult } from './call.ts';
+import { checkOptions } from './check-options.ts';
 import type { OperationId, Operations } from './contract.ts';
 import { IdeaBoardError } from './errors.ts';
-import { callHook } from './hooks.ts';
-import { defaultLimits, type Fetch, type IdeaBoardOptions, type Limits, type WriteOptions } from './options.ts';
+import { callHook, type Hooks } from './hooks.ts';
+import { Log } from './log.ts';
+import { type ApiRequest, defaultLimits, type Fetch, type IdeaBoardOptions, type Limits } from './options.ts';
 import { readRateLimit } from './rate-limit.ts';
-import { type CallInput, type PreparedRequest, prepareRequest, type RequestDefaults } from './request.ts';
+import {
+  type AnyCallOptions,
+  type CallInput,
+  knownOperation,
+  type Operation,
+  type PreparedRequest,
+  prepareRequest,
+  type RequestDefaults,
+  unknownOperation,
+} from './request.ts';
 import { RetryBudget, retryDelayMs } from './retry.ts';
+import { sendWithCache } from './send-with-cache.ts';
 
 /** The clock, the random numbers and the timer of the runtime. Tests replace them. */
 export interface Environment {
@@ -20,45 +33,80 @@ export interface Environment {
 
 type ResolvedLimits = typeof defaultLimits;
 
+const limitNames = Object.keys(defaultLimits) as (keyof ResolvedLimits)[];
+const callOptionNames = ['board', 'signal', 'headers', 'fetchOptions', ...limitNames];
+const optionNames = [
+  ...[
+    'baseUrl',
+    'token',
+    'board',
+    'headers',
+    'hooks',
+    'fetch',
+    'fetchOptions',
+    'validate',
+    'cache',
+    'logLevel',
+    'logger',
+  ],
+  ...limitNames,
+];
+
 /** Calls operations of the API: sends requests, retries them if that is safe and useful, and reads the responses. */
 export class Caller {
-  readonly #options: IdeaBoardOptions;
+  /** The options of the client. `cache` is the cache itself. */
+  readonly options: IdeaBoardOptions;
   readonly #defaults: RequestDefaults;
   readonly #fetch: Fetch;
+  readonly #cache: ResponseCache | undefined;
+  readonly #log: Log;
   readonly #environment: Environment;
-  readonly #budget = new RetryBudget();
+  readonly #budget: RetryBudget;
 
-  constructor(options: IdeaBoardOptions, environment: Environment = defaultEnvironment) {
-    const { baseUrl, token, board, headers, validate, fetch } = options;
-    this.#options = options;
+  constructor(options: IdeaBoardOptions, environment: Environment = defaultEnvironment, budget = new RetryBudget()) {
+    checkOptions(options, optionNames);
+    const { baseUrl, token, board, headers, validate, fetch, cache = false, logLevel, logger } = options;
     this.#defaults = { baseUrl: addressOf(baseUrl), token: bearerOf(token), board, headers, validate };
     // Reads the global fetch function at each call, because monitoring tools may replace it later. In a browser, fetch
     // must be called on its window.
     this.#fetch = fetch ?? ((url, init) => globalThis.fetch(url, init));
+    this.#cache = typeof cache === 'object' ? cache : cache ? new MemoryCache() : undefined;
+    this.options = { ...options, cache: this.#cache };
+    this.#log = new Log(logLevel, logger);
     this.#environment = environment;
+    this.#budget = budget;
   }
 
-  call<O extends OperationId>(
-    operation: O,
-    input: CallInput<O>,
-    options: WriteOptions = {},
-  ): Call<Operations[O]['result']> {
+  withOptions(changes: Partial<IdeaBoardOptions>): Caller {
+    return new Caller({ ...this.options, ...changes }, this.#environment, this.#budget);
+  }
+
+  call<O extends OperationId>(id: O, input: CallInput<O>, options?: AnyCallOptions): Call<Operations[O]['result']> {
+    return this.#start(knownOperation(id), input, options);
+  }
+
+  request<T>(request: ApiRequest, options?: AnyCallOptions): Call<T> {
+    return this.#start(unknownOperation(request), request, options);
+  }
+
+  #start<T>(operation: Operation, input: CallInput | ApiRequest, options: AnyCallOptions = {}): Call<T> {
     return new Call(this.#run(operation, input, options));
   }
 
-  async #run<O extends OperationId>(
-    operation: O,
-    input: CallInput<O>,
-    options: WriteOptions,
-  ): Promise<CallResult<Operations[O]['result']>> {
+  async #run<T>(operation: Operation, input: CallInput | ApiRequest, options: AnyCallOptions): Promise<CallResult<T>> {
     const { now, random, sleep } = this.#environment;
-    const limits = resolveLimits(this.#options, options);
+    checkOptions(options, [
+      ...callOptionNames,
+      ...(operation.takesKey ? ['idempotencyKey'] : []),
+      ...(operation.method === 'GET' ? ['etag'] : []),
+    ]);
+    const limits = resolveLimits(this.options, options);
     const endsAt = now() + limits.totalTimeoutMs;
     const request = prepareRequest(operation, input, this.#defaults, options);
     for (let attempts = 1; ; attempts += 1) {
       try {
         const timeoutMs = Math.min(limits.timeoutMs, endsAt - now());
-        const result = await this.#attempt<O>(request, attempts, timeoutMs, options.signal);
+        const result = await this.#attempt<T>(request, attempts, timeoutMs, options);
         this.#budget.earn();
         return result;
       } catch (error) {
@@ -66,26 +114,26 @@ export class Caller {
         if (error.status !== undefined && error.status < 500) this.#budget.earn();
         const context = { request, limits, budget: this.#budget, leftMs: endsAt - now(), random };
         const delayMs = retryDelayMs(error, context);
-        if (delayMs === undefined) throw error;
-        callHook(this.#options.hooks, 'onRetry', { ...eventOf(request, attempts), error, delayMs });
+        if (typeof delayMs !== 'number') throw delayMs === undefined ? error : this.#markSpent(error);
+        this.#notify('onRetry', { ...eventOf(request, attempts), error, delayMs });
         await sleep(delayMs, options.signal);
       }
     }
   }
 
-  async #attempt<O extends OperationId>(
+  async #attempt<T>(
     request: PreparedRequest,
     attempts: number,
     timeoutMs: number,
-    signal: AbortSignal | undefined,
-  ): Promise<CallResult<Operations[O]['result']>> {
-    const { hooks } = this.#options;
+    { signal, fetchOptions }: AnyCallOptions,
+  ): Promise<CallResult<T>> {
     const event = eventOf(request, attempts);
     const sentAt = this.#environment.now();
-    callHook(hooks, 'onRequest', event);
-    const answer = await sendOnce(this.#fetch, request, { timeoutMs, signal, attempts });
+    this.#notify('onRequest', event);
+    const send = this.#sendWith({ ...this.options.fetchOptions, ...fetchOptions });
+    const answer = await sendOnce(send, request, { timeoutMs, signal, attempts });
     const { status, headers } = answer;
-    callHook(hooks, 'onResponse', {
+    this.#notify('onResponse', {
       ...event,
       status,
       durationMs: this.#environment.now() - sentAt,
@@ -93,6 +141,26 @@ export class Caller {
       rateLimit: readRateLimit(headers),
     });
     return readAnswer(request, answer, attempts);
+  }
+
+  #sendWith(fetchOptions: object): Send {
+    const cache = this.#cache;
+    return (request, signal) => {
+      const send = (one: PreparedRequest) => sendWithFetch(this.#fetch, { ...fetchOptions }, one, signal);
+      if (!cache || request.method !== 'GET' || request.isConditional) return send(request);
+      return sendWithCache(cache, request, send, error => this.#log.write('error', `The cache failed: ${error}`));
+    };
+  }
+
+  #notify<Name extends keyof Hooks>(name: Name, event: Parameters<NonNullable<Hooks[Name]>>[0]) {
+    for (const hooks of [this.#log.hooks, this.options.hooks]) {
+      callHook(hooks, name, event, error => this.#log.write('error', `The hook ${name} failed: ${error}`));
+    }
+  }
+
+  #markSpent(error: IdeaBoardError): IdeaBoardError {
+    this.#log.write('warn', `${error.operation}: no retry, because the budget of retries is spent. ${error.message}`);
+    return Object.assign(error, { isRetryBudgetSpent: true });
   }
 }
 
@@ -102,7 +170,7 @@ function eventOf({ operation, method, url, idempotencyKey }: PreparedRequest, at
 
 function resolveLimits(...given: Limits[]): ResolvedLimits {
   const limits = { ...defaultLimits };
-  for (const name of Object.keys(limits) as (keyof ResolvedLimits)[]) {
+  for (const name of limitNames) {
     for (const one of given) limits[name] = one[name] ?? limits[name];
   }
   return limits;
@@ -116,7 +184,9 @@ function addressOf(baseUrl: unknown): string {
   try {
     const { protocol, origin, pathname, username, password, search, hash } = new URL(String(baseUrl));
     const isBare = `${username}${password}${search}${hash}` === '';
-    if (/^https?:$/.test(protocol) && isBare) return `${origin}${pathname}`.replace(/\/+$/, '');
+    // The path of each operation begins with /api/v1.
+    if (/^https?:$/.test(protocol) && isBare)
+      return `${origin}${pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
   } catch {
     // The value is not a URL.
   }

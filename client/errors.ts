@@ -19,8 +19,11 @@ export function isIdeaBoardError(error: unknown, operation?: OperationId): boole
   return operation === undefined || ('operation' in error && error.operation === operation);
 }
 
+/** The name of an operation: its `operationId`, or for `client.request()` the method and the path. */
+export type OperationName = OperationId | `${string} /${string}`;
+
 /** The keys of the API errors of an operation. */
-export type ErrorKeyOf<O extends OperationId> = Operations[O]['errorKey'];
+export type ErrorKeyOf<O extends OperationName> = O extends OperationId ? Operations[O]['errorKey'] : ErrorKey;
 
 /** The type of `details` of an API error. Undefined for keys whose errors have none. */
 export type DetailsOf<K> = K extends keyof DetailsByKey ? DetailsByKey[K] : undefined;
@@ -38,7 +41,6 @@ export type OperationError<O extends OperationId = OperationId> =
   | InvalidRequestError;
 
 export type WebhookErrorKey =
-  | 'invalid_secret'
   | 'missing_header'
   | 'timestamp_out_of_tolerance'
   | 'signature_mismatch'
@@ -47,7 +49,7 @@ export type WebhookErrorKey =
 /** The details of an error. Errors that occur before the response lack some of them. */
 export interface ErrorDetails {
   message: string;
-  operation?: OperationId | undefined;
+  operation?: OperationName | undefined;
   status?: number | undefined;
   issues?: readonly ValidationIssue[] | undefined;
   details?: unknown;
@@ -61,9 +63,9 @@ export interface ErrorDetails {
 /** The base class of all errors of this package. */
 export abstract class IdeaBoardError extends Error {
   /** The error key of the API. If the API did not respond, a key of this package. */
-  abstract readonly key: ErrorKey | OperationError['key'] | WebhookErrorKey;
-  /** The `operationId` of the called operation in the OpenAPI document. */
-  readonly operation: OperationId | undefined;
+  abstract readonly key: ErrorKey | OperationError['key'] | WebhookErrorKey | 'invalid_configuration';
+  /** The `operationId` of the called operation in the OpenAPI document. For `request()`, the method and the path. */
+  readonly operation: OperationName | undefined;
   /** The HTTP status of the last response, or undefined if there was no response. */
   readonly status: number | undefined;
   /** The validation issues: the parts of the request that do not match its schema. Empty for other errors. */
@@ -75,6 +77,8 @@ export abstract class IdeaBoardError extends Error {
   readonly retryAfterMs: number | undefined;
   /** The number of requests that the call has sent. */
   readonly attempts: number;
+  /** Whether the client did not retry the request because its budget of retries is spent. */
+  readonly isRetryBudgetSpent: boolean = false;
 
   constructor(details: ErrorDetails) {
     super(details.message, 'cause' in details ? { cause: details.cause } : undefined);
@@ -89,33 +93,53 @@ export abstract class IdeaBoardError extends Error {
   }
 }
 
-/** An error response of the API. A newer server may send a `key` that these types do not include. */
+/**
+ * An error response of the API. Its `message` is one line for logs. A newer server may send a `key` that these types do
+ * not include.
+ */
 export class ApiError<
-  O extends OperationId = OperationId,
+  O extends OperationName = OperationName,
   K extends ErrorKeyOf<O> = ErrorKeyOf<O>,
 > extends IdeaBoardError {
   override readonly key: K;
+  /** The server's sentence about the error, without the other facts in `message`. */
+  readonly serverMessage: string;
   /** Facts that help to correct the request, such as the tags of the board. An older server does not send them. */
   readonly details: DetailsOf<K> | undefined;
   declare readonly operation: O;
   declare readonly status: number;
 
   constructor(details: ErrorDetails & { key: K; operation: O; status: number }) {
-    super(details);
+    super({ ...details, message: lineOf(details) });
     this.key = details.key;
+    this.serverMessage = details.message;
     this.details = details.details as DetailsOf<K> | undefined;
   }
+}
+
+/** The maximum number of validation issues in the message of an error. */
+const mostIssues = 5;
+
+/** Returns the operation, the status, the key, the server's sentence, the issues and the request id in one line. */
+function lineOf({ operation, status, key, message, issues = [], requestId }: ErrorDetails & { key: string }): string {
+  const reasons = issues.slice(0, mostIssues).map(issue => `${issue.path.join('.')}: ${issue.message}`);
+  if (issues.length > mostIssues) reasons.push(`and ${issues.length - mostIssues} more`);
+  const sentences = [message, reasons.join('; '), requestId === undefined ? '' : `Request id: ${requestId}`]
+    .map(part => part.replaceAll(/\s+/g, ' ').trim())
+    .filter(part => part !== '')
+    .map(part => (/[.!?]$/.test(part) ? part : `${part}.`));
+  return [`${operation} failed with ${status} ${key}:`, ...sentences].join(' ');
 }
 
 /** A response that did not come from the API, for example from a proxy or a sign-in page. */
 export class UnexpectedAnswerError extends IdeaBoardError {
   override readonly key = 'unexpected_answer';
-  declare readonly operation: OperationId;
+  declare readonly operation: OperationName;
   declare readonly status: number;
   /** The beginning of the text of the response body. */
   readonly text: string;
 
-  constructor(details: ErrorDetails & { operation: OperationId; status: number; text: string }) {
+  constructor(details: ErrorDetails & { operation: OperationName; status: number; text: string }) {
     super(details);
     this.text = details.text;
   }
@@ -124,25 +148,25 @@ export class UnexpectedAnswerError extends IdeaBoardError {
 /** The error of a call whose connection failed before the complete response. `cause` is the error of the runtime. */
 export class ConnectionError extends IdeaBoardError {
   override readonly key = 'connection_failed';
-  declare readonly operation: OperationId;
+  declare readonly operation: OperationName;
 }
 
 /** The error of a call without a complete response before the timeout. */
 export class TimeoutError extends IdeaBoardError {
   override readonly key = 'timed_out';
-  declare readonly operation: OperationId;
+  declare readonly operation: OperationName;
 }
 
 /** The error of a call that its signal aborted. `cause` is the reason of the signal. */
 export class AbortError extends IdeaBoardError {
   override readonly key = 'aborted';
-  declare readonly operation: OperationId;
+  declare readonly operation: OperationName;
 }
 
 /** The error of a request that the client did not send because it is invalid. `issues` lists the invalid parts. */
 export class InvalidRequestError extends IdeaBoardError {
   override readonly key = 'invalid_request';
-  declare readonly operation: OperationId;
+  declare readonly operation: OperationName;
 }
 
 /** The error of a webhook that is not authentic or cannot be read. */
@@ -155,6 +179,11 @@ export class WebhookVerificationError extends IdeaBoardError {
   }
 }
 
+/** The error of a receiver of webhooks whose own configuration is wrong, for example without a secret. */
+export class ConfigurationError extends IdeaBoardError {
+  override readonly key = 'invalid_configuration';
+}
+
 const names = {
   ApiError,
   UnexpectedAnswerError,
@@ -163,6 +192,7 @@ const names = {
   AbortError,
   InvalidRequestError,
   WebhookVerificationError,
+  ConfigurationError,
 };
 
 // Sets the names of the errors, because a bundler may rename the classes.

@@ -1,10 +1,9 @@
-import type { OperationId } from './contract.ts';
-import type { IdeaBoardError } from './errors.ts';
+import type { IdeaBoardError, OperationName } from './errors.ts';
 import type { RateLimit } from './rate-limit.ts';
 
 /**
  * Functions that observe a client, for example for logs. A hook cannot change a call, and never receives the token or
- * the body of a request. Errors of a hook are ignored, because a failing log must not fail a completed write.
+ * the body of a request. The client only logs errors of a hook, because a failing hook must not fail a completed write.
  */
 export interface Hooks {
   /** The client calls this before each request. */
@@ -16,7 +15,7 @@ export interface Hooks {
 }
 
 export interface RequestEvent {
-  operation: OperationId;
+  operation: OperationName;
   method: string;
   url: string;
   /** The number of the request in its call, starting with 1. */
@@ -38,17 +37,18 @@ export interface RetryEvent extends RequestEvent {
   delayMs: number;
 }
 
-/** Calls a hook and ignores its errors. */
+/** Calls a hook. Passes the errors of the hook to `onError`. */
 export function callHook<Name extends keyof Hooks>(
   hooks: Hooks | undefined,
   name: Name,
   event: Parameters<NonNullable<Hooks[Name]>>[0],
+  onError: (error: unknown) => void,
 ) {
   const hook = hooks?.[name] as ((event: unknown) => unknown) | undefined;
   if (!hook) return;
   try {
-    Promise.resolve(hook.call(hooks, event)).catch(() => {});
-  } catch {
-    // A failing hook must not fail the call.
+    Promise.resolve(hook.call(hooks, event)).catch(onError);
+  } catch (error) {
+    onError(error);
   }
 }

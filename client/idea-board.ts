@@ -1,8 +1,8 @@
-import type { Call } from './call.ts';
+import type { Call, NotModified } from './call.ts';
 import { Caller } from './caller.ts';
 import type { BoardDetails, Token } from './contract.ts';
 import { Ideas } from './ideas.ts';
-import type { CallOptions, IdeaBoardOptions } from './options.ts';
+import type { ApiRequest, CallOptions, ConditionalOptions, IdeaBoardOptions, WriteOptions } from './options.ts';
 
 /**
  * A client of the Agent API.
@@ -15,15 +15,47 @@ import type { CallOptions, IdeaBoardOptions } from './options.ts';
 export class IdeaBoard {
   readonly ideas: Ideas;
   /** Reads the board, with its statuses and its tags. */
-  readonly board: { get(options?: CallOptions): Call<BoardDetails> };
+  readonly board: BoardReader;
   /** Reads the properties of the token: its grants and the state of its rate limits. */
   readonly token: { get(options?: CallOptions): Call<Token> };
+  readonly #caller: Caller;
 
   /** Creates a client without sending a request. Throws a TypeError if an option is invalid. */
-  constructor(options: IdeaBoardOptions) {
-    const caller = new Caller(options);
+  constructor(options: IdeaBoardOptions);
+  /** @internal */
+  constructor(options: IdeaBoardOptions, caller: Caller);
+  constructor(options: IdeaBoardOptions, caller = new Caller(options)) {
+    this.#caller = caller;
     this.ideas = new Ideas(caller);
-    this.board = { get: callOptions => caller.call('getBoard', {}, callOptions) };
+    this.board = { get: (callOptions?: CallOptions) => caller.call('getBoard', {}, callOptions) };
     this.token = { get: callOptions => caller.call('getToken', {}, callOptions) };
   }
+
+  /**
+   * Returns a client with other options. The other options keep their values. Both clients share the cache, and the budget
+   * of retries.
+   */
+  withOptions(changes: Partial<IdeaBoardOptions>): IdeaBoard {
+    const caller = this.#caller.withOptions(changes);
+    return new IdeaBoard(caller.options, caller);
+  }
+
+  /**
+   * Calls an operation by its method and path, even if this version of the package has no method for the operation.
+   * Errors, retries, timeouts and the option `board` work as in other calls. The client does not check the type of the
+   * result.
+   *
+   * ```ts
+   * const { hearts } = await client.request<{ hearts: number }>({ method: 'GET', path: '/api/v1/ideas/7/reactions' });
+   * ```
+   */
+  request<T = unknown>(request: ApiRequest, options?: WriteOptions): Call<T> {
+    return this.#caller.request<T>(request, options);
+  }
+}
+
+/** Reads the board of the client. */
+export interface BoardReader {
+  get(options: ConditionalOptions): Call<BoardDetails | NotModified>;
+  get(options?: CallOptions): Call<BoardDetails>;
 }

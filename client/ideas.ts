@@ -1,4 +1,4 @@
-import type { Call } from './call.ts';
+import type { Call, NotModified } from './call.ts';
 import type { Caller } from './caller.ts';
 import type {
   Comment,
@@ -17,7 +17,7 @@ import type {
   VoteTally,
 } from './contract.ts';
 import { List } from './list.ts';
-import type { CallOptions, WriteOptions } from './options.ts';
+import type { CallOptions, ConditionalOptions, WriteOptions } from './options.ts';
 
 /** The operations on the ideas of a board. Requests and results have the field names of the API. */
 export class Ideas {
@@ -30,12 +30,18 @@ export class Ideas {
 
   /**
    * Lists the published ideas, newest first by default. Await the list for one page, or iterate over it for all ideas.
+   * With an `etag`, gets only one page.
    */
-  list(query: ListIdeasQuery = {}, options?: CallOptions): List<Idea, IdeaList> {
-    return new List(page => this.#caller.call('listIdeas', { query: page }, options), query);
+  list(query: ListIdeasQuery | undefined, options: ConditionalOptions): Call<IdeaList | NotModified>;
+  list(query?: ListIdeasQuery, options?: CallOptions): List<Idea, IdeaList>;
+  list(query: ListIdeasQuery = {}, options: CallOptions = {}): List<Idea, IdeaList> | Call<IdeaList | NotModified> {
+    const read = (page: ListIdeasQuery) => this.#caller.call('listIdeas', { query: page }, options);
+    return 'etag' in options ? read(query) : new List(read, query);
   }
 
-  get(id: number, options?: CallOptions): Call<Idea> {
+  get(id: number, options: ConditionalOptions): Call<Idea | NotModified>;
+  get(id: number, options?: CallOptions): Call<Idea>;
+  get(id: number, options?: CallOptions) {
     return this.#caller.call('getIdea', { params: { id } }, options);
   }
 
@@ -54,9 +60,21 @@ export class Ideas {
     return this.#caller.call('commentOnIdea', { params: { id }, body: comment }, options);
   }
 
-  /** Lists the comments on an idea, oldest first. */
-  comments(id: number, query: ListCommentsQuery = {}, options?: CallOptions): List<Comment, CommentList> {
-    return new List(page => this.#caller.call('listComments', { params: { id }, query: page }, options), query);
+  /** Lists the comments on an idea, oldest first. With an `etag`, gets only one page. */
+  comments(
+    id: number,
+    query: ListCommentsQuery | undefined,
+    options: ConditionalOptions,
+  ): Call<CommentList | NotModified>;
+  comments(id: number, query?: ListCommentsQuery, options?: CallOptions): List<Comment, CommentList>;
+  comments(
+    id: number,
+    query: ListCommentsQuery = {},
+    options: CallOptions = {},
+  ): List<Comment, CommentList> | Call<CommentList | NotModified> {
+    const read = (page: ListCommentsQuery) =>
+      this.#caller.call('listComments', { params: { id }, query: page }, options);
+    return 'etag' in options ? read(query) : new List(read, query);
   }
 
   /** Sets the status of an idea. The token needs the `moderate` grant. */

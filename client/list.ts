@@ -1,4 +1,5 @@
 import { Call, type CallResult } from './call.ts';
+import { checkOptions } from './check-options.ts';
 
 /** The fields of a response that has one page of a list. */
 export interface PageOf<Item> {
@@ -37,6 +38,20 @@ export class List<Item, Page extends PageOf<Item>> implements Promise<Page>, Asy
     for await (const { data } of this.#pagesFrom({ ...this.#start, per_page: this.#start.per_page ?? largestPage })) {
       yield* data;
     }
+  }
+
+  /** Resolves to an array of the first entries, at most `limit`. With the limit `Infinity`, resolves to all entries. */
+  async toArray(options: { limit: number }): Promise<Item[]> {
+    checkOptions(options, ['limit']);
+    const { limit } = options;
+    if (limit === undefined) throw new TypeError('The option "limit" is missing. For all entries, pass Infinity.');
+    const items: Item[] = [];
+    const perPage = this.#start.per_page ?? Math.min(limit, largestPage);
+    for await (const { data } of this.#pagesFrom({ ...this.#start, per_page: perPage })) {
+      items.push(...data.slice(0, limit - items.length));
+      if (items.length >= limit) break;
+    }
+    return items;
   }
 
   /** Iterates over this page and all later pages. */

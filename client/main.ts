@@ -1,4 +1,5 @@
-export type { Call, CallResult } from './call.ts';
+export { type CachedResponse, MemoryCache, type ResponseCache } from './cache.ts';
+export { type Call, type CallResult, type NotModified, notModified } from './call.ts';
 export type {
   Actor,
   Author,
@@ -50,6 +51,7 @@ export {
   AbortError,
   ApiError,
   type ApiErrorOf,
+  ConfigurationError,
   ConnectionError,
   type DetailsOf,
   type ErrorDetails,
@@ -58,18 +60,23 @@ export {
   InvalidRequestError,
   isIdeaBoardError,
   type OperationError,
+  type OperationName,
   TimeoutError,
   UnexpectedAnswerError,
   type WebhookErrorKey,
   WebhookVerificationError,
 } from './errors.ts';
 export type { Hooks, RequestEvent, ResponseEvent, RetryEvent } from './hooks.ts';
-export { IdeaBoard } from './idea-board.ts';
+export { type BoardReader, IdeaBoard } from './idea-board.ts';
 export type { Ideas } from './ideas.ts';
 export type { List, PageOf } from './list.ts';
+export type { Logger, LogLevel } from './log.ts';
 export type {
+  ApiRequest,
   CallOptions,
+  ConditionalOptions,
   Fetch,
+  FetchOptions,
   HeadersInput,
   IdeaBoardOptions,
   Limits,
@@ -78,6 +85,7 @@ export type {
   WriteOptions,
 } from './options.ts';
 export type { RateLimit } from './rate-limit.ts';
+export { type SignedWebhook, type SignOptions, signWebhook } from './sign-webhook.ts';
 export {
   type UnknownWebhookEvent,
   type VerifyOptions,
@@ -85,3 +93,4 @@ export {
   type WebhookEvent,
   type WebhookHeaders,
 } from './verify-webhook.ts';
+export type { WebhookSecret } from './webhook-signature.ts';

@@ -1,9 +1,11 @@
+import type { ResponseCache } from './cache.ts';
 import type { OperationId, ValidationIssue } from './contract.ts';
 import type { Hooks } from './hooks.ts';
+import type { Logger, LogLevel } from './log.ts';
 
 /** The options of a client. */
 export interface IdeaBoardOptions extends Limits {
-  /** The URL of the server, such as `https://ideas.example.com`. */
+  /** The URL of the server, such as `https://ideas.example.com`. It can end with `/api/v1`. */
   baseUrl: string;
   /** An API token of the form `ib_<id>_<secret>`. */
   token: string;
@@ -15,6 +17,17 @@ export interface IdeaBoardOptions extends Limits {
   hooks?: Hooks | undefined;
   /** A function to use instead of the `fetch` of the runtime. */
   fetch?: Fetch | undefined;
+  /** Additional options of every `fetch`, for example a proxy. */
+  fetchOptions?: FetchOptions | undefined;
+  /**
+   * A cache for the responses of reads. Before the client uses a cached response, it asks the server whether the response
+   * is still current. `true` creates a `MemoryCache`. By default the client has no cache.
+   */
+  cache?: boolean | ResponseCache | undefined;
+  /** The amount of log messages. The default is the environment variable `IDEA_BOARD_LOG`, or else `off`. */
+  logLevel?: LogLevel | undefined;
+  /** An object that writes the log messages. The default is `console`. */
+  logger?: Logger | undefined;
   /**
    * A function that validates each request before it is sent, for example `validateRequest` of
    * `@idea-board/contract/validation`. By default only the server validates requests.
@@ -29,6 +42,17 @@ export interface CallOptions extends Limits {
   /** A signal that aborts the call, even while it waits for a retry. */
   signal?: AbortSignal | undefined;
   headers?: HeadersInput | undefined;
+  /** Additional options of `fetch`. They override the `fetchOptions` of the client. */
+  fetchOptions?: FetchOptions | undefined;
+}
+
+/** The options of one read whose response you may already have. */
+export interface ConditionalOptions extends CallOptions {
+  /**
+   * The `etag` of an earlier response. If the response would be the same, the call resolves to `notModified`, and does
+   * not count against the rate limit. A call with an `etag` does not use the cache of the client.
+   */
+  etag: string | undefined;
 }
 
 /** The options of one call that writes. */
@@ -60,6 +84,11 @@ export const defaultLimits = { timeoutMs: 30_000, totalTimeoutMs: 120_000, maxRe
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
+/** Options of `fetch`, also options of one runtime such as `dispatcher`, without the parts that the client sets. */
+export type FetchOptions = Omit<RequestInit, 'method' | 'headers' | 'body' | 'signal' | 'redirect'> & {
+  readonly [option: string]: unknown;
+};
+
 export type HeadersInput = Readonly<Record<string, string>>;
 
 /** The parts of a request before serialization. */
@@ -72,3 +101,13 @@ export interface RequestParts {
 
 /** Returns the parts of a request that do not match the contract. */
 export type RequestValidator = (operation: OperationId, request: RequestParts) => readonly ValidationIssue[];
+
+/** A request to an operation that this version of the package may not know. */
+export interface ApiRequest {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** The path without a query, such as `/api/v1/ideas/7/reactions`. */
+  path: string;
+  query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
+  /** The body of the request. The client sends it as JSON. */
+  body?: unknown;
+}

@@ -1,6 +1,14 @@
 import { type OperationId, type Operations, routes, type ValidationIssue } from './contract.ts';
-import { InvalidRequestError } from './errors.ts';
-import type { HeadersInput, RequestParts, RequestValidator, WriteOptions } from './options.ts';
+import { InvalidRequestError, type OperationName } from './errors.ts';
+import type {
+  ApiRequest,
+  ConditionalOptions,
+  HeadersInput,
+  RequestParts,
+  RequestValidator,
+  WriteOptions,
+} from './options.ts';
+import { userAgent } from './version.ts';
 
 /** The arguments of a call to an operation. */
 export interface CallInput<O extends OperationId = OperationId> {
@@ -8,6 +16,29 @@ export interface CallInput<O extends OperationId = OperationId> {
   query?: Operations[O]['query'];
   body?: Operations[O]['body'];
 }
+
+/** An operation: an operation of the contract, or the request of a call of `request()`. */
+export interface Operation {
+  name: OperationName;
+  method: string;
+  path: string;
+  isOnBoard: boolean;
+  takesKey: boolean;
+  /** The id of an operation of the contract. */
+  id?: OperationId;
+}
+
+export function knownOperation(id: OperationId): Operation {
+  return { ...routes[id], name: id, id };
+}
+
+/** Returns an operation for a request. Assumes the usual rules of the API for its method. */
+export function unknownOperation({ method, path }: ApiRequest): Operation {
+  return { name: `${method} ${path as `/${string}`}`, method, path, isOnBoard: true, takesKey: method === 'POST' };
+}
+
+/** The options of any kind of call. */
+export type AnyCallOptions = WriteOptions & Partial<ConditionalOptions>;
 
 /** The options of the client that apply to every request. */
 export interface RequestDefaults {
@@ -20,57 +51,78 @@ export interface RequestDefaults {
 
 /** A serialized request that can be sent several times. */
 export interface PreparedRequest {
-  operation: OperationId;
+  operation: OperationName;
+  /** Whether the operation belongs to the contract. */
+  isKnown: boolean;
   method: string;
   url: string;
   headers: Headers;
   body: string | undefined;
   idempotencyKey: string | undefined;
+  /** The part of the token that is not secret. */
+  tokenName: string;
+  /** Whether the response may be `notModified`. */
+  isConditional: boolean;
   /** Whether the request is safe to send again: the server executes it only once, even if it arrives several times. */
   isRepeatable: boolean;
 }
 
 /** Builds the request of a call. Throws InvalidRequestError if the request is invalid. */
 export function prepareRequest(
-  operation: OperationId,
-  input: CallInput,
+  operation: Operation,
+  input: CallInput | ApiRequest,
   defaults: RequestDefaults,
-  options: WriteOptions,
+  options: AnyCallOptions,
 ): PreparedRequest {
-  const route = routes[operation];
-  const idempotencyKey = route.takesKey ? (options.idempotencyKey ?? randomKey()) : undefined;
+  const { name, method, isOnBoard, takesKey } = operation;
+  const { etag } = options;
+  const idempotencyKey = takesKey ? (options.idempotencyKey ?? randomKey()) : undefined;
   const parts: RequestParts = {
-    params: input.params ?? {},
-    query: omitMissing({ ...(route.isOnBoard ? { board: options.board ?? defaults.board } : {}), ...input.query }),
-    headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+    params: ('params' in input && input.params) || {},
+    query: omitMissing({ ...(isOnBoard ? { board: options.board ?? defaults.board } : {}), ...input.query }),
+    headers: {
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      ...(etag === undefined ? {} : { 'if-none-match': etag }),
+    },
     body: input.body,
   };
   const headers = new Headers();
   const body = bodyOf(parts.body);
   const issues = [
+    ...pathIssues(operation),
     ...idIssues(parts.params),
     ...[defaults.headers, options.headers, parts.headers].flatMap(some => putHeaders(headers, some)),
-    ...(body.issue ? [body.issue] : (defaults.validate?.(operation, parts) ?? [])),
+    ...(body.issue ? [body.issue] : ((operation.id && defaults.validate?.(operation.id, parts)) ?? [])),
   ];
-  if (issues.length > 0) throw invalidRequest(operation, issues);
+  if (issues.length > 0) throw invalidRequest(name, issues);
   headers.set('authorization', `Bearer ${defaults.token}`);
   headers.set('accept', 'application/json');
   if (body.text !== undefined) headers.set('content-type', 'application/json');
+  const product = userAgent();
+  if (product !== undefined) headers.set('user-agent', `${headers.get('user-agent') ?? ''} ${product}`.trim());
 
-  const path = route.path.replace(/:(\w+)/g, (_, name: string) => String(parts.params[name]));
+  const path = operation.path.replace(/:(\w+)/g, (_, name: string) => String(parts.params[name]));
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parts.query)) query.set(name, String(value));
   const search = query.toString();
   return {
-    operation,
-    method: route.method,
+    operation: name,
+    isKnown: operation.id !== undefined,
+    method,
     url: `${defaults.baseUrl}${path}${search === '' ? '' : `?${search}`}`,
     headers,
     body: body.text,
     idempotencyKey,
-    // All methods except POST are idempotent.
-    isRepeatable: route.method !== 'POST' || idempotencyKey !== undefined,
+    tokenName: /^ib_\d+/.exec(defaults.token)?.[0] ?? '',
+    isConditional: etag !== undefined,
+    isRepeatable: idempotencyKey !== undefined || !['POST', 'PATCH'].includes(method),
   };
+}
+
+/** Returns an issue if the path of an unknown operation could lead to another path or add a query. */
+function pathIssues({ id, path }: Operation): ValidationIssue[] {
+  if (id || (/^\/[^?#\\:]*$/.test(path) && !/(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(path))) return [];
+  return [{ path: ['path'], code: 'invalid_path', message: 'Must begin with a slash and have no query and no dots' }];
 }
 
 /** Returns an issue for each id that is not a number. Other characters in an id could change the path of the URL. */
@@ -103,7 +155,7 @@ function bodyOf(body: unknown): { text?: string; issue?: ValidationIssue } {
   }
 }
 
-function invalidRequest(operation: OperationId, issues: readonly ValidationIssue[]): InvalidRequestError {
+function invalidRequest(operation: OperationName, issues: readonly ValidationIssue[]): InvalidRequestError {
   const reasons = issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
   return new InvalidRequestError({ message: `Nothing was sent. ${reasons.join('; ')}`, operation, issues });
 }

@@ -20,8 +20,11 @@ export interface RetryContext {
   random(): number;
 }
 
-/** Returns the delay before the retry, in milliseconds. Returns undefined if there must be no retry. */
-export function retryDelayMs(error: IdeaBoardError, context: RetryContext): number | undefined {
+/**
+ * Returns the delay before the retry, in milliseconds. Returns undefined if there must be no retry, and `budget spent` if
+ * only the budget prevents the retry.
+ */
+export function retryDelayMs(error: IdeaBoardError, context: RetryContext): number | 'budget spent' | undefined {
   const { limits, budget, request, leftMs, random } = context;
   const reason = retryReason(error);
   if (!reason || error.attempts > limits.maxRetries) return undefined;
@@ -32,14 +35,14 @@ export function retryDelayMs(error: IdeaBoardError, context: RetryContext): numb
     ? error.retryAfterMs + random() * jitterMs
     : backoffMs(error.attempts, limits.maxRetryDelayMs) * (0.5 + random() / 2);
   if ((error.retryAfterMs ?? 0) > limits.maxRetryDelayMs || delayMs >= leftMs) return undefined;
-  if (reason === 'failed' && !budget.take()) return undefined;
+  if (reason === 'failed' && !budget.take()) return 'budget spent';
   return Math.round(delayMs);
 }
 
 function retryReason({ key, status }: IdeaBoardError): 'refused' | 'failed' | undefined {
   if (status === 429 || key === 'idempotency_key_in_use') return 'refused';
   // A gateway answers 502 or 504 if it cannot reach the server.
-  if (status === 502 || status === 503 || status === 504) return 'failed';
+  if (status === 500 || status === 502 || status === 503 || status === 504) return 'failed';
   return key === 'connection_failed' || key === 'timed_out' ? 'failed' : undefined;
 }
 

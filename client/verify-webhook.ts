@@ -1,5 +1,7 @@
+import { checkOptions } from './check-options.ts';
 import { type EventBody, eventTypes } from './contract.ts';
 import { type WebhookErrorKey, WebhookVerificationError } from './errors.ts';
+import { decodeBase64, importKeys, type SigningKey, signedBytes, type WebhookSecret } from './webhook-signature.ts';
 
 /** The event of a webhook. A check of `type` narrows its type in TypeScript. */
 export type WebhookEvent = Identified<EventBody> | UnknownWebhookEvent;
@@ -38,17 +40,19 @@ const defaultToleranceSeconds = 300;
  * Verifies a webhook according to Standard Webhooks and returns its event. Pass the unparsed body, because the signature
  * covers its bytes. Pass both secrets during a rotation.
  *
- * Throws a WebhookVerificationError whose `key` names the reason.
+ * Throws a WebhookVerificationError whose `key` names the reason. Throws a ConfigurationError if the secret is missing or
+ * invalid: then your program is wrong, and not the webhook.
  */
 export async function verifyWebhook(
   payload: string | Uint8Array | ArrayBuffer,
   headers: WebhookHeaders,
-  secret: string | readonly string[],
-  { toleranceSeconds = defaultToleranceSeconds }: VerifyOptions = {},
+  secret: WebhookSecret | undefined,
+  options: VerifyOptions = {},
 ): Promise<WebhookEvent> {
+  checkOptions(options, ['toleranceSeconds']);
+  const { toleranceSeconds = defaultToleranceSeconds } = options;
+  const keys = await importKeys(secret, 'verify');
   const bytes = bytesOf(payload);
-  const keys = [secret].flat().map(signingKey);
-  if (keys.length === 0) throw verificationError('invalid_secret', 'The list of secrets is empty');
   const id = requireHeader(headers, 'webhook-id');
   const timestamp = requireHeader(headers, 'webhook-timestamp');
   const signatures = requireHeader(headers, 'webhook-signature');
@@ -60,8 +64,7 @@ export async function verifyWebhook(
       `The webhook-timestamp differs from now by more than ${toleranceSeconds} s`,
     );
   }
-  const message = concat(new TextEncoder().encode(`${id}.${timestamp}.`), bytes);
-  if (!(await isSigned(message, signatures, keys))) {
+  if (!(await isSigned(signedBytes(id, timestamp, bytes), signatures, keys))) {
     throw verificationError('signature_mismatch', 'No signature matches: the secret is wrong, or the body was changed');
   }
   return eventOf(id, bytes);
@@ -76,15 +79,6 @@ function bytesOf(payload: unknown): Uint8Array {
   if (ArrayBuffer.isView(payload)) return new Uint8Array(payload.buffer, payload.byteOffset, payload.byteLength);
   if (String(payload) === '[object ArrayBuffer]') return new Uint8Array(payload as ArrayBuffer);
   throw verificationError('malformed_payload', 'The payload must be the unparsed body, as text or bytes');
-}
-
-const secretPrefix = 'whsec_';
-
-function signingKey(secret: string): Uint8Array<ArrayBuffer> {
-  const key = typeof secret === 'string' ? decodeBase64(secret.replace(secretPrefix, '')) : undefined;
-  if (!key || key.length === 0)
-    throw verificationError('invalid_secret', `A secret must be ${secretPrefix} followed by base64`);
-  return key;
 }
 
 function requireHeader(headers: WebhookHeaders, name: string): string {
@@ -102,15 +96,14 @@ function fieldOf(headers: PlainHeaders, name: string): string | undefined {
 }
 
 /** Whether one of the signatures was made with one of the keys. The runtime compares signatures in constant time. */
-async function isSigned(message: Uint8Array<ArrayBuffer>, signatures: string, keys: Uint8Array<ArrayBuffer>[]) {
+async function isSigned(message: Uint8Array<ArrayBuffer>, signatures: string, keys: SigningKey[]) {
   const candidates = signatures
     .split(' ')
     .filter(signature => signature.startsWith('v1,'))
     .map(signature => decodeBase64(signature.slice(3)));
   for (const key of keys) {
-    const imported = await crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
     for (const candidate of candidates) {
-      if (candidate && (await crypto.subtle.verify('HMAC', imported, candidate, message))) return true;
+      if (candidate && (await crypto.subtle.verify('HMAC', key, candidate, message))) return true;
     }
   }
   return false;
@@ -130,19 +123,4 @@ function eventOf(id: string, bytes: Uint8Array): WebhookEvent {
 
 function verificationError(key: WebhookErrorKey, message: string, ...cause: unknown[]): WebhookVerificationError {
   return new WebhookVerificationError({ key, message, ...(cause.length > 0 ? { cause: cause[0] } : {}) });
-}
-
-function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
-  try {
-    return Uint8Array.from(atob(text), character => character.charCodeAt(0));
-  } catch {
-    return undefined;
-  }
-}
-
-function concat(first: Uint8Array, second: Uint8Array): Uint8Array<ArrayBuffer> {
-  const both = new Uint8Array(first.length + second.length);
-  both.set(first);
-  both.set(second, first.length);
-  return both;
 }

@@ -23,7 +23,8 @@ export function recordAnswers(metrics: Metrics | undefined) {
       'request',
     );
     const route = request.routeOptions.url ?? 'none';
-    metrics?.countRequest({ method, route, status, key: request.errorKey ?? '', durationMs: elapsedTime });
+    const userAgent = request.headers['user-agent'];
+    metrics?.countRequest({ method, route, status, key: request.errorKey ?? '', durationMs: elapsedTime, userAgent });
   };
 }
 

@@ -21,7 +21,14 @@ interface CountedRequest {
   /** The error key of the answer. Empty if the answer is no error. */
   key: string;
   durationMs: number;
+  userAgent?: string | undefined;
 }
+
+/** Matches the name and the version of the SDK in a User-Agent. */
+const sdkProduct = /\bidea-board-client\/\d{1,4}\.\d{1,4}\.\d{1,4}\b/;
+
+/** The most SDK versions with a time series of their own. A client can invent versions, and each one takes memory. */
+const mostSdkVersions = 50;
 
 /** Histogram buckets for requests, in seconds: from a cached read to a statement that almost times out. */
 const requestBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -52,6 +59,12 @@ export function buildMetrics(): Metrics {
     'status',
     'key',
   ]);
+  const clientRequests = counter(
+    'client_requests_total',
+    'Answered requests of the API, by client: the name and version of the SDK, or other.',
+    ['client'],
+  );
+  const sdkVersions = new Set<string>();
   const requestDurations = histogram(
     'http_request_duration_seconds',
     'Time from the first byte of a request to the last byte of its answer, by method and route.',
@@ -94,9 +107,16 @@ export function buildMetrics(): Metrics {
     '1 if PostgreSQL answered this scrape. Otherwise 0, and its other metrics are missing.',
   );
 
+  function clientOf(userAgent: string): string {
+    const product = sdkProduct.exec(userAgent)?.[0];
+    if (product && sdkVersions.size < mostSdkVersions) sdkVersions.add(product);
+    return product && sdkVersions.has(product) ? product : 'other';
+  }
+
   return {
-    countRequest({ method, route, status, key, durationMs }) {
+    countRequest({ method, route, status, key, durationMs, userAgent = '' }) {
       requests.inc({ method, route, status, key });
+      if (route.startsWith('/api/')) clientRequests.inc({ client: clientOf(userAgent) });
       requestDurations.observe({ method, route }, durationMs / 1000);
     },
     countJob(task, outcome, durationMs) {

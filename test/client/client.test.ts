@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { IdeaBoard, type IdeaBoardOptions } from '../../client/main.ts';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { IdeaBoard, type IdeaBoardOptions, isIdeaBoardError, type LogLevel } from '../../client/main.ts';
 import { createBoard, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { startGatewayForTest } from './gateway.ts';
@@ -110,6 +111,168 @@ describe('response metadata and hooks', () => {
     const hooks = { onRequest: fail, onResponse: async () => fail() };
     const careless = new IdeaBoard({ baseUrl: server.baseUrl, token, hooks });
     expect(await careless.ideas.create({ title: 'Done', body: 'All the same.' })).toMatchObject({ title: 'Done' });
+  });
+});
+
+describe('requests without a method', () => {
+  test('client.request() calls an operation by its method and path, with the token, board, retries and errors of the client', async () => {
+    const gateway = await startGatewayForTest(server.baseUrl);
+    const both = new IdeaBoard({ baseUrl: gateway.url, token, board: world.boardSlug });
+    const body = { title: 'By hand', body: 'And typed.' };
+    gateway.plan('lose the answer');
+    const created = await both
+      .request<{ id: number }>({ method: 'POST', path: '/api/v1/ideas', body }, { idempotencyKey: 'by-hand' })
+      .withResponse();
+    expect(created).toMatchObject({ status: 201, attempts: 2, isReplay: true, data: { title: 'By hand' } });
+    expect(gateway.requests[0]).toMatchObject({ path: `/api/v1/ideas?board=${world.boardSlug}` });
+    const query = { q: 'by hand', per_page: 1, sort: undefined };
+    const list = await both.request<{ data: unknown[] }>({ method: 'GET', path: '/api/v1/ideas', query });
+    expect(list.data).toMatchObject([{ id: created.data.id }]);
+
+    const error = await both.request({ method: 'GET', path: '/api/v1/reactions' }).catch((reason: unknown) => reason);
+    if (!isIdeaBoardError(error)) throw error;
+    expect(error).toMatchObject({ name: 'ApiError', key: 'not_found', operation: 'GET /api/v1/reactions' });
+  });
+
+  test('client.request() accepts a success without a body and any JSON value', async () => {
+    const gateway = await startGatewayForTest(server.baseUrl);
+    const { request } = bound(new IdeaBoard({ baseUrl: gateway.url, token }));
+    gateway.plan({ status: 204 }, { status: 200, body: [7] }, { status: 200, body: '<html>' });
+    expect(await request({ method: 'DELETE', path: '/api/v1/reactions/7' })).toBeUndefined();
+    expect(await request({ method: 'GET', path: '/api/v1/reactions' })).toEqual([7]);
+    await expect(request({ method: 'GET', path: '/api/v1/reactions' })).rejects.toMatchObject({
+      key: 'unexpected_answer',
+    });
+  });
+
+  test.each(['api/v1/ideas', '/api/v1/../admin', '/api/%2e%2e/x', '/api/v1/ideas?q=1', '/api/v1/ideas#1', ''])(
+    'client.request() rejects the path "%s" and sends no request',
+    async path => {
+      const gateway = await startGatewayForTest(server.baseUrl);
+      const { request } = bound(new IdeaBoard({ baseUrl: gateway.url, token }));
+      await expect(request({ method: 'GET', path })).rejects.toMatchObject({
+        key: 'invalid_request',
+        issues: [{ path: ['path'] }],
+      });
+      expect(gateway.requests).toEqual([]);
+    },
+  );
+
+  const bound = (one: IdeaBoard) => ({ request: one.request.bind(one) });
+});
+
+describe('withOptions', () => {
+  test('withOptions() returns a client with some other options, and the first client keeps its options', async () => {
+    const other = await createBoard(server, world.accountId);
+    const both = await issueToken(server, world, { [world.boardId]: 'write', [other.id]: 'write' });
+    const one = new IdeaBoard({ baseUrl: server.baseUrl, token: both.token, board: world.boardSlug });
+    const two = one.withOptions({ board: other.slug });
+    expect((await two.board.get()).board.id).toBe(other.id);
+    expect((await one.board.get()).board.id).toBe(world.boardId);
+    expect(() => one.withOptions({ token: '' })).toThrow(TypeError);
+  });
+
+  test('a client from withOptions() shares the cache and the retry budget of the first client', async () => {
+    const gateway = await startGatewayForTest(server.baseUrl);
+    const one = new IdeaBoard({ baseUrl: gateway.url, token, cache: true, maxRetries: 10, maxRetryDelayMs: 0 });
+    const two = one.withOptions({ timeoutMs: 1000 });
+    await one.board.get();
+    expect((await two.board.get().withResponse()).status).toBe(304);
+    gateway.plan(...Array(12).fill({ status: 503, body: {} }));
+    await expect(one.board.get()).rejects.toMatchObject({ isRetryBudgetSpent: false, attempts: 11 });
+    await expect(two.board.get()).rejects.toMatchObject({ isRetryBudgetSpent: true, attempts: 1 });
+  });
+});
+
+describe('logs', () => {
+  function recordLogs() {
+    const lines: string[] = [];
+    const record = (level: string) => (message: string) => void lines.push(`${level} ${message}`);
+    const logger = { error: record('error'), warn: record('warn'), info: record('info'), debug: record('debug') };
+    return { lines, logger };
+  }
+
+  test('each log level of the client includes the levels before it, and no log has the token or a body', async () => {
+    const gateway = await startGatewayForTest(server.baseUrl);
+    const fail = () => {
+      throw new Error('The hook is broken');
+    };
+    const kindsAt = async (logLevel: LogLevel) => {
+      const { lines, logger } = recordLogs();
+      gateway.plan({ status: 503, body: {} });
+      const options = { baseUrl: gateway.url, token, logLevel, logger, maxRetryDelayMs: 0, hooks: { onRetry: fail } };
+      await new IdeaBoard(options).ideas.create({ title: 'Logged', body: 'A secret plan.' });
+      expect(lines.join('\n')).not.toMatch(/secret plan|ib_\d/);
+      return lines.map(line => line.replace(/ms,? .*$|request id .*$/, '').replaceAll(/\d+ (?=ms|$)/g, 'N '));
+    };
+    expect(await kindsAt('off')).toEqual([]);
+    const broken = 'error [idea-board] The hook onRetry failed: Error: The hook is broken';
+    expect(await kindsAt('error')).toEqual([broken]);
+    const retry = expect.stringMatching(/^warn \[idea-board\] createIdea: attempt 1 failed, retry in /);
+    expect(await kindsAt('warn')).toEqual([retry, broken]);
+    const answer = (status: number) =>
+      expect.stringMatching(new RegExp(`^info \\[idea-board\\] createIdea: status ${status} after `));
+    expect(await kindsAt('info')).toEqual([answer(503), retry, broken, answer(201)]);
+    const send = (attempt: number) =>
+      `debug [idea-board] createIdea: attempt ${attempt} sends POST ${gateway.url}/api/v1/ideas`;
+    expect(await kindsAt('debug')).toEqual([send(1), answer(503), retry, broken, send(2), answer(201)]);
+  });
+
+  test('the environment variable IDEA_BOARD_LOG sets the log level, and the option logLevel overrides it', async () => {
+    onTestFinished(() => void vi.unstubAllEnvs());
+    vi.stubEnv('IDEA_BOARD_LOG', 'info');
+    const { lines, logger } = recordLogs();
+    await new IdeaBoard({ baseUrl: server.baseUrl, token, logger }).board.get();
+    expect(lines).toEqual([expect.stringMatching(/^info .* getBoard: status 200 after \d+ ms, request id /)]);
+    await new IdeaBoard({ baseUrl: server.baseUrl, token, logger, logLevel: 'off' }).board.get();
+    expect(lines).toHaveLength(1);
+    vi.stubEnv('IDEA_BOARD_LOG', 'loud');
+    await new IdeaBoard({ baseUrl: server.baseUrl, token, logger }).board.get();
+    expect(lines.slice(1)).toEqual([
+      'warn [idea-board] IDEA_BOARD_LOG must be one of off, error, warn, info, debug, but is "loud"',
+    ]);
+  });
+});
+
+describe('headers and options of fetch', () => {
+  test('the client names itself and its version in the header User-Agent, after the name of your program', async () => {
+    const gateway = await startGatewayForTest(server.baseUrl);
+    await new IdeaBoard({ baseUrl: gateway.url, token }).board.get();
+    const headers = { 'User-Agent': 'feedback-bot/2.1' };
+    await new IdeaBoard({ baseUrl: gateway.url, token, headers }).board.get();
+    const { version } = JSON.parse(readFileSync(new URL('../../client/package.json', import.meta.url), 'utf8'));
+    expect(gateway.requests.map(one => one.headers['user-agent'])).toEqual([
+      `idea-board-client/${version}`,
+      `feedback-bot/2.1 idea-board-client/${version}`,
+    ]);
+  });
+
+  test('the client does not set the header User-Agent in a browser, because a server may refuse this header', async () => {
+    onTestFinished(() => void vi.unstubAllGlobals());
+    const gateway = await startGatewayForTest(server.baseUrl);
+    vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (X11; Linux x86_64) Gecko/20100101 Firefox/150.0' });
+    await new IdeaBoard({ baseUrl: gateway.url, token }).board.get();
+    expect(gateway.requests[0]?.headers['user-agent']).not.toMatch(/idea-board/);
+  });
+
+  test('the client passes fetchOptions to fetch, and the fetchOptions of a call override single options', async () => {
+    const seen: RequestInit[] = [];
+    const fetchOptions = { keepalive: true, cache: 'no-store', tls: { ca: 'of one runtime' } } as const;
+    const client = new IdeaBoard({
+      baseUrl: server.baseUrl,
+      token,
+      fetchOptions,
+      fetch: (url, init) => {
+        seen.push(init);
+        return fetch(url, init);
+      },
+    });
+    await client.board.get();
+    await client.ideas.list({}, { fetchOptions: { cache: 'reload' } });
+    expect(seen).toMatchObject([
+      { keepalive: true, cache: 'no-store', method: 'GET', redirect: 'manual' },
+      { keepalive: true, cache: 'reload', method: 'GET', redirect: 'manual' },
+    ]);
   });
 });
 

@@ -58,7 +58,8 @@ describe('errors of the API', () => {
       name: 'ApiError',
       key: 'not_found',
       status: 404,
-      message: errors.not_found.meaning,
+      message: `getIdea failed with 404 not_found: ${errors.not_found.meaning} Request id: which-one.`,
+      serverMessage: errors.not_found.meaning,
       operation: 'getIdea',
       requestId: 'which-one',
       issues: [],
@@ -88,6 +89,20 @@ describe('errors of the API', () => {
     const error = await errorOf(client.ideas.create({ title: ' ', body: 'Nothing above.' }));
     expect(error).toMatchObject({ key: 'validation_failed', status: 422 });
     expect(error.issues).toEqual([{ path: ['body', 'title'], code: 'custom', message: 'Must not be empty' }]);
+  });
+
+  test('the message of an API error is one line with the operation, status, key, invalid fields and request id', async () => {
+    const invalid = { title: ' ', body: '' };
+    const error = await errorOf(client.ideas.create(invalid, { headers: { 'x-request-id': 'release-42' } }));
+    expect(error.message).toBe(
+      'createIdea failed with 422 validation_failed: ' +
+        `${errors.validation_failed.meaning} body.title: Must not be empty; body.body: Must not be empty. Request id: release-42.`,
+    );
+    const issues = Array.from({ length: 7 }, (_, n) => ({ path: ['body', n], code: 'wrong', message: 'Is\nwrong' }));
+    const body = { error: { key: 'validation_failed', message: 'Two\n  lines', issues } };
+    const long = await errorOf((await clientBehindGateway({ status: 422, body })).board.get());
+    const fields = [0, 1, 2, 3, 4].map(n => `body.${n}: Is wrong; `).join('');
+    expect(long.message).toBe(`getBoard failed with 422 validation_failed: Two lines. ${fields}and 2 more.`);
   });
 
   test('the rate limit error of the client contains the rate limit and the time until a retry is allowed', async () => {

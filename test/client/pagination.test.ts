@@ -54,6 +54,20 @@ test('iterating over a list of the client requests pages of 100 ideas, the maxim
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=100']);
 });
 
+test('the method toArray() of a list returns at most as many entries as the limit and requests no further page', async () => {
+  const { client, gateway } = await clientThroughGateway();
+  const idsOf = async (limit: number, per_page?: number) =>
+    (await client.ideas.list({ per_page }).toArray({ limit })).map(({ id }) => id);
+  expect(await idsOf(4, 3)).toEqual(ids.slice(0, 4));
+  expect(await idsOf(3, 3)).toEqual(ids.slice(0, 3));
+  expect(gateway.requests).toHaveLength(3);
+  expect(await idsOf(5)).toEqual(ids.slice(0, 5));
+  expect(await idsOf(500)).toEqual(ids);
+  expect(await idsOf(Number.POSITIVE_INFINITY, 4)).toEqual(ids);
+  const sizes = gateway.requests.slice(3).map(({ path }) => /per_page=(\d+)/.exec(path)?.[1]);
+  expect(sizes).toEqual(['5', '100', '4', '4']);
+});
+
 test('the method pages() of a list of the client iterates over pages and can start at a page after the first', async () => {
   const { client, gateway } = await clientThroughGateway();
   const sizes: number[] = [];

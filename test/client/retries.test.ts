@@ -9,7 +9,7 @@ import {
   TimeoutError,
 } from '../../client/main.ts';
 import { defaultLimits } from '../../client/options.ts';
-import { prepareRequest } from '../../client/request.ts';
+import { knownOperation, prepareRequest } from '../../client/request.ts';
 import { RetryBudget, retryDelayMs } from '../../client/retry.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
@@ -87,6 +87,15 @@ describe('retried requests', () => {
     const keys = gateway.requests.map(({ headers }) => headers['idempotency-key']);
     expect(new Set(keys).size).toBe(1);
     expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test('the client retries a read and a write with an idempotency key after an internal error, and the write takes effect once', async () => {
+    const internal = { status: 500, body: { error: { key: 'internal_error', message: 'Oh.' } } };
+    gateway.plan(internal, internal);
+    expect((await ideasOf().list().withResponse()).attempts).toBe(3);
+    gateway.plan('lose the answer', internal);
+    expect(await ideasOf().create(idea).withResponse()).toMatchObject({ attempts: 3, isReplay: true });
+    expect(await ideaCount()).toBe(1);
   });
 
   test('the client retries a write that timed out, and the write takes effect once', async () => {
@@ -167,7 +176,7 @@ describe('requests without a retry', () => {
   test('after a lost connection, the client does not retry a POST request that is not safe to repeat', () => {
     const delayOf = (error: IdeaBoardError, isRepeatable: boolean) =>
       retryDelayMs(error, {
-        request: { ...prepareRequest('createIdea', {}, { baseUrl: '', token }, {}), isRepeatable },
+        request: { ...prepareRequest(knownOperation('createIdea'), {}, { baseUrl: '', token }, {}), isRepeatable },
         limits: defaultLimits,
         budget: new RetryBudget(),
         leftMs: 60_000,
@@ -180,11 +189,9 @@ describe('requests without a retry', () => {
     expect(delayOf(refused, false)).toBe(1000);
   });
 
-  test('the client does not retry a call after the error not_found or internal_error', async () => {
-    for (const [status, key] of [[404, 'not_found'] as const, [500, 'internal_error'] as const]) {
-      gateway.plan({ status, body: { error: { key, message: 'No.' } } });
-      await expect(ideasOf().get(1)).rejects.toMatchObject({ key, attempts: 1 });
-    }
+  test('the client does not retry a call after the error not_found', async () => {
+    gateway.plan({ status: 404, body: { error: { key: 'not_found', message: 'No.' } } });
+    await expect(ideasOf().get(1)).rejects.toMatchObject({ key: 'not_found', attempts: 1, isRetryBudgetSpent: false });
     expect(waits).toEqual([]);
   });
 
@@ -221,7 +228,8 @@ describe('requests without a retry', () => {
     expect(waits).toHaveLength(9);
     expect(await fail(1)).toBe('answered');
     expect(waits).toHaveLength(10);
-    expect(await fail(1)).toBe('failed');
+    gateway.plan(away);
+    await expect(ideas.list()).rejects.toMatchObject({ key: 'service_unavailable', isRetryBudgetSpent: true });
     for (let n = 0; n < 9; n += 1) await ideas.list();
     expect(await fail(1)).toBe('answered');
   });

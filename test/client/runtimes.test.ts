@@ -115,6 +115,17 @@ describe('the packed client', () => {
     },
   );
 
+  test.concurrent.each(findRuntimes().filter(({ name }) => name.startsWith('Node')))(
+    'CommonJS code can load the packed client package with require() on $name',
+    async ({ command }) => {
+      const code = `const { IdeaBoard, isIdeaBoardError } = require('@idea-board/client');
+        new IdeaBoard({ baseUrl: 'http://127.0.0.1:1', token: 'ib_1_x', maxRetries: 0 }).board
+          .get().catch(error => console.log(isIdeaBoardError(error), error.key));`;
+      const { stdout } = await run(command, ['--input-type=commonjs', '--eval', code], { cwd: project.directory });
+      expect(stdout).toBe('true connection_failed\n');
+    },
+  );
+
   test.concurrent('the packed client package works in a simulated edge worker that has only web globals', async () => {
     const { world, end } = await arrange();
     const web = { AbortController, Headers, TextDecoder, TextEncoder, URL, URLSearchParams, atob, clearTimeout };

@@ -6,6 +6,7 @@ import { eventTypes, routes } from '../../client/contract.ts';
 import {
   type ApiError,
   type Call,
+  type CallOptions,
   type CallResult,
   type ErrorKeyOf,
   type Fetch,
@@ -14,6 +15,8 @@ import {
   type IdeaBoardOptions,
   isIdeaBoardError,
   type List,
+  type NotModified,
+  notModified,
   type OperationError,
   type RateLimit,
   type ValidationIssue,
@@ -83,24 +86,46 @@ test('the methods of the client have the expected TypeScript types', () => {
   expectTypeOf<Pick<IdeaBoardOptions, 'baseUrl' | 'token'>>().toExtend<IdeaBoardOptions>();
   expectTypeOf<typeof fetch>().toExtend<Fetch>();
   type Ideas = IdeaBoard['ideas'];
-  expectTypeOf<Ideas['list']>().returns.toEqualTypeOf<List<declared.Idea, declared.IdeaList>>();
-  expectTypeOf<Ideas['list']>().parameter(0).toEqualTypeOf<declared.ListIdeasQuery | undefined>();
-  expectTypeOf<Ideas['get']>().returns.toEqualTypeOf<Call<declared.Idea>>();
   expectTypeOf<Ideas['create']>().parameter(0).toEqualTypeOf<declared.IdeaInput>();
   expectTypeOf<Ideas['create']>().parameter(1).toEqualTypeOf<WriteOptions | undefined>();
   expectTypeOf<Ideas['vote']>().parameter(1).toEqualTypeOf<{ value: 'up' | 'down' | 'none' }>();
   expectTypeOf<Ideas['vote']>().returns.resolves.toEqualTypeOf<declared.VoteTally>();
   expectTypeOf<Ideas['comment']>().returns.resolves.toEqualTypeOf<declared.Comment>();
-  expectTypeOf<Ideas['comments']>().returns.toEqualTypeOf<List<declared.Comment, declared.CommentList>>();
   expectTypeOf<Ideas['setStatus']>().returns.resolves.toEqualTypeOf<declared.Idea>();
   expectTypeOf<Ideas['addTag']>().returns.resolves.toEqualTypeOf<declared.Idea>();
   expectTypeOf<Ideas['removeTag']>().parameter(1).toEqualTypeOf<number>();
   expectTypeOf<Ideas['merge']>().returns.resolves.toEqualTypeOf<declared.Merge>();
   expectTypeOf<Ideas['unmerge']>().returns.resolves.toEqualTypeOf<declared.Merge>();
-  expectTypeOf<IdeaBoard['board']['get']>().returns.resolves.toEqualTypeOf<declared.BoardDetails>();
   expectTypeOf<IdeaBoard['token']['get']>().returns.resolves.toEqualTypeOf<declared.Token>();
+  const read = async ({ ideas, board, request }: IdeaBoard, query: declared.ListIdeasQuery) => {
+    expectTypeOf(ideas.list(query)).toEqualTypeOf<List<declared.Idea, declared.IdeaList>>();
+    expectTypeOf(ideas.comments(1, {})).toEqualTypeOf<List<declared.Comment, declared.CommentList>>();
+    expectTypeOf(ideas.list().toArray({ limit: 7 })).resolves.toEqualTypeOf<declared.Idea[]>();
+    expectTypeOf(ideas.get(1)).toEqualTypeOf<Call<declared.Idea>>();
+    expectTypeOf(board.get()).toEqualTypeOf<Call<declared.BoardDetails>>();
+    expectTypeOf(request<7>({ method: 'GET', path: '/' })).toEqualTypeOf<Call<7>>();
+  };
+  expectTypeOf(read).toBeFunction();
   expectTypeOf<Call<declared.Idea>['withResponse']>().returns.resolves.toEqualTypeOf<CallResult<declared.Idea>>();
   expectTypeOf<keyof RawClient>().toEqualTypeOf<keyof Contract>();
+});
+
+test('the result of a read with an etag has the type of the data or of notModified', () => {
+  const read = async ({ ideas, board }: IdeaBoard, etag: string | undefined) => {
+    const idea = await ideas.get(1, { etag });
+    if (idea === notModified) return idea satisfies NotModified;
+    expectTypeOf(idea).toEqualTypeOf<declared.Idea>();
+    expectTypeOf(await ideas.list({}, { etag })).toEqualTypeOf<declared.IdeaList | NotModified>();
+    expectTypeOf(await ideas.comments(1, {}, { etag })).toEqualTypeOf<declared.CommentList | NotModified>();
+    expectTypeOf(await board.get({ etag })).toEqualTypeOf<declared.BoardDetails | NotModified>();
+    // The server sends no ETag with the token.
+    expectTypeOf<IdeaBoard['token']['get']>().parameter(0).toEqualTypeOf<CallOptions | undefined>();
+  };
+  expectTypeOf(read).toBeFunction();
+  const conditional = Object.entries(operations).flatMap(([id, route]) =>
+    'headers' in route && 'if-none-match' in (route.headers ?? {}) ? [id] : [],
+  );
+  expect(conditional.sort()).toEqual(['getBoard', 'getIdea', 'listComments', 'listIdeas']);
 });
 
 test('awaiting a list of the client gives the type of a page, and iterating over the list gives the type of an entry', () => {

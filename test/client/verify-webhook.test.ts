@@ -1,6 +1,13 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { IdeaBoardError, verifyWebhook, type WebhookErrorKey, WebhookVerificationError } from '../../client/main.ts';
+import {
+  ConfigurationError,
+  IdeaBoardError,
+  signWebhook,
+  verifyWebhook,
+  type WebhookErrorKey,
+  WebhookVerificationError,
+} from '../../client/main.ts';
 import { requireWebhook, rotateWebhookSecret } from '../../server/domain/webhooks/edit-webhook.ts';
 import { sendTestEvent } from '../../server/domain/webhooks/queue-deliveries.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
@@ -193,12 +200,53 @@ describe('verifyWebhook', () => {
     }
   });
 
-  test.each(['', 'whsec_', 'whsec_%%%', undefined])('verifyWebhook() rejects the invalid secret %j', async wrong => {
-    expect(await keyOf(verifyWebhook(body, sign(body), wrong as string))).toBe('invalid_secret');
-    expect(await keyOf(verifyWebhook(body, sign(body), [secret, wrong as string]))).toBe('invalid_secret');
+  test.each(['', 'whsec_', 'whsec_%%%', undefined, 7])(
+    'verifyWebhook() and signWebhook() throw a ConfigurationError for the invalid secret %j',
+    async wrong => {
+      for (const secrets of [wrong, [secret, wrong]] as string[][]) {
+        for (const work of [verifyWebhook(body, sign(body), secrets), signWebhook(body, secrets)]) {
+          const error = await work.catch((reason: unknown) => reason);
+          expect(error).toBeInstanceOf(ConfigurationError);
+          expect(error).not.toBeInstanceOf(WebhookVerificationError);
+          expect(error).toMatchObject({ key: 'invalid_configuration', message: expect.stringMatching(/secret/) });
+          expect(String(error)).not.toContain('%%%');
+        }
+      }
+    },
+  );
+
+  test('verifyWebhook() throws a ConfigurationError for an empty list of secrets', async () => {
+    await expect(verifyWebhook(body, sign(body), [])).rejects.toThrow(ConfigurationError);
   });
 
-  test('verifyWebhook() rejects an empty list of secrets', async () => {
-    expect(await keyOf(verifyWebhook(body, sign(body), []))).toBe('invalid_secret');
+  test('verifyWebhook() reports a missing secret even if the webhook is invalid', async () => {
+    await expect(verifyWebhook({} as never, {}, undefined)).rejects.toThrow(/^The webhook secret is not set\. /);
+  });
+});
+
+describe('signWebhook', () => {
+  test('an independent library and verifyWebhook() accept a webhook that signWebhook() signed', async () => {
+    const event = { type: 'webhook.test', timestamp: '2026-03-14T09:26:53Z', data: { endpoint_id: 3 } } as const;
+    const signed = await signWebhook(event, secret);
+    expect(new Webhook(secret).verify(signed.body, signed.headers)).toEqual(event);
+    const { 'webhook-id': id, 'content-type': type } = signed.headers;
+    expect(await verifyWebhook(signed.body, signed.headers, secret)).toEqual({ ...event, id });
+    expect(type).toBe('application/json');
+    expect((await signWebhook(event, secret)).headers['webhook-id']).not.toBe(id);
+  });
+
+  test('signWebhook() signs a text as it is, with the given id and timestamp', async () => {
+    const at = new Date('2026-03-14T09:26:53.589Z');
+    const { headers, body: text } = await signWebhook('{"type": "ü"}', secret, { id: 'evt_1', timestamp: at });
+    expect(text).toBe('{"type": "ü"}');
+    expect(headers).toEqual({ 'content-type': 'application/json', ...sign(text, { at }) });
+    await expect(verifyWebhook(text, headers, secret)).rejects.toMatchObject({ key: 'timestamp_out_of_tolerance' });
+  });
+
+  test('signWebhook() with two secrets gives a webhook that each of the secrets verifies', async () => {
+    const [old, fresh] = [makeSecret(2), makeSecret(3)];
+    const signed = await signWebhook(body, [old, fresh]);
+    for (const one of [old, fresh]) expect(await verifyWebhook(body, signed.headers, one)).toBeDefined();
+    await expect(verifyWebhook(body, signed.headers, secret)).rejects.toMatchObject({ key: 'signature_mismatch' });
   });
 });

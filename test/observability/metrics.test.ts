@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import pg from 'pg';
 import { expect, onTestFinished, test } from 'vitest';
+import { IdeaBoard } from '../../client/main.ts';
 import { loadConfig } from '../../server/config.ts';
 import { buildMetrics, type Metrics } from '../../server/observability/metrics.ts';
 import { serveMetrics } from '../../server/observability/serve-metrics.ts';
@@ -59,6 +60,25 @@ test('the metrics count requests by method, route, HTTP status and error key, an
   expect(count('GET', 'none', 404, 'not_found')).toBe(2);
   expect(counted.get('idea_board_http_request_duration_seconds_count{method="GET",route="/api/v1/ideas/:id"}')).toBe(2);
   expect([...counted.keys()].join('\n')).not.toMatch(/ideas\/4[12]/);
+});
+
+test('the metrics count requests by the version of the SDK, and count unknown clients and more than 50 versions as other', async () => {
+  const { server, metrics, scrape } = await startWatched();
+  const { token } = await issueToken(server, await createWorld(server), 'read');
+  const { userAgent } = await import('../../client/version.ts');
+  await new IdeaBoard({ baseUrl: server.baseUrl, token, headers: { 'User-Agent': 'feedback-bot/2.1' } }).board.get();
+  await request(server, 'GET /api/v1/board', { token });
+  await request(server, 'GET /health');
+  const countOf = async (client: string) =>
+    (await scrape()).get(`idea_board_client_requests_total{client="${client}"}`);
+  expect(await countOf(userAgent() ?? '')).toBe(1);
+  expect(await countOf('other')).toBe(1);
+
+  const counted = { method: 'GET', route: '/api/v1/board', status: 200, key: '', durationMs: 1 };
+  for (let n = 0; n < 60; n += 1) metrics.countRequest({ ...counted, userAgent: `idea-board-client/9.${n}.0` });
+  expect(await countOf('idea-board-client/9.48.0')).toBe(1);
+  expect(await countOf('idea-board-client/9.49.0')).toBeUndefined();
+  expect(await countOf('other')).toBe(12);
 });
 
 test('the metrics count finished jobs and deliveries by outcome, and show how many jobs and deliveries are pending', async () => {

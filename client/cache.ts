@@ -1,0 +1,63 @@
+import { checkOptions } from './check-options.ts';
+
+/** A response in a cache. It can be stored as JSON. */
+export interface CachedResponse {
+  etag: string;
+  /** The text of the response body. */
+  body: string;
+}
+
+/**
+ * A store for responses, for example in Redis. Its functions can return promises. The client asks the server for each
+ * read whether the stored response is still current, so a store never has to delete outdated responses.
+ */
+export interface ResponseCache {
+  get(key: string): CachedResponse | null | undefined | PromiseLike<CachedResponse | null | undefined>;
+  set(key: string, response: CachedResponse): unknown;
+}
+
+const defaultMaxCharacters = 10_000_000;
+
+/** A cache in memory. When it is full, it removes the responses that were not used for the longest time. */
+export class MemoryCache implements ResponseCache {
+  readonly #responses = new Map<string, CachedResponse>();
+  readonly #maxCharacters: number;
+  #characters = 0;
+
+  /** `maxCharacters` limits the total length of the stored responses. The default is 10,000,000. */
+  constructor(options: { maxCharacters?: number | undefined } = {}) {
+    checkOptions(options, ['maxCharacters']);
+    this.#maxCharacters = options.maxCharacters ?? defaultMaxCharacters;
+  }
+
+  get(key: string): CachedResponse | undefined {
+    const response = this.#remove(key);
+    if (response) this.#add(key, response);
+    return response;
+  }
+
+  set(key: string, response: CachedResponse) {
+    this.#remove(key);
+    this.#add(key, response);
+    // A Map lists its keys in the order of their insertion, so the first key is the key of the oldest response.
+    for (const oldest of this.#responses.keys()) {
+      if (this.#characters <= this.#maxCharacters) break;
+      this.#remove(oldest);
+    }
+  }
+
+  #add(key: string, response: CachedResponse) {
+    this.#responses.set(key, response);
+    this.#characters += lengthOf(key, response);
+  }
+
+  #remove(key: string): CachedResponse | undefined {
+    const response = this.#responses.get(key);
+    if (response && this.#responses.delete(key)) this.#characters -= lengthOf(key, response);
+    return response;
+  }
+}
+
+function lengthOf(key: string, { etag, body }: CachedResponse): number {
+  return key.length + etag.length + body.length;
+}

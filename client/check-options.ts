@@ -1,0 +1,85 @@
+import { logLevels } from './log.ts';
+
+interface Rule {
+  /** The valid values, as the end of the sentence "The option … must be". */
+  must: string;
+  test(value: unknown): boolean;
+}
+
+const isNumber = (value: unknown): value is number => typeof value === 'number';
+const isFunction = (value: unknown) => typeof value === 'function';
+const isText = (value: unknown) => typeof value === 'string' && value !== '';
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
+const hasMethods = (value: unknown, ...names: string[]) =>
+  isObject(value) && names.every(name => isFunction(value[name]));
+
+const duration: Rule = { must: 'a number of milliseconds above 0', test: value => isNumber(value) && value > 0 };
+
+/** The parts of a request that the client sets itself, so that `fetchOptions` must not have them. */
+const ownParts = ['method', 'headers', 'body', 'signal', 'redirect'];
+
+const hookNames = ['onRequest', 'onResponse', 'onRetry'];
+
+/** The rule of each option. The client checks `baseUrl` and `token` elsewhere. */
+const rules: Readonly<Record<string, Rule>> = {
+  timeoutMs: duration,
+  totalTimeoutMs: duration,
+  maxRetries: { must: 'a whole number, 0 or more', test: value => Number.isInteger(value) && Number(value) >= 0 },
+  maxRetryDelayMs: { must: 'a number of milliseconds, 0 or more', test: value => isNumber(value) && value >= 0 },
+  board: { must: 'the slug of a board', test: isText },
+  headers: { must: 'an object of names and values', test: isObject },
+  hooks: {
+    must: `an object with the functions ${hookNames.join(', ')}`,
+    test: value =>
+      isObject(value) &&
+      hookNames.every(name => value[name] === undefined || isFunction(value[name])) &&
+      Object.keys(value).every(name => !/^on[A-Z]/.test(name) || hookNames.includes(name)),
+  },
+  fetch: { must: 'a function', test: isFunction },
+  fetchOptions: {
+    must: `an object without ${ownParts.join(', ')}`,
+    test: value => isObject(value) && !ownParts.some(part => part in value),
+  },
+  validate: { must: 'a function', test: isFunction },
+  cache: {
+    must: 'true, false or an object with the functions get and set',
+    test: value => typeof value === 'boolean' || hasMethods(value, 'get', 'set'),
+  },
+  logLevel: {
+    must: `one of ${logLevels.join(', ')}`,
+    test: value => (logLevels as readonly unknown[]).includes(value),
+  },
+  logger: {
+    must: 'an object with the functions error, warn, info and debug',
+    test: value => hasMethods(value, 'error', 'warn', 'info', 'debug'),
+  },
+  signal: { must: 'an AbortSignal', test: value => hasMethods(value, 'addEventListener', 'removeEventListener') },
+  etag: { must: 'the ETag of a response', test: isText },
+  idempotencyKey: { must: 'a text that is not empty', test: isText },
+  limit: {
+    must: 'a whole number above 0, or Infinity',
+    test: value => value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && Number(value) > 0),
+  },
+  maxCharacters: { must: 'a number, 0 or more', test: value => isNumber(value) && value >= 0 },
+  toleranceSeconds: { must: 'a number of seconds, 0 or more', test: value => isNumber(value) && value >= 0 },
+  id: { must: 'a text that is not empty', test: isText },
+  timestamp: {
+    must: 'a valid Date',
+    test: value => hasMethods(value, 'getTime') && !Number.isNaN((value as Date).getTime()),
+  },
+};
+
+/** Throws a TypeError if an option does not exist or has an invalid value. An undefined option is a missing option. */
+export function checkOptions(options: unknown, names: readonly string[]) {
+  if (!isObject(options)) throw new TypeError('The options must be an object');
+  for (const [name, value] of Object.entries(options)) {
+    if (!names.includes(name)) {
+      throw new TypeError(`The option "${name}" does not exist. The options are ${names.join(', ')}.`);
+    }
+    const rule = rules[name];
+    if (value === undefined || !rule || rule.test(value)) continue;
+    // The error quotes only numbers, because other values can be secrets.
+    const given = isNumber(value) ? `, but is ${value}` : '';
+    throw new TypeError(`The option "${name}" must be ${rule.must}${given}.`);
+  }
+}

@@ -1,0 +1,12 @@
+/** The version in package.json. */
+const version = '1.0.0';
+
+/**
+ * Returns the User-Agent of the SDK. Returns undefined in browsers: they have a User-Agent of their own, and a header that
+ * a page adds needs the consent of the server.
+ */
+export function userAgent(): string | undefined {
+  const { navigator } = globalThis as { navigator?: { userAgent?: string } };
+  // Node, Deno, Bun and edge workers name themselves in their User-Agent. All browsers begin with "Mozilla/".
+  return navigator?.userAgent?.startsWith('Mozilla/') ? undefined : `idea-board-client/${version}`;
+}

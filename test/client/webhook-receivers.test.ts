@@ -1,0 +1,133 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { createContext, runInContext } from 'node:vm';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { signWebhook } from '../../client/main.ts';
+import {
+  compilingMs,
+  createUnpackedProject,
+  type FreshProject,
+  installFromRepository,
+  packClient,
+  repository,
+} from './packed.ts';
+
+const run = promisify(execFile);
+const secret = `whsec_${btoa('the secret of the webhook')}`;
+const event = { type: 'webhook.test', timestamp: '2026-03-14T09:26:53Z', data: { endpoint_id: 3 } };
+
+/** The recipes of the document by the word after `ts`. */
+const recipes = Object.fromEntries(
+  [
+    ...readFileSync(join(repository, 'client/webhook-receivers.md'), 'utf8').matchAll(
+      /^```ts (\w+)\n([\s\S]*?)^```$/gm,
+    ),
+  ].map(([, name = '', text = '']) => [name, text]),
+);
+
+/** Sends three webhooks to each recipe: an authentic one, a changed one, and one while the secret is not set. */
+const runner = `
+import { signWebhook } from '@idea-board/client';
+import { once } from 'node:events';
+import { app as express } from './express.ts';
+import { app as fastify } from './fastify.ts';
+import { app as hono } from './hono.ts';
+import { POST } from './next.ts';
+import { sendTestEvent } from './test.ts';
+
+console.log = console.error = () => {};
+const { WEBHOOK_SECRET: secret } = process.env;
+const signed = await signWebhook(${JSON.stringify(event)}, secret);
+const asked = path => new Request('http://127.0.0.1' + path, { method: 'POST', ...signed });
+const server = express.listen(0, '127.0.0.1');
+await once(server, 'listening');
+const expressUrl = 'http://127.0.0.1:' + server.address().port;
+const fastifyUrl = await fastify.listen({ host: '127.0.0.1', port: 0 });
+const receivers = {
+  express: init => fetch(expressUrl + '/webhooks/ideas', init),
+  fastify: init => fetch(fastifyUrl + '/webhooks/ideas', init),
+  hono: init => hono.request('/webhooks/ideas', init),
+  next: init => POST(new Request('http://127.0.0.1/webhooks/ideas', init)).catch(error => ({ status: error.key, text: () => '' })),
+};
+const answers = {};
+for (const [name, send] of Object.entries(receivers)) {
+  const ask = async body => {
+    const response = await send({ method: 'POST', headers: signed.headers, body });
+    return response.status + ' ' + (await response.text()).slice(0, 20);
+  };
+  process.env.WEBHOOK_SECRET = secret;
+  answers[name] = [await ask(signed.body), await ask(signed.body + ' ')];
+  delete process.env.WEBHOOK_SECRET;
+  answers[name].push((await ask(signed.body)).slice(0, 21).split(' ')[0]);
+}
+process.env.WEBHOOK_SECRET = secret;
+answers.test = await sendTestEvent(expressUrl + '/webhooks/ideas', secret);
+process.stdout.write(JSON.stringify(answers));
+process.exit();
+`;
+
+let project: FreshProject;
+
+beforeAll(async () => {
+  project = await createUnpackedProject((await packClient()).tarball);
+  await installFromRepository(project, 'express', 'fastify', 'hono', '@types/express', '@types/node', 'undici-types');
+  for (const [name, text] of Object.entries(recipes)) await project.write(`${name}.ts`, text);
+}, compilingMs);
+
+afterAll(() => project.remove());
+
+test('every recipe for a receiver of webhooks compiles in strict TypeScript', { timeout: compilingMs }, async () => {
+  expect(Object.keys(recipes)).toEqual(['express', 'fastify', 'hono', 'next', 'worker', 'test']);
+  const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
+  const compilerOptions = { ...strict, target: 'es2022', module: 'nodenext', types: ['node'], skipLibCheck: true };
+  const files = Object.keys(recipes).map(name => `${name}.ts`);
+  await project.write('tsconfig.json', JSON.stringify({ compilerOptions, files }));
+  const compiler = join(repository, 'node_modules/typescript/bin/tsc');
+  const compiled = run(process.execPath, [compiler, '-p', '.', '--singleThreaded'], { cwd: project.directory });
+  expect(await compiled.catch(({ stdout }) => stdout)).toMatchObject({ stdout: '' });
+});
+
+test('the recipes for Express, Fastify, Hono and Next.js accept an authentic webhook and refuse a changed one, and fail without a secret', async () => {
+  await project.write('runner.js', runner);
+  const { stdout } = await run(process.execPath, ['--disable-warning=ExperimentalWarning', 'runner.js'], {
+    cwd: project.directory,
+    env: { PATH: process.env.PATH, WEBHOOK_SECRET: secret },
+  });
+  const answers = ['204 ', '400 signature_mismatch', '500'];
+  expect(JSON.parse(stdout)).toEqual({
+    express: answers,
+    fastify: answers,
+    hono: answers,
+    next: [...answers.slice(0, 2), 'invalid_configuration'],
+    test: 204,
+  });
+});
+
+test('the recipe for Cloudflare Workers accepts an authentic webhook and refuses a changed one with only the globals of the web', async () => {
+  const { outputFiles } = await build({
+    entryPoints: [join(project.directory, 'worker.ts')],
+    bundle: true,
+    platform: 'neutral',
+    format: 'iife',
+    globalName: 'worker',
+    write: false,
+  });
+  const web = { AbortController, Headers, Request, Response, TextDecoder, TextEncoder, URL, atob, btoa, crypto };
+  const context = createContext({ ...web, console: { log() {} } });
+  runInContext(outputFiles[0]?.text ?? '', context);
+  const { headers, body } = await signWebhook(event, secret);
+  const ask = async (text: string, WEBHOOK_SECRET?: string, path = '/webhooks/ideas') => {
+    const request = new Request(`http://127.0.0.1${path}`, { method: 'POST', headers, body: text });
+    const response: Response = await context.worker.default.fetch(request, { WEBHOOK_SECRET });
+    return `${response.status} ${await response.text()}`;
+  };
+  expect(await ask(body, secret)).toBe('204 ');
+  expect(await ask(`${body} `, secret)).toBe('400 signature_mismatch');
+  expect(await ask(body, secret, '/')).toBe('404 ');
+  await expect(ask(body)).rejects.toMatchObject({ key: 'invalid_configuration' });
+  expect(await readFile(join(project.directory, 'worker.ts'), 'utf8')).not.toContain('process.');
+});
