@@ -14,8 +14,8 @@ const run = promisify(execFile);
 const tool = (name: string) => join(repository, 'node_modules/.bin', name);
 const readJson = (path: string) => JSON.parse(readFileSync(path, 'utf8'));
 
-test('the published packages are the client and the contract', () => {
-  expect(publishedFolders).toEqual(['client', 'contract']);
+test('the client, the test server and the contract are published packages', () => {
+  expect(publishedFolders).toEqual(expect.arrayContaining(['client', 'client/testing', 'contract']));
 });
 
 describe.each(publishedFolders)('the package in %s', folder => {
@@ -33,7 +33,7 @@ describe.each(publishedFolders)('the package in %s', folder => {
 
   test('the published package contains only JavaScript, types, source maps, package.json and documents', async () => {
     const code = files.filter(path => /^dist\/([a-z-]+\/)*[a-z-]+\.(js|js\.map|d\.ts)$/.test(path));
-    const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'openapi.json', 'package.json'];
+    const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'openapi.json', 'package.json', 'webhook-receivers.md'];
     expect(files.filter(path => !code.includes(path) && !documents.includes(path))).toEqual([]);
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']));
     for (const kind of ['js', 'js.map', 'd.ts']) expect(code).toContain(`dist/main.${kind}`);
