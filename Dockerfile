@@ -10,6 +10,8 @@ WORKDIR /app
 # Dependencies change less often than the code, so this layer stays cached. --omit=optional omits the embedded PostgreSQL.
 COPY package.json package-lock.json ./
 COPY client/package.json client/
+COPY client/testing/package.json client/testing/
+COPY contract/package.json contract/
 COPY scripts/openapi-diff/package.json scripts/openapi-diff/
 COPY test/consumers/package.json test/consumers/
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force

@@ -39,6 +39,8 @@ delete process.env.FORCE_COLOR;
 process.env.NO_COLOR = '1';
 
 export default defineConfig({
+  // In the repository, the packages import each other's source code.
+  resolve: { tsconfigPaths: true },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/helpers/postgres.ts'],

@@ -30,7 +30,7 @@ export interface IdeaBoardOptions extends Limits {
   logger?: Logger | undefined;
   /**
    * A function that validates each request before it is sent, for example `validateRequest` of
-   * `@idea-board/client/validation`. By default only the server validates requests.
+   * `@idea-board/contract/validation`. By default only the server validates requests.
    */
   validate?: RequestValidator | undefined;
 }

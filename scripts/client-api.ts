@@ -2,32 +2,31 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { writeGenerated } from './generated-file.ts';
 
 const root = resolve(import.meta.dirname, '..');
 
 const dist = mkdtempSync(join(tmpdir(), 'idea-board-api-'));
 try {
-  execFileSync(process.execPath, [join(root, 'scripts/client-build.ts'), dist], { stdio: 'inherit' });
+  execFileSync(process.execPath, [join(root, 'scripts/build-package.ts'), 'client', dist], { stdio: 'inherit' });
   writeGenerated('client/api.md', write(), 'client:api');
 } finally {
   rmSync(dist, { recursive: true });
 }
 
 function write(): string {
-  const { exports } = JSON.parse(readFileSync(join(root, 'client/package.json'), 'utf8'));
-  const entries = Object.entries<{ types?: string }>(exports).filter(([, { types }]) => types);
-  const sections = entries.map(([path, { types = '' }]) => {
-    const declarations = surfaceOf(join(dist, relative('dist', types)));
-    return `## \`@idea-board/client${path.slice(1)}\`\n\n\`\`\`ts\n${declarations.join('\n\n')}\n\`\`\`\n`;
-  });
   return `# The public surface
 
 All exported types of the package, without comments. Removing or narrowing one of them requires a new major version, and
 an addition requires a minor version. Written by \`npm run client:api\`.
 
-${sections.join('\n')}`;
+## \`@idea-board/client\`
+
+\`\`\`ts
+${surfaceOf(join(dist, 'main.d.ts')).join('\n\n')}
+\`\`\`
+`;
 }
 
 /** A file of type declarations: the declarations in it, and the files that it imports names from. */
@@ -51,11 +50,8 @@ function surfaceOf(entry: string): string[] {
       if (surface.has(name)) return;
       surface.set(name, text);
       for (const [word] of text.matchAll(/\b[A-Za-z_]\w*\b/g)) add(from, word);
-    } else if (elsewhere?.file.startsWith(join(dist, 'client'))) {
+    } else if (elsewhere) {
       add(elsewhere.file, elsewhere.name);
-    } else if (elsewhere && readModule(from).exported.has(name)) {
-      // Only refers to the file of this declaration, because openapi.json already describes the contract.
-      surface.set(name, `export { ${name} } from '${relative(dist, elsewhere.file)}';`);
     }
   }
 }

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const sources = [
   'server/domain/ideas/present-idea.ts',
   'test/client/surface.test.ts',
-  ...['openapi', 'client-contract', 'client-api', 'client-build'].map(script => `scripts/${script}.ts`),
+  ...['openapi', 'client-contract', 'client-api', 'build-package'].map(script => `scripts/${script}.ts`),
 ];
 
 let copy: string;
@@ -20,7 +20,7 @@ let copy: string;
 beforeAll(async () => {
   copy = await mkdtemp(join(tmpdir(), 'idea-board-drift-'));
   const filter = (path: string) => !['node_modules', 'dist'].includes(basename(path));
-  const whole = ['contract', 'client', 'package.json', 'biome.json', '.gitignore'];
+  const whole = ['contract', 'client', 'package.json', 'tsconfig.package.json', 'biome.json', '.gitignore'];
   for (const path of [...whole, ...(await importedBy(sources))]) {
     await cp(join(repository, path), join(copy, path), { recursive: true, filter });
   }

@@ -11,8 +11,8 @@ import {
   TimeoutError,
   UnexpectedAnswerError,
 } from '../../client/main.ts';
-import { validateRequest } from '../../client/validation.ts';
 import { errors } from '../../contract/errors.ts';
+import { validateRequest } from '../../contract/validation.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
-import { rmSync } from 'node:fs';
-import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { type Dirent, rmSync } from 'node:fs';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,31 +13,39 @@ export const repository = fileURLToPath(new URL('../../', import.meta.url));
 /** The timeout of tests that compile or run npm. Such a test takes seconds, or up to a minute on a busy machine. */
 export const compilingMs = 180_000;
 
-export interface PackedClient {
+export interface PackedPackage {
   tarball: string;
   /** The paths of the files in the tarball. */
   files: string[];
 }
 
-let packed: Promise<PackedClient> | undefined;
+const packed = new Map<string, Promise<PackedPackage>>();
 
-/** Packs the client package as npm would publish it. Tests in the same process share the result. */
-export function packClient(): Promise<PackedClient> {
-  packed ??= buildAndPack();
-  return packed;
+/** Packs the package of a folder as npm would publish it. Tests in the same process share the result. */
+export function packPackage(folder: string): Promise<PackedPackage> {
+  const result = packed.get(folder) ?? buildAndPack(folder);
+  packed.set(folder, result);
+  return result;
 }
 
-/** Builds and packs the client in a temporary directory, so that other processes cannot interfere. */
-async function buildAndPack(): Promise<PackedClient> {
+/** Builds and packs a package in a temporary directory, so that other processes cannot interfere. */
+async function buildAndPack(folder: string): Promise<PackedPackage> {
   const stage = await mkdtemp(join(tmpdir(), 'idea-board-pack-'));
   process.on('exit', () => rmSync(stage, { recursive: true, force: true }));
-  for (const file of ['package.json', 'README.md', 'CHANGELOG.md', 'LICENSE', 'webhook-receivers.md']) {
-    await copyFile(join(repository, 'client', file), join(stage, file));
+  const isDocument = ({ name }: Dirent) => /\.(json|md)$|^LICENSE$/.test(name) && !name.startsWith('tsconfig');
+  for (const file of (await readdir(join(repository, folder), { withFileTypes: true })).filter(isDocument)) {
+    await copyFile(join(file.parentPath, file.name), join(stage, file.name));
   }
-  await run(process.execPath, [join(repository, 'scripts/client-build.ts'), join(stage, 'dist')]);
-  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts'], { cwd: stage });
+  await run(process.execPath, [join(repository, 'scripts/build-package.ts'), folder, join(stage, 'dist')]);
+  return pack(stage);
+}
+
+/** Packs the package in a directory. The tarball is in the directory `into`. */
+export async function pack(directory: string, into = directory): Promise<PackedPackage> {
+  const args = ['pack', directory, '--json', '--ignore-scripts', '--pack-destination', into];
+  const { stdout } = await run('npm', args, { cwd: into, maxBuffer: 64 * 1024 * 1024 });
   const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
-  return { tarball: join(stage, filename), files: files.map(({ path }) => path) };
+  return { tarball: join(into, filename), files: files.map(({ path }) => path) };
 }
 
 export interface FreshProject {
@@ -46,23 +54,20 @@ export interface FreshProject {
   remove(): Promise<void>;
 }
 
-/** Creates a project outside the repository and installs the client package in it with npm and without a registry. */
-export async function createFreshProject(tarball: string): Promise<FreshProject> {
+/** Creates a project outside the repository, with the packages of these folders in it. */
+export async function createProject(...folders: string[]): Promise<FreshProject> {
   const project = await createEmptyProject();
-  await run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], { cwd: project.directory });
+  for (const folder of folders) {
+    const { name } = JSON.parse(await readFile(join(repository, folder, 'package.json'), 'utf8'));
+    const installed = join(project.directory, 'node_modules', name);
+    await mkdir(installed, { recursive: true });
+    const { tarball } = await packPackage(folder);
+    await run('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
+  }
   return project;
 }
 
-/** Creates a project like createFreshProject, but unpacks the client package with tar. This saves a second. */
-export async function createUnpackedProject(tarball: string): Promise<FreshProject> {
-  const project = await createEmptyProject();
-  const installed = join(project.directory, 'node_modules/@idea-board/client');
-  await mkdir(installed, { recursive: true });
-  await run('tar', ['-xzf', tarball, '-C', installed, '--strip-components=1']);
-  return project;
-}
-
-async function createEmptyProject(): Promise<FreshProject> {
+export async function createEmptyProject(): Promise<FreshProject> {
   const directory = await mkdtemp(join(tmpdir(), 'idea-board-project-'));
   const write = (name: string, text: string) => writeFile(join(directory, name), text);
   await write('package.json', JSON.stringify({ name: 'fresh', private: true, type: 'module' }));

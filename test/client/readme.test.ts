@@ -8,14 +8,7 @@ import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTag, createWorld, issueToken } from '../helpers/fixtures.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
-import {
-  compilingMs,
-  createFreshProject,
-  type FreshProject,
-  installFromRepository,
-  packClient,
-  repository,
-} from './packed.ts';
+import { compilingMs, createProject, type FreshProject, installFromRepository, repository } from './packed.ts';
 import { findRuntimes } from './runtimes.ts';
 
 const run = promisify(execFile);
@@ -39,7 +32,7 @@ let project: FreshProject;
 
 beforeAll(async () => {
   server = await startServer();
-  project = await createFreshProject((await packClient()).tarball);
+  project = await createProject('client', 'contract');
   // The README installs these packages from a registry. The test links them instead.
   await installFromRepository(project, 'zod', '@ts-rest/core', '@types/node', 'undici-types');
   await project.write('tour.js', blocksOf('js'));
@@ -75,7 +68,7 @@ async function runTour(command: string, args: string[]): Promise<string[]> {
     for (const stream of [child.stdout, child.stderr]) {
       stream.on('data', chunk => {
         printed += chunk;
-        if (/^Raw: .*\n/m.test(printed)) resolve();
+        if (/^Nothing was sent\. .*\n/m.test(printed)) resolve();
       });
     }
   });
@@ -149,7 +142,6 @@ const printedInBoth = [
   /^200, request true, apitoken:read has \d+ left$/,
   /^getToken: 200 \(nightly-report\)$/,
   /^Nothing was sent\. query\.per_page: /,
-  /^Raw: Dark mode$/,
   /^Ada commented$/,
 ];
 
@@ -184,7 +176,7 @@ describe('the code of the README', () => {
   const whole = blocksOf('js', 'ts');
   // The type declarations of ts-rest have errors. Only the last chapter of the README needs ts-rest, so `program` ends
   // before that chapter.
-  const program = whole.slice(0, whole.indexOf("import { createClient } from '@idea-board/client/raw'"));
+  const program = whole.slice(0, whole.indexOf("import { validateRequest } from '@idea-board/contract/validation'"));
   const start = program.slice(0, program.indexOf('\nconst { statuses')).replaceAll(/process\.env\.\w+ \?\? /g, '');
   const ofServer = blocksIn(serverReadme, 'ts');
   const forgetful = whole.replace("case 'board_frozen':", '');

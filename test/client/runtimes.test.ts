@@ -13,7 +13,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { startGateway } from './gateway.ts';
-import { compilingMs, createUnpackedProject, type FreshProject, packClient } from './packed.ts';
+import { compilingMs, createProject, type FreshProject } from './packed.ts';
 import { findChromium, findRuntimes } from './runtimes.ts';
 import type { ScenarioWorld } from './scenario.ts';
 
@@ -40,7 +40,7 @@ beforeAll(async () => {
   server = await startServer({ environment: { CORS_ORIGINS: `https://app.example.com, ${pageUrl}` } });
   closing.push(() => server.close());
 
-  project = await createUnpackedProject((await packClient()).tarball);
+  project = await createProject('client');
   closing.push(project.remove);
   await project.write('scenario.js', (await transform(scenario, { loader: 'ts' })).code);
   await project.write(

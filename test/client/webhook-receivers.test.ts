@@ -7,14 +7,7 @@ import { createContext, runInContext } from 'node:vm';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { signWebhook } from '../../client/main.ts';
-import {
-  compilingMs,
-  createUnpackedProject,
-  type FreshProject,
-  installFromRepository,
-  packClient,
-  repository,
-} from './packed.ts';
+import { compilingMs, createProject, type FreshProject, installFromRepository, repository } from './packed.ts';
 
 const run = promisify(execFile);
 const secret = `whsec_${btoa('the secret of the webhook')}`;
@@ -73,7 +66,7 @@ process.exit();
 let project: FreshProject;
 
 beforeAll(async () => {
-  project = await createUnpackedProject((await packClient()).tarball);
+  project = await createProject('client');
   await installFromRepository(project, 'express', 'fastify', 'hono', '@types/express', '@types/node', 'undici-types');
   for (const [name, text] of Object.entries(recipes)) await project.write(`${name}.ts`, text);
 }, compilingMs);

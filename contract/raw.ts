@@ -1,5 +1,5 @@
 import { type ApiFetcher, type ApiFetcherArgs, type InitClientReturn, initClient, tsRestFetchApi } from '@ts-rest/core';
-import { operations } from '../contract/index.ts';
+import { operations } from './index.ts';
 
 export { operations as contract };
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createClient } from '../../client/raw.ts';
+import { createClient } from '../../contract/raw.ts';
 import { createBoard, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 

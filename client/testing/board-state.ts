@@ -1,0 +1,315 @@
+import type {
+  Author,
+  Board,
+  BoardDetails,
+  Comment,
+  ErrorKey,
+  EventBody,
+  EventIdea,
+  Idea,
+  Status,
+  Tag,
+} from '@idea-board/client';
+import * as contract from '@idea-board/contract';
+import { Refusal } from './refusal.ts';
+
+/** A token of the test server. Each token is a voter of its own. */
+export interface TestToken {
+  id: number;
+  grant: contract.Grant;
+  /** The user who issued the token. */
+  user: Author;
+}
+
+interface StoredIdea {
+  id: number;
+  title: string;
+  body: string;
+  status: Status;
+  isPending: boolean;
+  tags: Tag[];
+  author: Author;
+  mergedInto: StoredIdea | undefined;
+  /** The ideas that are merged into this idea, in the order of the merges. */
+  sources: StoredIdea[];
+  /** The votes on this idea itself by the id of the token. A removed vote stays, so that no vote of a source counts. */
+  votes: Map<number, contract.VoteValue>;
+  comments: Comment[];
+  createdAt: string;
+  updatedAt: string;
+}
+
+/** The board of a test server in memory, with the rules of the Agent API. */
+export class BoardState {
+  readonly board: Board;
+  readonly statuses: Status[];
+  readonly tags: Tag[];
+  readonly #ideas: StoredIdea[] = [];
+  readonly #baseUrl: string;
+  readonly #emit: (event: EventBody) => void;
+  #lastId = 0;
+
+  constructor(settings: Partial<Board>, baseUrl: string, emit: (event: EventBody) => void) {
+    const example = contract.BoardDetails.parse(exampleOf(contract.BoardDetails));
+    // The windows of the example are in the past or future.
+    const windows = {
+      submissions_open_at: null,
+      submissions_close_at: null,
+      voting_open_at: null,
+      voting_close_at: null,
+    };
+    this.board = { ...example.board, ...windows, ...settings };
+    this.statuses = example.statuses;
+    this.tags = example.tags;
+    this.#baseUrl = baseUrl;
+    this.#emit = emit;
+  }
+
+  get details(): BoardDetails {
+    return { board: this.board, statuses: this.statuses, tags: this.tags };
+  }
+
+  /** Returns the ideas of a list: the approval queue, or the published ideas that are not merged. */
+  list({ isPending }: { isPending: boolean }): StoredIdea[] {
+    return this.#ideas.filter(idea => idea.isPending === isPending && idea.mergedInto === undefined);
+  }
+
+  /** Finds an idea that the token can see. */
+  find(id: number, token: TestToken): StoredIdea {
+    const idea = this.#ideas.find(one => one.id === id && (!one.isPending || token.grant === 'moderate'));
+    if (!idea) throw new Refusal('not_found');
+    return idea;
+  }
+
+  /** Finds an idea to change. Refuses the change on a frozen board. */
+  findToChange(id: number, token: TestToken): StoredIdea {
+    const idea = this.find(id, token);
+    this.#refuseIf(this.board.is_frozen, 'board_frozen');
+    return idea;
+  }
+
+  /** Finds an idea to change that is neither pending nor merged. */
+  findPublished(id: number, token: TestToken): StoredIdea {
+    const idea = this.findToChange(id, token);
+    checkPublished(idea);
+    return idea;
+  }
+
+  create({ title, body }: { title: string; body: string }, token: TestToken): StoredIdea {
+    const { is_frozen, submissions_open_at, submissions_close_at, pre_moderation } = this.board;
+    this.#refuseIf(is_frozen, 'board_frozen');
+    this.#refuseIf(isAhead(submissions_open_at), 'submissions_not_open_yet');
+    this.#refuseIf(isOver(submissions_close_at), 'submissions_closed');
+    const [status] = this.statuses;
+    if (!status) throw new TypeError('The board has no statuses');
+    const createdAt = new Date().toISOString();
+    const idea: StoredIdea = {
+      id: this.#nextId(),
+      title,
+      body,
+      status,
+      isPending: pre_moderation && token.grant !== 'moderate',
+      tags: [],
+      author: token.user,
+      mergedInto: undefined,
+      sources: [],
+      votes: new Map(),
+      comments: [],
+      createdAt,
+      updatedAt: createdAt,
+    };
+    this.#ideas.push(idea);
+    if (!idea.isPending) this.#record('idea.created', idea, token);
+    return idea;
+  }
+
+  /** Publishes a pending idea, as a moderator of the real server does on a web page. */
+  approve(id: number, token: TestToken) {
+    const idea = this.find(id, token);
+    if (!idea.isPending) return;
+    idea.isPending = false;
+    touch(idea);
+    this.#record('idea.created', idea, { ...token, id: null });
+  }
+
+  vote(id: number, value: contract.VoteValue, token: TestToken): StoredIdea {
+    const idea = this.find(id, token);
+    // A pending idea takes no votes, although a moderator can see it.
+    this.#refuseIf(idea.isPending || idea.mergedInto !== undefined, 'not_found');
+    const { is_frozen, voting_open_at, voting_close_at } = this.board;
+    this.#refuseIf(is_frozen, 'board_frozen');
+    this.#refuseIf(isAhead(voting_open_at), 'voting_not_open_yet');
+    this.#refuseIf(isOver(voting_close_at), 'voting_closed');
+    this.#refuseIf(!idea.status.allow_votes, 'status_votes_closed');
+    const previous = votesOf(idea).get(token.id) ?? 'none';
+    if (value === 'none' && idea.sources.length === 0) idea.votes.delete(token.id);
+    else idea.votes.set(token.id, value);
+    if (value !== previous) this.#record('idea.voted', idea, token, { vote: { value, previous } });
+    return idea;
+  }
+
+  comment(id: number, body: string, token: TestToken): Comment {
+    const idea = this.findToChange(id, token);
+    this.#refuseIf(!idea.status.allow_comments, 'status_comments_closed');
+    checkPublished(idea);
+    const last = idea.comments.at(-1);
+    if (last?.author.id === token.user.id) {
+      const { id, created_at } = last;
+      throw new Refusal('consecutive_comment', { details: { last_comment: { id, created_at } } });
+    }
+    const created_at = new Date().toISOString();
+    const comment = { id: this.#nextId(), idea_id: idea.id, body, author: token.user, created_at };
+    idea.comments.push(comment);
+    this.#record('comment.created', idea, token, { comment });
+    return comment;
+  }
+
+  setStatus(id: number, key: string, token: TestToken): StoredIdea {
+    const idea = this.findPublished(id, token);
+    const status = this.statuses.find(one => one.key === key);
+    if (!status) {
+      throw new Refusal('invalid_status', { details: { statuses: this.statuses.map(one => one.key) } });
+    }
+    const from = idea.status.key;
+    if (from === key) return idea;
+    idea.status = status;
+    touch(idea);
+    this.#record('idea.status_changed', idea, token, { changes: [{ field: 'status_key', from, to: key }] });
+    return idea;
+  }
+
+  addTag(id: number, tagId: number, token: TestToken): StoredIdea {
+    const idea = this.findPublished(id, token);
+    const tag = this.tags.find(one => one.id === tagId);
+    if (!tag) throw new Refusal('invalid_tag', { details: { tags: this.tags } });
+    if (idea.tags.includes(tag)) return idea;
+    this.#refuseIf(idea.tags.length >= contract.maxTagsOfIdea, 'too_many_tags');
+    idea.tags.push(tag);
+    touch(idea);
+    return idea;
+  }
+
+  removeTag(id: number, tagId: number, token: TestToken): StoredIdea {
+    const idea = this.findPublished(id, token);
+    if (!idea.tags.some(tag => tag.id === tagId)) return idea;
+    idea.tags = idea.tags.filter(tag => tag.id !== tagId);
+    touch(idea);
+    return idea;
+  }
+
+  merge(id: number, targetId: number, token: TestToken): { idea: StoredIdea; target: StoredIdea } {
+    const idea = this.findToChange(id, token);
+    const target = this.findToChange(targetId, token);
+    this.#refuseIf(idea === target, 'merge_into_self');
+    if (idea.mergedInto === target) return { idea, target };
+    for (const one of [idea, target]) checkPublished(one, contract.mergeMeanings);
+    idea.mergedInto = target;
+    target.sources.push(idea);
+    touch(idea);
+    const changes = [{ field: 'merged_into_id', from: null, to: target.id }];
+    this.#record('idea.merged', idea, token, { changes, target: this.#inEvent(target) });
+    return { idea, target };
+  }
+
+  unmerge(id: number, token: TestToken): { idea: StoredIdea; target: StoredIdea | null } {
+    const idea = this.findToChange(id, token);
+    const target = idea.mergedInto;
+    if (!target) return { idea, target: null };
+    idea.mergedInto = undefined;
+    target.sources = target.sources.filter(one => one !== idea);
+    if (target.sources.length === 0) {
+      for (const [voter, value] of target.votes) if (value === 'none') target.votes.delete(voter);
+    }
+    touch(idea);
+    const changes = [{ field: 'merged_into_id', from: target.id, to: null }];
+    this.#record('idea.unmerged', idea, token, { changes, target: this.#inEvent(target) });
+    return { idea, target };
+  }
+
+  /** Returns an idea as the token sees it. */
+  present(idea: StoredIdea, voterId: number): Idea {
+    const { id, title, body, status, isPending, tags, author, mergedInto, comments, createdAt, updatedAt } = idea;
+    return {
+      id,
+      title,
+      body,
+      body_truncated: false,
+      status: contract.statusOfCategory[status.category],
+      status_key: status.key,
+      status_category: status.category,
+      status_label: status.label,
+      moderation_state: isPending ? 'pending' : 'published',
+      ...tallyOf(idea, voterId),
+      comment_count: comments.length,
+      tags,
+      author,
+      merged_into_id: mergedInto?.id ?? null,
+      created_at: createdAt,
+      updated_at: updatedAt,
+      url: `${this.#baseUrl}/b/${this.board.slug}/ideas/${id}`,
+    };
+  }
+
+  #inEvent(idea: StoredIdea): EventIdea {
+    const { my_vote: _, body_truncated: __, ...seen } = this.present(idea, 0);
+    return seen;
+  }
+
+  #record(
+    type: contract.EventType,
+    idea: StoredIdea,
+    { id: token_id, user }: { id: number | null; user: Author },
+    more: object = {},
+  ) {
+    const { id, slug, name } = this.board;
+    const about = { board: { id, slug, name }, idea: this.#inEvent(idea), actor: { ...user, token_id }, changes: [] };
+    this.#emit({ type, timestamp: new Date().toISOString(), data: { ...about, ...more } } as EventBody);
+  }
+
+  #refuseIf(condition: boolean, key: ErrorKey) {
+    if (condition) throw new Refusal(key);
+  }
+
+  /** Ideas and comments share their ids, so that a test cannot mistake one for the other. */
+  #nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
+}
+
+/** Returns the tally of an idea, and the vote of one token. */
+export function tallyOf(idea: StoredIdea, voterId: number) {
+  const votes = votesOf(idea);
+  const count = (value: contract.VoteValue) => [...votes.values()].filter(one => one === value).length;
+  const [up_count, down_count] = [count('up'), count('down')];
+  return { score: up_count - down_count, my_vote: votes.get(voterId) ?? ('none' as const), up_count, down_count };
+}
+
+/** Returns the counted votes: one for each voter. The vote on the idea itself wins, then the idea that was merged first. */
+function votesOf(idea: StoredIdea): Map<number, contract.VoteValue> {
+  const ofSources = [...idea.sources].reverse().flatMap(source => [...votesOf(source)]);
+  return new Map([...ofSources.filter(([, value]) => value !== 'none'), ...idea.votes]);
+}
+
+/** Returns the first example of a schema of the contract. */
+export function exampleOf(schema: { meta(): object | undefined }): unknown {
+  const { examples } = schema.meta() as { examples: unknown[] };
+  return examples[0];
+}
+
+function checkPublished(idea: StoredIdea, meanings?: Parameters<typeof contract.meaningOf>[1]) {
+  const key = idea.isPending ? 'idea_not_published' : idea.mergedInto ? 'idea_already_merged' : undefined;
+  if (key) throw new Refusal(key, { message: contract.meaningOf(key, meanings) });
+}
+
+function touch(idea: StoredIdea) {
+  idea.updatedAt = new Date().toISOString();
+}
+
+function isAhead(time: string | null): boolean {
+  return time !== null && Date.now() < Date.parse(time);
+}
+
+function isOver(time: string | null): boolean {
+  return time !== null && Date.now() >= Date.parse(time);
+}

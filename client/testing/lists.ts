@@ -1,0 +1,75 @@
+import type { ListIdeasQuery, Status, ValidationIssue } from '@idea-board/client';
+import { defaultPerPage, statusOfCategory } from '@idea-board/contract';
+import { Refusal } from './refusal.ts';
+
+interface PageQuery {
+  page?: number | undefined;
+  per_page?: number | undefined;
+  cursor?: string | undefined;
+}
+
+/** The place of an entry in a list: its sort key and its id. */
+type Place = readonly [key: string | number, id: number];
+
+/** Sorts the entries of a list by their places, and returns one page of them. */
+export function pageOf<Entry>(
+  entries: readonly Entry[],
+  { page, per_page = defaultPerPage, cursor }: PageQuery,
+  { sort, isDescending, placeOf }: { sort: string; isDescending: boolean; placeOf(entry: Entry): Place },
+) {
+  const direction = isDescending ? -1 : 1;
+  const compare = (a: Place, b: Place) => direction * (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : a[1] - b[1]);
+  const sorted = [...entries].sort((a, b) => compare(placeOf(a), placeOf(b)));
+  const start = cursor === undefined ? undefined : readCursor(cursor, sort);
+  const offset = ((page ?? 1) - 1) * per_page;
+  const rest = start ? sorted.filter(entry => compare(placeOf(entry), start) > 0) : sorted.slice(offset);
+  const data = rest.slice(0, per_page);
+  const last = data.at(-1);
+  const has_more = rest.length > per_page;
+  return {
+    data,
+    page: start ? null : (page ?? 1),
+    per_page,
+    has_more,
+    next_cursor: has_more && last ? btoa(JSON.stringify([sort, ...placeOf(last)])) : null,
+  };
+}
+
+function readCursor(cursor: string, sort: string): Place {
+  try {
+    const [ofSort, key, id] = JSON.parse(atob(cursor));
+    if (ofSort === sort) return [key, id];
+  } catch {
+    // The text is not a cursor.
+  }
+  const issue: ValidationIssue = {
+    path: ['query', 'cursor'],
+    code: 'custom',
+    message: 'Is not a next_cursor of this list',
+  };
+  throw new Refusal('validation_failed', { issues: [issue] });
+}
+
+/** Whether an idea matches the filters of the list. */
+export function matches({ title, status }: { title: string; status: Status }, query: ListIdeasQuery): boolean {
+  return isInStatus(status, query) && hasWords(title, query.q);
+}
+
+function isInStatus(status: Status, { status: wanted, status_key, moderation_state }: ListIdeasQuery): boolean {
+  if (status_key !== undefined) return status.key === status_key;
+  if (wanted !== undefined) return statusOfCategory[status.category] === wanted;
+  return moderation_state === 'pending' || !status.is_hidden;
+}
+
+/** Whether every word of a search begins a word of the title. An empty search does not filter. */
+function hasWords(title: string, search: string | undefined): boolean {
+  if (search === undefined || search === '') return true;
+  const words = wordsOf(search);
+  const ofTitle = wordsOf(title);
+  return words.length > 0 && words.every(word => ofTitle.some(one => one.startsWith(word)));
+}
+
+function wordsOf(text: string): string[] {
+  const folded = text.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase();
+  return folded.match(/[\p{L}\p{N}]+/gu) ?? [];
+}

@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Board, EventBody, OperationId } from '@idea-board/client';
+import { events, type Grant, TestEvent } from '@idea-board/contract';
+import { BoardState, exampleOf } from './board-state.ts';
+import { Deliveries, type Delivery } from './deliveries.ts';
+import { type FailOptions, type FailureKeyOf, Failures } from './failures.ts';
+import { send } from './http.ts';
+import { Refusal } from './refusal.ts';
+import { answererOf } from './requests.ts';
+import { Tokens } from './tokens.ts';
+
+export interface TestServerOptions {
+  /** Settings of the board. By default, the board is open and publishes new ideas at once. */
+  board?: Partial<Board> | undefined;
+  /** The port on 127.0.0.1. The default is a free port. */
+  port?: number | undefined;
+}
+
+/** A server of the Agent API for tests, with one board in memory. */
+export interface TestServer {
+  /** The URL of the server, for the option `baseUrl` of the client. */
+  readonly baseUrl: string;
+  /** An API token with the grant `moderate`. */
+  readonly token: string;
+  /** The board. Change its settings at any time: `server.board.is_frozen = true`. */
+  readonly board: Board;
+  /** Issues a token. Each token is a voter of its own, and tokens with the same user name belong to one user. */
+  issueToken(grant: Grant, userName?: string): string;
+  /** Lets the next request of an operation fail. Several failures of one operation happen one after the other. */
+  fail<O extends OperationId>(operation: O, key: FailureKeyOf<O>, options?: FailOptions): void;
+  /** Publishes a pending idea, as a moderator does on a web page. */
+  approve(ideaId: number): void;
+  /** Sends the events of the board to a URL from now on. Returns the secret that signs the webhooks. */
+  sendWebhooksTo(url: string): string;
+  /** Sends the example of an event from the contract to all webhook URLs. */
+  sendExample(type: EventBody['type']): void;
+  /** Waits until all events so far have been delivered. Returns all deliveries in their order. */
+  deliveries(): Promise<readonly Delivery[]>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a server of the Agent API on 127.0.0.1:
+ *
+ * ```ts
+ * const server = await startTestServer();
+ * const client = new IdeaBoard({ baseUrl: server.baseUrl, token: server.token });
+ * server.fail('createIdea', 'board_frozen');
+ * ```
+ */
+export async function startTestServer({ board = {}, port = 0 }: TestServerOptions = {}): Promise<TestServer> {
+  const server = createServer().listen(port, '127.0.0.1');
+  await once(server, 'listening');
+  const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const deliveries = new Deliveries();
+  const failures = new Failures();
+  const state = new BoardState(board, baseUrl, event => deliveries.send(event));
+  const tokens = new Tokens(state.board);
+  const answer = answererOf({ state, failures, tokens });
+
+  server.on('request', async (request, response) => {
+    const answered = await answer(request, response).catch((error: unknown) => {
+      const { status, headers, body } = error instanceof Refusal ? error : new Refusal('internal_error');
+      return { status, headers, body };
+    });
+    if (answered === 'connection_failed') request.socket.destroy();
+    else if (answered === 'unexpected_answer')
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<p>Sign in');
+    else if (answered !== 'timed_out') send(request, response, answered);
+  });
+
+  return {
+    baseUrl,
+    token: tokens.issue('moderate'),
+    board: state.board,
+    issueToken: (grant, userName) => tokens.issue(grant, userName),
+    fail: (operation, key, options = {}) => failures.plan(operation, key, options),
+    approve: ideaId => state.approve(ideaId, { id: 0, grant: 'moderate', user: tokens.owner }),
+    sendWebhooksTo: url => deliveries.add(url),
+    sendExample(type) {
+      const schema = type === 'webhook.test' ? TestEvent : events[type];
+      deliveries.send(exampleOf(schema) as EventBody);
+    },
+    deliveries: () => deliveries.finished(),
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      // Requests that time out are still open.
+      server.closeAllConnections();
+      await Promise.all([closed, deliveries.close()]);
+    },
+  };
+}

@@ -1,0 +1,29 @@
+/**
+ * Compiles a package to JavaScript with types: `node scripts/build-package.ts <folder> [<directory for the result>]`.
+ * By default, the result is in the directory `dist` of the folder.
+ */
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join, resolve } from 'node:path';
+
+const [folder, directory] = process.argv.slice(2);
+if (!folder) throw new Error('Name the folder of the package, such as client');
+
+const source = resolve(import.meta.dirname, '..', folder);
+const dist = resolve(directory ?? join(source, 'dist'));
+const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
+
+mkdirSync(dirname(dist), { recursive: true });
+// The compiler writes a tree like that of the repository. The package is one folder of this tree. Another folder of the
+// tree is a package that this package imports by its name.
+const tree = mkdtempSync(join(dirname(dist), '.build-'));
+try {
+  // Several threads would be slower here, because each thread would check the imports that the few files have in common.
+  execFileSync(process.execPath, [compiler, '-p', source, '--outDir', tree, '--singleThreaded'], { stdio: 'inherit' });
+  // Files from an earlier build would otherwise be published with the new build.
+  rmSync(dist, { recursive: true, force: true });
+  renameSync(join(tree, folder), dist);
+} finally {
+  rmSync(tree, { recursive: true });
+}

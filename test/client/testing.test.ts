@@ -1,0 +1,409 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { IdeaBoard, isIdeaBoardError, type OperationId, verifyWebhook, type WebhookEvent } from '../../client/main.ts';
+import { startTestServer, type TestServer, type TestServerOptions } from '../../client/testing/main.ts';
+import { errors } from '../../contract/errors.ts';
+import { events, TestEvent } from '../../contract/events.ts';
+import { operations } from '../../contract/index.ts';
+import { statusExamples } from '../../contract/status.ts';
+import { violationOf } from '../helpers/contract-check.ts';
+import { createTag, createWorld, issueToken } from '../helpers/fixtures.ts';
+import { type TestServer as RealServer, startServer } from '../helpers/server.ts';
+
+async function startForTest(options?: TestServerOptions): Promise<TestServer> {
+  const server = await startTestServer(options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+const clientOf = ({ baseUrl, token }: TestServer, options = {}) =>
+  new IdeaBoard({ baseUrl, token, maxRetries: 0, ...options });
+
+/** Returns the key of the error that a call throws, or 'none'. */
+const keyOf = (call: PromiseLike<unknown>) =>
+  call.then(
+    () => 'none',
+    (error: unknown) => (isIdeaBoardError(error) ? error.key : String(error)),
+  );
+
+describe('the answers of the test server', () => {
+  interface Target {
+    baseUrl: string;
+    moderator: string;
+    writer: string;
+    reader: string;
+    tagId: number;
+  }
+
+  let real: RealServer;
+  let targets: [real: Target, forTests: Target];
+  let forTests: TestServer;
+
+  beforeAll(async () => {
+    real = await startServer();
+    const world = await createWorld(real);
+    const tagId = await createTag(real, world.accountId, world.boardId);
+    for (const { key, label, is_hidden, allow_votes, allow_comments } of statusExamples) {
+      await real.sql(
+        `update statuses set label = $3, is_hidden = $4, allow_votes = $5, allow_comments = $6
+        where board_id = $1 and key = $2`,
+        [world.boardId, key, label, is_hidden, allow_votes, allow_comments],
+      );
+    }
+    const [moderator, writer, reader] = await Promise.all(
+      (['moderate', 'write', 'read'] as const).map(async grant => (await issueToken(real, world, grant)).token),
+    );
+    forTests = await startTestServer();
+    targets = [
+      { baseUrl: real.baseUrl, moderator: moderator ?? '', writer: writer ?? '', reader: reader ?? '', tagId },
+      {
+        baseUrl: forTests.baseUrl,
+        moderator: forTests.token,
+        writer: forTests.issueToken('write'),
+        reader: forTests.issueToken('read'),
+        tagId: 3,
+      },
+    ];
+  });
+
+  afterAll(async () => {
+    await forTests.close();
+    await real.close();
+  });
+
+  /** A request to both servers. The words first, second, comment and tag in the line and in the body stand for ids. */
+  interface Step {
+    line: string;
+    as?: 'moderator' | 'writer' | 'reader' | 'nobody';
+    body?: unknown;
+    text?: string;
+    headers?: Record<string, string>;
+  }
+
+  const steps: Step[] = [
+    { line: 'POST /api/v1/ideas', body: { title: '  Éxport a\nboard ', body: 'x'.repeat(400) } },
+    { line: 'POST /api/v1/ideas', as: 'moderator', body: { title: 'Dark mode', body: 'For late evenings.' } },
+    { line: 'GET /api/v1/token', as: 'nobody' },
+    { line: 'GET /api/v1/ideas?body=excerpt' },
+    { line: 'GET /api/v1/ideas?per_page=1' },
+    { line: 'GET /api/v1/ideas?per_page=1&page=2' },
+    { line: 'GET /api/v1/ideas?per_page=0&page=2&cursor=x' },
+    { line: 'GET /api/v1/ideas?cursor=x' },
+    { line: 'GET /api/v1/ideas?q=exp%20bo' },
+    { line: 'GET /api/v1/ideas?q=-' },
+    { line: 'GET /api/v1/ideas?status=planned' },
+    { line: 'GET /api/v1/ideas?moderation_state=pending' },
+    { line: 'GET /api/v1/ideas?moderation_state=pending', as: 'moderator' },
+    { line: 'GET /api/v1/ideas?board=other' },
+    { line: 'GET /api/v1/ideas?board=a&board=b' },
+    { line: 'GET /api/v1/ideas?color=red' },
+    { line: 'GET /api/v1/ideas/first' },
+    { line: 'HEAD /api/v1/ideas/first' },
+    { line: 'GET /api/v1/ideas/999999999' },
+    { line: 'GET /api/v1/ideas/one' },
+    { line: 'GET /api/v1/ideas/99999999999999999999' },
+    { line: 'GET /api/v1/nothing' },
+    { line: 'PUT /api/v1/ideas' },
+    { line: 'POST /api/v1/ideas', as: 'reader', body: { title: 'A', body: 'B' } },
+    { line: 'POST /api/v1/ideas', body: { title: '', body: 'B', color: 'red' } },
+    { line: 'POST /api/v1/ideas', text: '{' },
+    { line: 'POST /api/v1/ideas', text: 'A', headers: { 'content-type': 'text/plain' } },
+    { line: 'POST /api/v1/ideas', body: { title: 'A', body: 'B'.repeat(70_000) } },
+    { line: 'POST /api/v1/ideas', body: { title: 'A', body: 'B' }, headers: { 'idempotency-key': 'two words' } },
+    { line: 'POST /api/v1/ideas', body: { title: 'Once', body: 'B' }, headers: { 'idempotency-key': 'once' } },
+    { line: 'POST /api/v1/ideas', body: { title: ' Once', body: 'B' }, headers: { 'idempotency-key': 'once' } },
+    { line: 'POST /api/v1/ideas', body: { title: 'Twice', body: 'B' }, headers: { 'idempotency-key': 'once' } },
+    { line: 'POST /api/v1/ideas/first/vote', body: { value: 'up' } },
+    { line: 'POST /api/v1/ideas/second/vote', as: 'moderator', body: { value: 'up' } },
+    { line: 'POST /api/v1/ideas/second/vote', body: { value: 'down' } },
+    { line: 'POST /api/v1/ideas/second/vote', body: { value: 'sideways' } },
+    { line: 'GET /api/v1/ideas?sort=top' },
+    { line: 'POST /api/v1/ideas/first/comments', body: { body: 'Please.' } },
+    { line: 'POST /api/v1/ideas/first/comments', as: 'moderator', body: { body: 'Please!' } },
+    { line: 'GET /api/v1/ideas/first/comments' },
+    { line: 'POST /api/v1/ideas/first/status', body: { status: 'planned' } },
+    { line: 'POST /api/v1/ideas/first/status', as: 'moderator', body: { status: 'planned' } },
+    { line: 'POST /api/v1/ideas/first/status', as: 'moderator', body: { status: 'unheard-of' } },
+    { line: 'GET /api/v1/ideas?status=planned' },
+    { line: 'POST /api/v1/ideas/first/tags', as: 'moderator', body: { tag_id: 'tag' } },
+    { line: 'POST /api/v1/ideas/first/tags', as: 'moderator', body: { tag_id: 999_999 } },
+    { line: 'DELETE /api/v1/ideas/first/tags/tag', as: 'moderator' },
+    { line: 'DELETE /api/v1/ideas/first/tags/tag', as: 'moderator' },
+    { line: 'POST /api/v1/ideas/first/merge', as: 'moderator', body: { target_id: 'first' } },
+    { line: 'POST /api/v1/ideas/first/merge', as: 'moderator', body: { target_id: 999_999_999 } },
+    { line: 'POST /api/v1/ideas/first/merge', as: 'moderator', body: { target_id: 'second' } },
+    { line: 'POST /api/v1/ideas/first/merge', as: 'moderator', body: { target_id: 'second' } },
+    { line: 'POST /api/v1/ideas/second/merge', as: 'moderator', body: { target_id: 'first' } },
+    { line: 'GET /api/v1/ideas/second' },
+    { line: 'POST /api/v1/ideas/second/vote', body: { value: 'none' } },
+    { line: 'POST /api/v1/ideas/first/vote', body: { value: 'none' } },
+    { line: 'POST /api/v1/ideas/first/comments', body: { body: 'Too late.' } },
+    { line: 'GET /api/v1/ideas' },
+    { line: 'POST /api/v1/ideas/first/unmerge', as: 'moderator' },
+    { line: 'POST /api/v1/ideas/first/unmerge', as: 'moderator' },
+    { line: 'POST /api/v1/ideas/first/status', as: 'moderator', body: { status: 'archived' } },
+    { line: 'GET /api/v1/ideas' },
+    { line: 'POST /api/v1/ideas/first/vote', body: { value: 'up' } },
+    { line: 'POST /api/v1/ideas/first/comments', body: { body: 'Archived.' } },
+    { line: 'GET /health', as: 'nobody' },
+  ];
+
+  test('the test server answers the same requests with the same status, body and headers as the real server', async () => {
+    const [ofReal, ofTests] = await Promise.all(targets.map(target => play(target)));
+    const byLine = (answers: unknown[] = []) => answers.map((answer, index) => [steps[index]?.line, answer]);
+    expect(byLine(ofTests)).toEqual(byLine(ofReal));
+    expect(ofReal?.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 201, 400, 401, 403, 404, 405]));
+  });
+
+  test('the test server answers a read with the ETag of an earlier answer with 304, until the answer changes', async () => {
+    for (const target of targets) {
+      const read = (etag = '') =>
+        fetch(`${target.baseUrl}/api/v1/board`, {
+          headers: { authorization: `Bearer ${target.reader}`, 'if-none-match': etag },
+        });
+      const etag = (await read()).headers.get('etag') ?? '';
+      expect(etag).toMatch(/^W\/"[\w-]+"$/);
+      expect((await read(etag)).status).toBe(304);
+    }
+    const etag = (await fetch(`${forTests.baseUrl}/api/v1/board`, bearer(forTests.token))).headers.get('etag') ?? '';
+    forTests.board.name = 'Renamed';
+    const { headers } = bearer(forTests.token);
+    const changed = await fetch(`${forTests.baseUrl}/api/v1/board`, { headers: { ...headers, 'if-none-match': etag } });
+    expect(changed.status).toBe(200);
+  });
+
+  const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
+
+  /** Sends all requests to a server. Returns the answers without ids, times and names of the server. */
+  async function play({ baseUrl, tagId, ...tokens }: Target) {
+    const ids: Record<string, number> = { tag: tagId };
+    const answers: { status: number; body: unknown; headers: unknown }[] = [];
+    for (const { line, as = 'writer', body, text, headers } of steps) {
+      const [method = '', path = ''] = line
+        .split(' ')
+        .map(word => word.replace(/first|second|tag$/g, at => `${ids[at]}`));
+      const json = JSON.stringify(body, (_, value) => ids[value] ?? value);
+      const response = await fetch(baseUrl + path, {
+        method,
+        headers: {
+          ...(as === 'nobody' ? {} : { authorization: `Bearer ${tokens[as]}` }),
+          ...(body === undefined && text === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body === undefined && text === undefined ? {} : { body: text ?? json }),
+      });
+      const answered = await response.text();
+      expect(
+        violationOf(
+          method === 'HEAD' ? 'GET' : method,
+          path.split('?')[0] ?? '',
+          response.status,
+          answered,
+          method === 'HEAD',
+        ),
+      ).toBeUndefined();
+      const { id } = answered === '' ? { id: undefined } : JSON.parse(answered);
+      if (response.status === 201 && path === '/api/v1/ideas') ids[ids.first === undefined ? 'first' : 'second'] ??= id;
+      answers.push({
+        status: response.status,
+        body: answered === '' ? '' : JSON.parse(answered, neutral),
+        headers: Object.fromEntries(
+          ['allow', 'cache-control', 'content-type', 'idempotency-replayed', 'x-ratelimit-reset'].map(name => [
+            name,
+            name === 'x-ratelimit-reset' ? response.headers.has(name) : response.headers.get(name),
+          ]),
+        ),
+      });
+    }
+    return answers;
+  }
+
+  /** Replaces values that differ between two servers by their type. */
+  function neutral(name: string, value: unknown): unknown {
+    if (['id', 'idea_id', 'merged_into_id', 'url', 'next_cursor'].includes(name))
+      return value === null ? null : typeof value;
+    if (['author', 'board', 'slug', 'tags', 'boards'].includes(name))
+      return Array.isArray(value) ? value.length : typeof value;
+    return typeof value === 'string'
+      ? value.replace(/board-\w+|web-app/g, 'BOARD').replace(/^\d{4}-.*Z$/, 'TIME')
+      : value;
+  }
+});
+
+describe('failures that a test plans', () => {
+  const planned = Object.entries(operations).flatMap(([id, route]) => {
+    const keys = Object.values(route.responses).flatMap(response => {
+      const key = response instanceof z.ZodObject ? response.shape.error?.shape.key : undefined;
+      return key instanceof z.ZodEnum ? key.options : [];
+    });
+    return 'auth' in route.metadata && route.metadata.auth === 'none' ? [] : [{ id, route, keys }];
+  });
+
+  test('the test server can answer every operation with each of its errors, in the form of the contract', async () => {
+    const server = await startForTest();
+    for (const { id, route, keys } of planned) {
+      expect(keys.length).toBeGreaterThan(5);
+      for (const key of keys as (keyof typeof errors)[]) {
+        server.fail(id as OperationId, key as never);
+        const path = route.path.replace(/:\w+/g, '1');
+        const response = await fetch(server.baseUrl + path, { method: route.method });
+        const text = await response.text();
+        expect([id, response.status, JSON.parse(text).error.key]).toEqual([id, errors[key].status, key]);
+        expect(violationOf(route.method, path, response.status, text)).toBeUndefined();
+        expect(response.headers.get('retry-after')).toBe([429, 503].includes(response.status) ? '1' : null);
+      }
+    }
+  });
+
+  test('a planned failure happens once by default, and planned failures of one operation happen in their order', async () => {
+    const server = await startForTest();
+    const client = clientOf(server);
+    const create = () => keyOf(client.ideas.create({ title: 'A', body: 'B' }));
+    server.fail('createIdea', 'board_frozen');
+    server.fail('createIdea', 'user_blocked', { times: 2 });
+    const seen = [];
+    for (let count = 0; count < 4; count += 1) seen.push(await create());
+    expect(seen).toEqual(['board_frozen', 'user_blocked', 'user_blocked', 'none']);
+    expect((await client.ideas.list()).data).toHaveLength(1);
+  });
+
+  test('the client repeats a write after a planned failure, and the test server creates one idea', async () => {
+    const server = await startForTest();
+    const client = clientOf(server, { maxRetries: 2 });
+    server.fail('createIdea', 'service_unavailable');
+    server.fail('createIdea', 'connection_failed');
+    const { attempts } = await client.ideas.create({ title: 'A', body: 'B' }).withResponse();
+    expect(attempts).toBe(3);
+    expect((await client.ideas.list()).data).toHaveLength(1);
+  });
+
+  test.each(['connection_failed', 'timed_out', 'unexpected_answer'] as const)(
+    'after a test plans the failure %s, the client throws an error with this key',
+    async key => {
+      const server = await startForTest();
+      server.fail('getBoard', key);
+      expect(await keyOf(clientOf(server, { timeoutMs: 300 }).board.get())).toBe(key);
+    },
+  );
+});
+
+describe('the board of the test server', () => {
+  test('a frozen board of the test server refuses writes, and its closed windows refuse ideas and votes', async () => {
+    const server = await startForTest({ board: { slug: 'mobile', is_frozen: true } });
+    const client = clientOf(server, { board: 'mobile' });
+    const create = () => keyOf(client.ideas.create({ title: 'A', body: 'B' }));
+    expect(await create()).toBe('board_frozen');
+    server.board.is_frozen = false;
+    server.board.submissions_open_at = '2999-01-01T00:00:00.000Z';
+    expect(await create()).toBe('submissions_not_open_yet');
+    server.board.submissions_open_at = null;
+    expect(await create()).toBe('none');
+    server.board.submissions_close_at = '2000-01-01T00:00:00.000Z';
+    expect(await create()).toBe('submissions_closed');
+    const { id } = (await client.ideas.list()).data[0] ?? { id: 0 };
+    server.board.voting_open_at = '2999-01-01T00:00:00.000Z';
+    expect(await keyOf(client.ideas.vote(id, { value: 'up' }))).toBe('voting_not_open_yet');
+    server.board.voting_open_at = null;
+    server.board.voting_close_at = '2000-01-01T00:00:00.000Z';
+    expect(await keyOf(client.ideas.vote(id, { value: 'up' }))).toBe('voting_closed');
+  });
+
+  test('an idea by a token without the moderate grant stays pending on a board with pre-moderation until a test approves it', async () => {
+    const server = await startForTest({ board: { pre_moderation: true } });
+    const [moderator, writer] = [clientOf(server), clientOf({ ...server, token: server.issueToken('write', 'Jun') })];
+    const idea = await writer.ideas.create({ title: 'A', body: 'B' });
+    expect(idea).toMatchObject({ moderation_state: 'pending', author: { name: 'Jun' } });
+    await expect(writer.ideas.get(idea.id)).rejects.toMatchObject({ key: 'not_found' });
+    await expect(moderator.ideas.vote(idea.id, { value: 'up' })).rejects.toMatchObject({ key: 'not_found' });
+    await expect(moderator.ideas.setStatus(idea.id, { status: 'done' })).rejects.toMatchObject({
+      key: 'idea_not_published',
+    });
+    expect((await moderator.ideas.list({ moderation_state: 'pending' })).data).toHaveLength(1);
+    server.approve(idea.id);
+    expect(await writer.ideas.get(idea.id)).toMatchObject({ moderation_state: 'published' });
+  });
+
+  test('the user of another token can answer a comment, and each token of the test server is a voter of its own', async () => {
+    const server = await startForTest();
+    const [ada, jun] = [clientOf(server), clientOf({ ...server, token: server.issueToken('write', 'Jun') })];
+    const { id } = await ada.ideas.create({ title: 'A', body: 'B' });
+    await ada.ideas.comment(id, { body: 'First' });
+    await jun.ideas.comment(id, { body: 'Second' });
+    const names = [];
+    for await (const { author } of ada.ideas.comments(id, { per_page: 1 })) names.push(author.name);
+    expect(names).toEqual(['Ada Osei', 'Jun']);
+    await ada.ideas.vote(id, { value: 'up' });
+    expect(await jun.ideas.vote(id, { value: 'up' })).toMatchObject({ score: 2 });
+    expect((await jun.token.get()).issuer.name).toBe('Jun');
+  });
+});
+
+describe('the webhooks of the test server', () => {
+  /** Starts a receiver that verifies each webhook. The secret is set after the start. */
+  async function startReceiver() {
+    const received: WebhookEvent[] = [];
+    const receiver = { secret: '', url: '', received };
+    const server = createServer(async (request, response) => {
+      const chunks: Buffer[] = [];
+      for await (const chunk of request) chunks.push(chunk as Buffer);
+      const body = Buffer.concat(chunks);
+      received.push(await verifyWebhook(body, request.headers, receiver.secret));
+      response.writeHead(received.at(-1)?.type === 'idea.voted' ? 500 : 204).end();
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    return receiver;
+  }
+
+  test('the test server sends each change of the board as a signed event of the contract, in the order of the changes', async () => {
+    const server = await startForTest();
+    const receiver = await startReceiver();
+    receiver.secret = server.sendWebhooksTo(receiver.url);
+    const { ideas } = clientOf(server);
+    const { id } = await ideas.create({ title: 'A', body: 'B' });
+    const { id: target_id } = await ideas.create({ title: 'C', body: 'D' });
+    await ideas.vote(id, { value: 'up' });
+    await ideas.vote(id, { value: 'up' });
+    await ideas.comment(id, { body: 'Yes' });
+    await ideas.setStatus(id, { status: 'planned' });
+    await ideas.merge(id, { target_id });
+    await ideas.unmerge(id);
+
+    const deliveries = await server.deliveries();
+    const types = Object.keys(events);
+    expect(new Set(receiver.received.map(({ type }) => type))).toEqual(new Set(types));
+    expect(deliveries.map(({ id, type }) => ({ id, type }))).toEqual(
+      receiver.received.map(({ id, type }) => ({ id, type })),
+    );
+    expect(deliveries.filter(({ type }) => type === 'idea.voted')).toMatchObject([{ url: receiver.url, status: 500 }]);
+    for (const { id: _, ...body } of receiver.received) {
+      expect(z.strictObject(events[body.type as keyof typeof events].shape).parse(body)).toEqual(body);
+    }
+    const [, , , , changed] = receiver.received;
+    expect(changed).toMatchObject({ data: { changes: [{ field: 'status_key', from: 'open', to: 'planned' }] } });
+  });
+
+  test('the test server can send the example of every event of the contract', async () => {
+    const server = await startForTest();
+    const receiver = await startReceiver();
+    receiver.secret = server.sendWebhooksTo(receiver.url);
+    for (const schema of [...Object.values(events), TestEvent]) {
+      const type = schema.shape.type.value;
+      server.sendExample(type);
+      await server.deliveries();
+      const { id: _, ...body } = receiver.received.at(-1) ?? {};
+      expect([body]).toEqual((schema.meta() as { examples?: unknown }).examples);
+    }
+  });
+
+  test('a webhook receiver that is down has a delivery without a status', async () => {
+    const server = await startForTest();
+    server.sendWebhooksTo('http://127.0.0.1:1/');
+    server.sendExample('webhook.test');
+    expect(await server.deliveries()).toMatchObject([{ type: 'webhook.test', status: undefined }]);
+  });
+});

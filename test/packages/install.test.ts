@@ -1,0 +1,148 @@
+import { execFile } from 'node:child_process';
+import { realpathSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { compilingMs, createEmptyProject, type FreshProject, pack, packPackage, repository } from '../client/packed.ts';
+import { findRuntimes } from '../client/runtimes.ts';
+import { publishedFolders } from './published.ts';
+import { type Registry, startRegistry } from './registry.ts';
+
+const run = promisify(execFile);
+const names = ['@idea-board/client', '@idea-board/contract', '@idea-board/testing'];
+
+/** The program of a stranger: it uses each entry point of the packages beside the project's own Zod. */
+const program = `
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { IdeaBoard } from '@idea-board/client';
+import { IdeaInput } from '@idea-board/contract';
+import { createClient } from '@idea-board/contract/raw';
+import { validateRequest } from '@idea-board/contract/validation';
+import { startTestServer } from '@idea-board/testing';
+import { z } from 'zod';
+
+const server = await startTestServer();
+const { baseUrl, token } = server;
+const client = new IdeaBoard({ baseUrl, token, validate: validateRequest });
+const { id } = await client.ideas.create({ title: 'Dark mode', body: 'For late evenings.' });
+const raw = await createClient({ baseUrl, token }).getIdea({ params: { id } });
+server.fail('voteIdea', 'voting_closed');
+const refusal = await client.ideas.vote(id, { value: 'up' }).catch(error => error.key);
+const invalid = await client.ideas.create({ title: '', body: '' }).catch(error => error.key);
+await server.close();
+const document = JSON.parse(readFileSync('node_modules/@idea-board/contract/openapi.json', 'utf8'));
+console.log(JSON.stringify({
+  raw: raw.body.title,
+  refusal,
+  invalid,
+  own: z.object({ title: z.string() }).safeParse({ title: 'A' }).success,
+  ofContract: IdeaInput.safeParse({ title: 'A', body: 'B' }).success,
+  openapi: document.openapi,
+}));
+`;
+
+/** A program of a stranger that must compile beside Zod 3 and beside Zod 4. */
+const typed = `
+import { IdeaBoard, type Idea } from '@idea-board/client';
+import { contract, Idea as IdeaSchema } from '@idea-board/contract';
+import { createClient } from '@idea-board/contract/raw';
+import { validateRequest } from '@idea-board/contract/validation';
+import { startTestServer, type TestServer } from '@idea-board/testing';
+
+const server: TestServer = await startTestServer({ board: { is_frozen: true } });
+const { baseUrl, token } = server;
+const client = new IdeaBoard({ baseUrl, token, validate: validateRequest });
+const idea: Idea = IdeaSchema.parse(await client.ideas.get(1));
+server.fail('createIdea', 'board_frozen', { times: 2 });
+// @ts-expect-error: voting_closed is no error of createIdea.
+server.fail('createIdea', 'voting_closed');
+const answer = await createClient({ baseUrl, token }).getIdea({ params: { id: idea.id } });
+export const score: number = answer.status === 200 ? answer.body.score : contract.getIdea.path.length;
+`;
+
+let registry: Registry;
+let cache: string;
+
+beforeAll(async () => {
+  const stage = await mkdtemp(join(tmpdir(), 'idea-board-registry-'));
+  const ours = await Promise.all(publishedFolders.map(packPackage));
+  const others = ['zod-3', 'zod', '@ts-rest/core'].map(name => pack(join(repository, 'node_modules', name), stage));
+  registry = await startRegistry([...ours, ...(await Promise.all(others))].map(({ tarball }) => tarball));
+  cache = join(stage, 'cache');
+}, compilingMs);
+
+afterAll(async () => {
+  await registry.close();
+  await rm(dirname(cache), { recursive: true });
+});
+
+/** Installs packages in a project with npm on a version of Node. Every conflict of peer dependencies is an error. */
+async function install({ directory }: FreshProject, node: string, ...packages: string[]) {
+  const npm = realpathSync(
+    (process.env.PATH ?? '')
+      .split(delimiter)
+      .map(path => join(path, 'npm'))
+      .find(isFile) ?? '',
+  );
+  const flags = ['--registry', registry.url, '--cache', cache, '--strict-peer-deps', '--no-audit', '--no-fund'];
+  await run(node, [npm, 'install', ...flags, ...packages], { cwd: directory });
+}
+
+/** Returns the errors of a strict TypeScript program. */
+async function compile({ directory }: FreshProject, file: string): Promise<string> {
+  const compiler = join(repository, 'node_modules/typescript/bin/tsc');
+  const flags = ['--strict', '--exactOptionalPropertyTypes', '--skipLibCheck', '--noEmit', '--module', 'nodenext'];
+  const args = [compiler, ...flags, '--target', 'es2022', '--types', '', '--singleThreaded', file];
+  const { stdout } = await run(process.execPath, args, { cwd: directory }).catch(error => error);
+  return stdout;
+}
+
+function isFile(path: string): boolean {
+  try {
+    return realpathSync(path) !== '';
+  } catch {
+    return false;
+  }
+}
+
+describe.each(findRuntimes().filter(({ name }) => name.startsWith('Node')))(
+  'a project of a stranger on $name',
+  ({ command }) => {
+    let project: FreshProject;
+
+    beforeAll(async () => {
+      project = await createEmptyProject();
+      await project.write('main.js', program);
+      await project.write('typed.ts', typed);
+    });
+
+    afterAll(() => project.remove());
+
+    // The second test upgrades Zod in the project of the first test.
+    test.each([3, 4])(
+      `the packages ${names.join(', ')} install, compile in strict TypeScript and run beside Zod %i`,
+      async version => {
+        await install(project, command, `zod@${version}`, ...names);
+        const { stdout } = await run(command, ['main.js'], { cwd: project.directory });
+        expect(JSON.parse(stdout)).toEqual({
+          raw: 'Dark mode',
+          refusal: 'voting_closed',
+          invalid: 'invalid_request',
+          own: true,
+          ofContract: true,
+          openapi: '3.1.0',
+        });
+        expect(await compile(project, 'typed.ts')).toBe('');
+        const { stdout: listed } = await run(command, [
+          '--print',
+          `require(${JSON.stringify(join(project.directory, 'node_modules/zod/package.json'))}).version`,
+        ]);
+        expect(listed).toMatch(new RegExp(`^${version}\\.`));
+      },
+      compilingMs,
+    );
+  },
+);
