@@ -38,11 +38,6 @@ export interface Finding extends Place {
 
 export type Report = (finding: Finding) => void;
 
-/** Whether the finding is breaking or risky, so that a client may have to act. */
-export function isSerious(finding: Finding): boolean {
-  return rules[finding.rule].level !== 'additive';
-}
-
 /**
  * Groups findings into changes, the most severe first. Equal findings at one place under `components` are one change,
  * even if many operations refer to this place. Equal findings elsewhere are one change with all their places.
@@ -72,7 +67,16 @@ function changeOf(findings: Finding[]): Change {
   );
   const { level, action } = rules[rule];
   // Puts the message on one line, because names from a document may contain line breaks.
-  return { level, rule, message: message.replace(/\s+/g, ' '), action, places: [...places.values()], base, head };
+  return {
+    level,
+    rule,
+    message: message.replace(/\s+/g, ' '),
+    action,
+    places: [...places.values()],
+
+    base,
+    head,
+  };
 }
 
 function textsOf({ operation, where, field, base, head }: Place): string[] {

@@ -1,4 +1,4 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --max-semi-space-size=4
 /**
  * Compares two OpenAPI 3.1 documents from a client's point of view. By default, exits with 1 on a breaking change.
  * Exits with 2 if the comparison fails. docs/openapi-diff.md lists the rules.

@@ -102,7 +102,8 @@ function compareParameter(place: Place, base: Parameter, head: Parameter): void 
     const message = `${sentence(subject)} is serialized as ${textOfWriting(after)} instead of ${textOfWriting(before)}.`;
     tell(place, 'parameter-serialization-changed', message, pair);
   }
-  compareSchemasAt(place, subject, place.isReceived ? 'response' : 'request', before.schema, after.schema);
+  const [direction, sender] = place.isReceived ? (['response', head] as const) : (['request', base] as const);
+  compareSchemasAt(place, subject, direction, before.schema, after.schema, sender.isRequired);
 }
 
 interface Writing {

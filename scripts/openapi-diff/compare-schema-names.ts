@@ -1,8 +1,7 @@
 import { type Comparison, type Place, tell } from './comparison.ts';
 import { childOf, childrenOf, type Located } from './document.ts';
-import { canonicalText } from './json.ts';
-import { readShape } from './schema/read-shape.ts';
-import { writeSchema } from './schema/write-schema.ts';
+import { readShape, type SchemaReader } from './schema/read-shape.ts';
+import { identityOf } from './schema/write-schema.ts';
 import { quote } from './sentence.ts';
 
 /**
@@ -18,8 +17,8 @@ export function compareSchemaNames(comparison: Comparison): void {
   const place: Place = { comparison, operation: '', where: '', isReceived: false, isError: false };
   for (const [name, schema] of childrenOf(had)) {
     if (names.has(name)) continue;
-    const text = textOfSchema(comparison.schemas.response.base, schema);
-    const renamed = added.find(([, other]) => textOfSchema(comparison.schemas.response.head, other) === text);
+    const identity = identityAt(comparison.schemas.response.base, schema);
+    const renamed = added.find(([, other]) => identityAt(comparison.schemas.response.head, other) === identity);
     const message = renamed
       ? `The schema ${quote(name)} is now called ${quote(renamed[0])}.`
       : `The schema ${quote(name)} is gone.`;
@@ -27,6 +26,6 @@ export function compareSchemaNames(comparison: Comparison): void {
   }
 }
 
-function textOfSchema(reader: Parameters<typeof writeSchema>[0], schema: Located): string {
-  return canonicalText(writeSchema(reader, readShape(reader, [schema])));
+function identityAt(reader: SchemaReader, schema: Located): string {
+  return identityOf(reader, readShape(reader, [schema]));
 }

@@ -37,7 +37,7 @@ export function tell(place: Place, rule: RuleId, message: string, { base, head }
 
 /**
  * Compares a schema in one direction. The new server must accept every old request, and send only responses that old
- * clients expect.
+ * clients expect. `isAlwaysSent` is whether the value is never missing, so that its default has no effect.
  */
 export function compareSchemasAt(
   place: Place,
@@ -45,10 +45,11 @@ export function compareSchemasAt(
   direction: Direction,
   base: Located | undefined,
   head: Located | undefined,
+  isAlwaysSent = false,
 ): void {
   const { operation, where, isError, comparison } = place;
-  const site = { operation, where, field: '', subject, isError };
-  compareSchemas(comparison.schemas[direction], site, base ? [base] : [], head ? [head] : []);
+  const root = { operation, where, subject, isError, isAlwaysSent };
+  compareSchemas(comparison.schemas[direction], root, base ? [base] : [], head ? [head] : []);
 }
 
 export function compareDeprecation(place: Place, subject: string, pair: Pair): void {

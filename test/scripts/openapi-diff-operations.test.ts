@@ -132,9 +132,9 @@ describe('changes of parameters', () => {
       ['breaking request-enum-value-removed'],
     ],
     [
-      'a changed default of a parameter is risky',
+      'a changed default of a parameter is breaking',
       parameters([query('a', { schema: { default: 20 } })], [query('a', { schema: { default: 50 } })]),
-      ['risky request-default-changed'],
+      ['breaking request-default-changed'],
     ],
     [
       'a changed serialization of a list is breaking',

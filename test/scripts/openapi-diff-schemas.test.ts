@@ -455,14 +455,21 @@ const rows: Row[] = [
     'a changed default',
     object({ a: { type: 'string', default: 'x' } }),
     object({ a: { type: 'string', default: 'y' } }),
-    ['risky request-default-changed'],
+    ['breaking request-default-changed'],
     ['risky response-default-changed'],
+  ],
+  [
+    'a changed default of a required field, which clients always send',
+    object({ 'a!': { type: 'string', default: 'x' } }),
+    object({ 'a!': { type: 'string', default: 'y' } }),
+    [],
+    [],
   ],
   [
     'a removed default',
     object({ a: { type: 'string', default: 'x' } }),
     object({ a: string }),
-    ['risky request-default-changed'],
+    ['breaking request-default-changed'],
     ['risky response-default-changed'],
   ],
   [
@@ -533,10 +540,68 @@ const rows: Row[] = [
     'another type of the fields of a pattern',
     { type: 'object', patternProperties: { '^x-': string } },
     { type: 'object', patternProperties: { '^x-': { type: ['string', 'null'] } } },
+    ['additive request-null-added'],
+    ['breaking response-null-added'],
+  ],
+  ...constraint(
+    'a schema of the fields that match a pattern',
+    { type: 'object' },
+    { patternProperties: { '^x': string } },
+  ),
+  [
+    'a first pattern of fields in a closed object',
+    object({ a: string }, { additionalProperties: false }),
+    object({ a: string }, { additionalProperties: false, patternProperties: { '^x-': string } }),
     ['additive request-schema-widened'],
     ['breaking response-schema-widened'],
   ],
+  ...constraint(
+    'a schema that depends on a field',
+    { type: 'object' },
+    { dependentSchemas: { a: { required: ['b'] } } },
+  ),
+  ...constraint('a field that depends on a field', { type: 'object' }, { dependentRequired: { a: ['b'] } }),
+  ...constraint('a limit of the names of fields', { type: 'object' }, { propertyNames: { maxLength: 3 } }),
+  ...constraint('a condition', { type: 'object' }, { if: { required: ['a'] }, else: { required: ['b'] } }),
+  ...constraint('a list that needs a certain item', { type: 'array' }, { contains: string }),
+  ...constraint('a list without further items', { type: 'array', prefixItems: [string] }, { unevaluatedItems: false }),
+  ...constraint('an excluded value', string, { not: { const: 'x' } }),
+  ...constraint(
+    'an excluded object with fields of a pattern',
+    { type: 'object' },
+    {
+      not: { patternProperties: { '^x': string } },
+    },
+  ),
+  ...unknown('an unknown keyword', { type: 'object' }, { futureKeyword: 1 }),
+  ...unknown('a dynamic reference', { type: 'object' }, { $dynamicRef: '#node' }),
+  ...unknown(
+    'an unevaluated field beside a condition',
+    { type: 'object', if: { required: ['a'] } },
+    {
+      unevaluatedProperties: false,
+    },
+  ),
 ];
+
+/** Returns two rows for a keyword that can only refuse values: one with the keyword added, one with it removed. */
+function constraint(name: string, schema: JsonObject, keywords: JsonObject): Row[] {
+  const [loose, tight] = [schema, { ...schema, ...keywords }];
+  const [narrowed, widened] = ['request-schema-narrowed', 'response-schema-widened'];
+  return [
+    [`${name}, added`, loose, tight, [`breaking ${narrowed}`], ['additive response-schema-narrowed']],
+    [`${name}, removed`, tight, loose, ['additive request-schema-widened'], [`breaking ${widened}`]],
+  ];
+}
+
+/** Returns two rows for a keyword whose effect is unknown, so that no change of it is safe. */
+function unknown(name: string, schema: JsonObject, keywords: JsonObject): Row[] {
+  const verdicts: [string[], string[]] = [['breaking request-schema-narrowed'], ['breaking response-schema-widened']];
+  return [
+    [`${name}, added`, schema, { ...schema, ...keywords }, ...verdicts],
+    [`${name}, removed`, { ...schema, ...keywords }, schema, ...verdicts],
+  ];
+}
 
 /** Returns two rows for each bound: one for a looser bound and one for a tighter bound. */
 function bounds(...loosened: [name: string, tight: JsonObject, loose: JsonObject][]): Row[] {

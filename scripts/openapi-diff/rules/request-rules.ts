@@ -113,8 +113,8 @@ export const requestRules = {
     action: 'In each variant, send the discriminator field and value of the new document.',
   },
   'request-default-changed': {
-    level: 'risky',
-    when: 'The default for an omitted value changed or was removed.',
+    level: 'breaking',
+    when: 'The default for an omitted value changed or was removed. A request without the value now means something else.',
     action: 'Send the value explicitly.',
   },
   'request-default-added': {

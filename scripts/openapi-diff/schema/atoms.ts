@@ -8,7 +8,8 @@ import {
   targetOf,
   textOf,
 } from '../document.ts';
-import { isObject, type Json, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { isAnnotation } from './keywords.ts';
 import type { Fragment } from './shape.ts';
 
 /** A schema object without its `$ref` and `allOf`. The targets of `$ref` and `allOf` are separate atoms. */
@@ -40,7 +41,10 @@ export function atomsOf(document: OpenApiDocument, fragment: Fragment): Atom[] |
     const { $ref, allOf, ...own } = node.value;
     atoms.push({ value: own, pointer: node.pointer, isOutermost });
     if (typeof $ref === 'string') {
-      expand(targetOf(document, $ref, node.pointer), isOutermost && !Object.keys(own).some(isConstraint));
+      expand(
+        targetOf(document, $ref, node.pointer),
+        isOutermost && !Object.keys(own).some(keyword => !isAnnotation(keyword)),
+      );
     }
     if (allOf !== undefined) for (const one of itemsOf(childOf(node, 'allOf'))) expand(one, false);
   };
@@ -85,55 +89,4 @@ export function isMatch(pattern: string, name: string): boolean {
   } catch {
     return false;
   }
-}
-
-/** The keywords that neither allow nor refuse values. */
-const annotations = new Set([
-  'title',
-  'description',
-  'examples',
-  'example',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-  'default',
-  'externalDocs',
-  'xml',
-  '$comment',
-  'discriminator',
-]);
-
-function isConstraint(keyword: string): boolean {
-  return !annotations.has(keyword) && !keyword.startsWith('x-') && !keyword.startsWith('$');
-}
-
-/** The keywords that `Shape` keeps in `rest` in their original form. */
-const restKeywords = [
-  '$dynamicRef',
-  'contains',
-  'contentSchema',
-  'dependentRequired',
-  'dependentSchemas',
-  'else',
-  'if',
-  'maxContains',
-  'minContains',
-  'not',
-  'patternProperties',
-  'propertyNames',
-  'then',
-  'unevaluatedItems',
-  'unevaluatedProperties',
-] as const;
-
-/** Returns the keywords of a schema object that `Shape` keeps in `rest`. */
-export function restOf(atom: Atom, isEvaluatedHere: boolean): JsonObject {
-  const rest: [string, Json][] = [];
-  for (const keyword of restKeywords) {
-    const value = atom.value[keyword];
-    if (value === undefined || (keyword.startsWith('unevaluated') && value === true)) continue;
-    if (keyword === 'unevaluatedProperties' && isEvaluatedHere) continue;
-    rest.push([keyword, value]);
-  }
-  return Object.fromEntries(rest);
 }

@@ -1,38 +1,36 @@
 import { quote, sentence } from '../sentence.ts';
 import { type Kind, type Limit, type Shape, type Size, sizes } from './shape.ts';
-import { report, type Step, type Walk } from './walk.ts';
+import { report, type Step } from './walk.ts';
 
 /** Compares lengths, numbers, counts, patterns and formats. Compares only the types that both schemas allow. */
-export function compareBounds(walk: Walk, step: Step): void {
+export function compareBounds(step: Step): void {
   const { base, head } = step;
   const shared = base.kinds.intersection(head.kinds);
   const has = (...kinds: Kind[]) => kinds.some(kind => shared.has(kind));
   // If a schema lists its values, the list already limits them.
   if (base.values !== undefined || head.values !== undefined) return;
-  compareSizes(walk, step, size =>
-    has(size.endsWith('Length') ? 'string' : size.endsWith('Items') ? 'array' : 'object'),
-  );
+  compareSizes(step, size => has(size.endsWith('Length') ? 'string' : size.endsWith('Items') ? 'array' : 'object'));
   if (has('integer', 'fraction')) {
-    compareLimits(walk, step, 'at least', base.lower, head.lower);
-    compareLimits(walk, step, 'at most', base.upper, head.upper);
-    compareMultiples(walk, step);
+    compareLimits(step, 'at least', base.lower, head.lower);
+    compareLimits(step, 'at most', base.upper, head.upper);
+    compareMultiples(step);
   }
   if (has('array') && base.isUnique !== head.isUnique) {
-    tell(walk, step, head.isUnique ? 'narrowed' : 'widened', `may ${head.isUnique ? 'not ' : ''}repeat items`);
+    tell(step, head.isUnique ? 'narrowed' : 'widened', `may ${head.isUnique ? 'not ' : ''}repeat items`);
   }
-  if (has('string')) comparePatterns(walk, step);
-  if (has('string', 'integer', 'fraction')) compareFormats(walk, step);
+  if (has('string')) comparePatterns(step);
+  if (has('string', 'integer', 'fraction')) compareFormats(step);
 }
 
 type Turn = 'narrowed' | 'widened';
 
-function tell(walk: Walk, step: Step, turn: Turn, what: string): void {
-  report(walk, step, `${walk.comparison.direction}-bound-${turn}`, `${sentence(step.site.subject)} ${what}.`);
+function tell(step: Step, turn: Turn, what: string): void {
+  report(step, `${step.comparison.direction}-bound-${turn}`, `${sentence(step.site.subject)} ${what}.`);
 }
 
 const units = { Length: 'characters', Items: 'items', Properties: 'fields' } as const;
 
-function compareSizes(walk: Walk, step: Step, isShared: (size: Size) => boolean): void {
+function compareSizes(step: Step, isShared: (size: Size) => boolean): void {
   for (const size of sizes) {
     const [had, has] = [step.base.sizes.get(size), step.head.sizes.get(size)];
     if (had === has || !isShared(size)) continue;
@@ -41,7 +39,7 @@ function compareSizes(walk: Walk, step: Step, isShared: (size: Size) => boolean)
     const text = (value: number | undefined) =>
       value === undefined ? `any number of ${unit}` : `${isMinimum ? 'at least' : 'at most'} ${value} ${unit}`;
     const turn = isTighter(isMinimum, had, has) ? 'narrowed' : 'widened';
-    tell(walk, step, turn, `has ${text(has)} instead of ${text(had)}`);
+    tell(step, turn, `has ${text(has)} instead of ${text(had)}`);
   }
 }
 
@@ -51,7 +49,6 @@ function isTighter(isMinimum: boolean, had: number | undefined, has: number | un
 }
 
 function compareLimits(
-  walk: Walk,
   step: Step,
   words: 'at least' | 'at most',
   had: Limit | undefined,
@@ -65,10 +62,10 @@ function compareLimits(
   };
   const isNarrower =
     had?.value === has?.value ? has?.isExclusive === true : isTighter(words === 'at least', had?.value, has?.value);
-  tell(walk, step, isNarrower ? 'narrowed' : 'widened', `is ${text(has)} instead of ${text(had)}`);
+  tell(step, isNarrower ? 'narrowed' : 'widened', `is ${text(has)} instead of ${text(had)}`);
 }
 
-function compareMultiples(walk: Walk, step: Step): void {
+function compareMultiples(step: Step): void {
   const { base, head } = step;
   const covers = (finer: readonly number[], coarser: readonly number[]) =>
     finer.every(one => coarser.some(other => Number.isInteger(other / one)));
@@ -76,31 +73,31 @@ function compareMultiples(walk: Walk, step: Step): void {
     multiples.length === 0 ? 'any number' : `a multiple of ${multiples.join(' and ')}`;
   const what = `is ${text(head)} instead of ${text(base)}`;
   const [isSafe, isReverse] = [covers(head.multiples, base.multiples), covers(base.multiples, head.multiples)];
-  if (!isSafe && walk.comparison.direction === 'request') tell(walk, step, 'narrowed', what);
-  else if (!isReverse && walk.comparison.direction === 'response') tell(walk, step, 'widened', what);
-  else if (!isSafe) tell(walk, step, 'narrowed', what);
-  else if (!isReverse) tell(walk, step, 'widened', what);
+  if (!isSafe && step.comparison.direction === 'request') tell(step, 'narrowed', what);
+  else if (!isReverse && step.comparison.direction === 'response') tell(step, 'widened', what);
+  else if (!isSafe) tell(step, 'narrowed', what);
+  else if (!isReverse) tell(step, 'widened', what);
 }
 
 /** Compares patterns. Whether one pattern includes another is unknown, so a changed pattern is never additive. */
-function comparePatterns(walk: Walk, step: Step): void {
+function comparePatterns(step: Step): void {
   const [had, has] = [new Set(step.base.patterns), new Set(step.head.patterns)];
   const [isMore, isLess] = [!has.isSubsetOf(had), !had.isSubsetOf(has)];
   if (!isMore && !isLess) return;
   const text = (patterns: Set<string>) =>
     patterns.size === 0 ? 'anything' : [...patterns].map(pattern => quote(pattern)).join(' and ');
   const message = `${sentence(step.site.subject)} matches ${text(has)} instead of ${text(had)}.`;
-  if (walk.comparison.direction === 'request') {
-    report(walk, step, isMore ? 'request-pattern-changed' : 'request-pattern-removed', message);
+  if (step.comparison.direction === 'request') {
+    report(step, isMore ? 'request-pattern-changed' : 'request-pattern-removed', message);
   } else {
-    report(walk, step, isLess ? 'response-pattern-changed' : 'response-pattern-added', message);
+    report(step, isLess ? 'response-pattern-changed' : 'response-pattern-added', message);
   }
 }
 
 /** The wider format of each format. The wider format includes all values of the narrower one. */
 const widerFormats: Readonly<Record<string, string>> = { int32: 'int64', float: 'double' };
 
-function compareFormats(walk: Walk, step: Step): void {
+function compareFormats(step: Step): void {
   const [had, has] = [step.base.formats, step.head.formats];
   const holds = (formats: readonly string[], format: string) =>
     formats.some(one => one === format || widerFormats[one] === format);
@@ -110,9 +107,9 @@ function compareFormats(walk: Walk, step: Step): void {
   const text = (formats: readonly string[]) =>
     formats.length === 0 ? 'no format' : `the format ${formats.map(format => quote(format)).join(' and ')}`;
   const message = `${sentence(step.site.subject)} has ${text(has)} instead of ${text(had)}.`;
-  if (walk.comparison.direction === 'request') {
-    report(walk, step, isNarrower ? 'request-format-narrowed' : 'request-format-widened', message);
+  if (step.comparison.direction === 'request') {
+    report(step, isNarrower ? 'request-format-narrowed' : 'request-format-widened', message);
   } else {
-    report(walk, step, isWider ? 'response-format-widened' : 'response-format-narrowed', message);
+    report(step, isWider ? 'response-format-widened' : 'response-format-narrowed', message);
   }
 }

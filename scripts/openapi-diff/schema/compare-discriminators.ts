@@ -1,45 +1,38 @@
 import { childOf, childrenOf, type Located, targetOf, textOf } from '../document.ts';
-import { canonicalText } from '../json.ts';
 import { quote, sentence } from '../sentence.ts';
 import { pointerOf } from './atoms.ts';
 import { readShape, type SchemaReader } from './read-shape.ts';
 import type { Fragment, Shape } from './shape.ts';
-import { report, type Step, type Walk } from './walk.ts';
-import { writeSchema } from './write-schema.ts';
+import { report, type Step } from './walk.ts';
+import { identityOf } from './write-schema.ts';
 
 /** Compares discriminator fields, and the alternatives that their values select. */
-export function compareDiscriminators(walk: Walk, step: Step): void {
+export function compareDiscriminators(step: Step): void {
   const [base, head] = [step.base.discriminator, step.head.discriminator];
   if (base === undefined) return;
-  const { direction } = walk.comparison;
+  const { direction } = step.comparison;
   const at = { base: base.pointer, head: head?.pointer ?? step.head.pointer };
   const subject = sentence(step.site.subject);
   const field = textOf(base, 'propertyName') ?? '';
   if (head === undefined) {
     // If only one alternative remains, it needs no discriminator.
     if (step.head.variants.length === 0) return;
-    report(walk, step, 'discriminator-removed', `${subject} no longer has the discriminator ${quote(field)}.`, at);
+    report(step, 'discriminator-removed', `${subject} no longer has the discriminator ${quote(field)}.`, at);
     return;
   }
   const newField = textOf(head, 'propertyName') ?? '';
   if (newField !== field) {
     const message = `${subject} has the discriminator ${quote(newField)} instead of ${quote(field)}.`;
-    report(walk, step, `${direction}-discriminator-changed`, message, at);
+    report(step, `${direction}-discriminator-changed`, message, at);
     return;
   }
-  const had = meaningsOf(walk.comparison.base, step.base, base);
-  const has = meaningsOf(walk.comparison.head, step.head, head);
+  const had = meaningsOf(step.comparison.base, step.base, base);
+  const has = meaningsOf(step.comparison.head, step.head, head);
   for (const [value, meaning] of had) {
     const now = has.get(value);
     if (now === undefined ? direction === 'response' : isSameMeaning(meaning, now)) continue;
     const what = now === undefined ? 'means nothing any more' : 'means another alternative';
-    report(
-      walk,
-      step,
-      `${direction}-discriminator-changed`,
-      `The value ${quote(value)} of ${quote(field)} ${what}.`,
-      at,
-    );
+    report(step, `${direction}-discriminator-changed`, `The value ${quote(value)} of ${quote(field)} ${what}.`, at);
   }
 }
 
@@ -60,7 +53,7 @@ function meaningsOf(reader: SchemaReader, shape: Shape, discriminator: Located):
   const { document } = reader;
   const meanings = new Map<string, Meaning>();
   const add = (value: string, fragment: Fragment) => {
-    const text = canonicalText(writeSchema(reader, readShape(reader, fragment)));
+    const text = identityOf(reader, readShape(reader, fragment));
     meanings.set(value, { pointer: pointerOf(document, fragment), text });
   };
   for (const [value, target] of childrenOf(childOf(discriminator, 'mapping'))) {

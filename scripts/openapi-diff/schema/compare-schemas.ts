@@ -8,10 +8,20 @@ import { compareRest } from './compare-rest.ts';
 import { compareValues } from './compare-values.ts';
 import { compareVariants } from './compare-variants.ts';
 import { isCompatible } from './is-compatible.ts';
-import { keyOf, readShape, type SchemaReader } from './read-shape.ts';
+import { isChanged, isSafe } from './reach.ts';
+import { readShape, type SchemaReader } from './read-shape.ts';
 import type { Direction, Fragment, Shape } from './shape.ts';
-import { reportUnexplained, type SchemaComparison, type Site, type Step, type Walk } from './walk.ts';
-import { writeSchema } from './write-schema.ts';
+import {
+  hasSerious,
+  joinFields,
+  pairOf,
+  reportUnexplained,
+  type SchemaComparison,
+  type SchemaPair,
+  type Site,
+  type Step,
+} from './walk.ts';
+import { writeLocally } from './write-schema.ts';
 
 export function beginComparison(
   direction: Direction,
@@ -20,79 +30,139 @@ export function beginComparison(
   report: Report,
 ): SchemaComparison {
   const reader = (document: OpenApiDocument): SchemaReader => ({ document, direction, shapes: new Map() });
-  return { direction, base: reader(base), head: reader(head), report, equal: new Set() };
-}
-
-export function compareSchemas(comparison: SchemaComparison, site: Site, base: Fragment, head: Fragment): void {
-  const walk: Walk = {
-    comparison,
-    times: new Map(),
-    entered: new Set(),
-    found: 0,
-    enter: (step, within, one, other) => enter(walk, step, within, one, other),
-    enterShapes: (step, within, one, other) => enterShapes(walk, step, within, one, other),
+  const schemas = { base: reader(base), head: reader(head) };
+  const comparison: SchemaComparison = {
+    direction,
+    ...schemas,
+    report,
+    pairs: new Map(),
+    answers: new Map(),
+    compare: (pair, site) => compareOnce(comparison, pair, site),
+    isSafe: (base, head) => isSafe(comparison, base, head),
   };
-  const outermost = stepOf(site, readShape(comparison.base, base), readShape(comparison.head, head));
-  enter(walk, outermost, site, base, head);
-  for (const step of outermost.within) audit(walk, step);
-  if (walk.found === 0) for (const key of walk.times.keys()) comparison.equal.add(key);
+  return comparison;
 }
 
-/**
- * The maximum number of times that a walk visits one pair of schemas. A report cannot name every field that uses a
- * widely shared schema.
- */
+/** The place of a whole body or parameter in the API. */
+export interface Root {
+  operation: string;
+  where: string;
+  subject: string;
+  /** Whether the value is in an error response. Clients depend on `error.key` in it. */
+  isError: boolean;
+  isAlwaysSent: boolean;
+}
+
+interface Visit {
+  pair: SchemaPair;
+  site: Site;
+  outer: Visit | undefined;
+}
+
+/** The maximum number of fields of one body whose schemas are reported, if the fields have the same changed schema. */
 const mostTimes = 16;
 
-function enter(walk: Walk, around: Step, site: Site, base: Fragment, head: Fragment): void {
-  const { comparison, times, entered } = walk;
-  const key = `${keyOf(comparison.base, base)}\n${keyOf(comparison.head, head)}`;
-  if (comparison.equal.has(key)) return;
-  const count = times.get(key) ?? 0;
-  // The comparison of these two schemas is already running (they are recursive), or has run often enough.
-  if (entered.has(key) || count >= mostTimes) {
-    around.parts.add(key);
-    return;
+/**
+ * The number of visits of one walk after which the walk visits only pairs of schemas that no walk has visited before. In
+ * some documents, most schemas lead to most others. Every change is then reported, but not every place of it.
+ */
+const manyVisits = 60;
+
+/**
+ * Reports the changes of a body or a parameter, each at its shortest path. Compares each pair of schemas only once, even
+ * if many operations share the pair.
+ */
+export function compareSchemas(comparison: SchemaComparison, root: Root, base: Fragment, head: Fragment): void {
+  const pair = pairOf(comparison, readShape(comparison.base, base), readShape(comparison.head, head));
+  const { subject, isError, isAlwaysSent } = root;
+  const site = { subject, field: '', errorPath: isError ? '' : undefined, isAlwaysSent };
+  const visits: Visit[] = isChanged(comparison, pair) ? [{ pair, site, outer: undefined }] : [];
+  const times = new Map<SchemaPair, number>();
+  for (const visit of visits) {
+    const step = comparison.compare(visit.pair, visit.site);
+    visit.pair.isVisited = true;
+    if (step.findings.length > 0) reportAt(comparison, root, visit, step);
+    for (const { pair, site } of step.inner) {
+      if (!isChanged(comparison, pair) || (visits.length >= manyVisits && pair.isVisited)) continue;
+      const count = times.get(pair) ?? 0;
+      if (count >= mostTimes || isWithin(visit, pair)) continue;
+      if (visits.length >= manyVisits) pair.isVisited = true;
+      times.set(pair, count + 1);
+      visits.push({ pair, site, outer: visit });
+    }
   }
-  times.set(key, count + 1);
-  entered.add(key);
-  enterShapes(walk, around, site, readShape(comparison.base, base), readShape(comparison.head, head), key);
-  entered.delete(key);
 }
 
-function enterShapes(walk: Walk, around: Step, site: Site, base: Shape, head: Shape, key = ''): void {
-  const step = stepOf(site, base, head);
-  compareValues(walk, step);
-  compareDiscriminators(walk, step);
+/** Whether a visit is inside a visit of the same pair. A schema may contain itself. */
+function isWithin(visit: Visit, pair: SchemaPair): boolean {
+  for (let one: Visit | undefined = visit; one !== undefined; one = one.outer) if (one.pair === pair) return true;
+  return false;
+}
+
+function reportAt(comparison: SchemaComparison, { operation, where }: Root, visit: Visit, { findings }: Step): void {
+  let field = '';
+  for (let one: Visit | undefined = visit; one !== undefined; one = one.outer)
+    field = joinFields(one.site.field, field);
+  for (const one of findings) {
+    comparison.report({ ...one, operation, where, field: joinFields(field, one.field) });
+  }
+}
+
+function compareOnce(comparison: SchemaComparison, pair: SchemaPair, site: Site): Step {
+  const key = `${site.subject}\n${site.errorPath}\n${site.isAlwaysSent}`;
+  const known = pair.steps.get(key);
+  if (known) return known;
+  const { base, head } = pair;
+  const step: Step = {
+    comparison,
+    site: { ...site, field: '' },
+    base,
+    head,
+    findings: [],
+    inner: [],
+    isComplete: false,
+  };
+  pair.steps.set(key, step);
+  compareValues(step);
+  compareDiscriminators(step);
   if (base.variants.length > 0 || head.variants.length > 0) {
-    compareVariants(walk, step);
+    compareVariants(step);
   } else {
-    compareBounds(walk, step);
-    if (base.kinds.has('object') && head.kinds.has('object')) compareFields(walk, step);
-    if (base.kinds.has('array') && head.kinds.has('array')) compareItems(walk, step);
-    compareRest(walk, step);
+    compareBounds(step);
+    if (base.kinds.has('object') && head.kinds.has('object')) compareFields(step);
+    if (base.kinds.has('array') && head.kinds.has('array')) compareItems(step);
+    compareRest(step);
+    if (!hasSerious(step)) audit(step);
   }
-  step.parts.delete(key);
-  around.within.push(step);
-  around.isExplained ||= step.isExplained;
-  for (const part of step.parts) around.parts.add(part);
-}
-
-function stepOf(site: Site, base: Shape, head: Shape): Step {
-  return { site, base, head, within: [], isExplained: false, parts: new Set() };
+  step.isComplete = true;
+  return step;
 }
 
 /**
- * Searches for changes that the rules missed. If two schemas and all schemas inside them have no breaking or risky
- * finding, the library jsoncompat must find the two compatible. Otherwise, audits the schemas inside in the same way.
+ * Checks the verdict of the rules with the library jsoncompat. If the rules find no breaking or risky change, the
+ * library must find the two schemas compatible. Other comparisons check the schemas of their fields and items.
  */
-function audit(walk: Walk, step: Step): void {
-  if (step.isExplained || step.parts.size > 0) {
-    for (const one of step.within) audit(walk, one);
-    return;
-  }
-  const { comparison } = walk;
-  const base = writeSchema(comparison.base, step.base);
-  const head = writeSchema(comparison.head, step.head);
-  if (!isCompatible(comparison.direction, base, head)) reportUnexplained(walk, step);
+function audit(step: Step): void {
+  const { base, head, comparison } = step;
+  const names = [...new Set([...base.properties.keys(), ...head.properties.keys()])].filter(
+    name =>
+      base.properties.has(name) !== head.properties.has(name) || base.required.has(name) !== head.required.has(name),
+  );
+  const [before, after] = [base, head].map(shape => writeLocally(withFields(shape, names)));
+  if (isCompatible(comparison, before ?? {}, after ?? {}) === false) reportUnexplained(step);
+}
+
+/**
+ * Returns a schema with some of its fields, under numbers instead of their names. Many changes then give the same
+ * schemas, so that the library has fewer questions to answer.
+ */
+function withFields(shape: Shape, names: readonly string[]): Shape {
+  const numbered = names.map((name, n): [string, string] => [name, `field ${n}`]);
+  const [fields, needed] = [shape.properties, shape.required].map(all => numbered.filter(([name]) => all.has(name)));
+  return {
+    ...shape,
+    patterned: new Map(),
+    properties: new Map(fields?.map(([, number]): [string, Fragment] => [number, []])),
+    required: new Set(needed?.map(([, number]) => number)),
+  };
 }

@@ -1,14 +1,14 @@
 import { isSame, type Json } from '../json.ts';
 import { oneOf, sentence, textOfValue, textOfValues } from '../sentence.ts';
 import { type Kind, type Shape, typesOf } from './shape.ts';
-import { report, type Step, type Walk } from './walk.ts';
+import { report, type Step } from './walk.ts';
 
-export function compareValues(walk: Walk, step: Step): void {
-  compareNull(walk, step);
-  compareTypes(walk, step);
-  if (step.base.variants.length === 0 && step.head.variants.length === 0) compareLists(walk, step);
-  compareDefaults(walk, step);
-  compareDeprecation(walk, step);
+export function compareValues(step: Step): void {
+  compareNull(step);
+  compareTypes(step);
+  if (step.base.variants.length === 0 && step.head.variants.length === 0) compareLists(step);
+  compareDefaults(step);
+  compareDeprecation(step);
 }
 
 /** Whether a schema allows every type, so that null is only one of many types. */
@@ -16,25 +16,20 @@ function hasEveryKind(shape: Shape): boolean {
   return ['null', 'boolean', 'fraction', 'string', 'array', 'object'].every(kind => shape.kinds.has(kind as Kind));
 }
 
-function compareNull(walk: Walk, step: Step): void {
+function compareNull(step: Step): void {
   const { base, head, site } = step;
-  const { direction } = walk.comparison;
+  const { direction } = step.comparison;
   const [had, has] = [base.kinds.has('null'), head.kinds.has('null')];
   if (had === has || hasEveryKind(base) || hasEveryKind(head)) return;
   const may = direction === 'request' ? 'may be sent as' : 'may be';
-  if (has) report(walk, step, `${direction}-null-added`, `${sentence(site.subject)} ${may} null.`);
+  if (has) report(step, `${direction}-null-added`, `${sentence(site.subject)} ${may} null.`);
   else
-    report(
-      walk,
-      step,
-      `${direction}-null-removed`,
-      `${sentence(site.subject)} ${may.replace('may', 'may no longer')} null.`,
-    );
+    report(step, `${direction}-null-removed`, `${sentence(site.subject)} ${may.replace('may', 'may no longer')} null.`);
 }
 
-function compareTypes(walk: Walk, step: Step): void {
+function compareTypes(step: Step): void {
   const { base, head, site } = step;
-  const { direction } = walk.comparison;
+  const { direction } = step.comparison;
   const withoutNull = (shape: Shape, other: Shape) =>
     hasEveryKind(shape) || hasEveryKind(other) ? shape.kinds : shape.kinds.difference(new Set<Kind>(['null']));
   const [had, has] = [withoutNull(base, head), withoutNull(head, base)];
@@ -45,8 +40,8 @@ function compareTypes(walk: Walk, step: Step): void {
   if (isListed || (!isNarrower && !isWider)) return;
   const message = `${sentence(site.subject)} is ${textOfTypes(has)} instead of ${textOfTypes(had)}.`;
   const isGrave = direction === 'request' ? isNarrower : isWider;
-  if (direction === 'request') report(walk, step, isGrave ? 'request-type-narrowed' : 'request-type-widened', message);
-  else report(walk, step, isGrave ? 'response-type-widened' : 'response-type-narrowed', message);
+  if (direction === 'request') report(step, isGrave ? 'request-type-narrowed' : 'request-type-widened', message);
+  else report(step, isGrave ? 'response-type-widened' : 'response-type-narrowed', message);
 }
 
 function textOfTypes(of: ReadonlySet<Kind>): string {
@@ -56,21 +51,20 @@ function textOfTypes(of: ReadonlySet<Kind>): string {
   return articles.length === 0 ? 'nothing' : articles.join(' or ');
 }
 
-function compareLists(walk: Walk, step: Step): void {
+function compareLists(step: Step): void {
   const { base, head, site } = step;
-  const { direction } = walk.comparison;
+  const { direction } = step.comparison;
   const subject = sentence(site.subject);
   if (base.values === undefined && head.values === undefined) return;
   // If the new schema allows no type of the old schema, that change is already reported.
   if (base.kinds.isDisjointFrom(head.kinds)) return;
   if (base.values === undefined) {
     const message = `${subject} is one of ${textOfValues(head.values ?? [])} instead of any value.`;
-    report(walk, step, `${direction}-enum-introduced`, message);
+    report(step, `${direction}-enum-introduced`, message);
     return;
   }
   if (head.values === undefined) {
     report(
-      walk,
       step,
       `${direction}-enum-dropped`,
       `${subject} is any value instead of one of ${textOfValues(base.values)}.`,
@@ -84,42 +78,42 @@ function compareLists(walk: Walk, step: Step): void {
   ];
   const removed = had.filter(value => !has.some(one => isSame(one, value)));
   const added = has.filter(value => !had.some(one => isSame(one, value)));
-  const isKey = direction === 'response' && site.isError && site.field === 'error.key';
+  const isKey = direction === 'response' && site.errorPath === 'error.key';
   if (isKey) {
-    for (const key of removed) report(walk, step, 'error-key-removed', `The error key ${textOfValue(key)} is gone.`);
-    for (const key of added) report(walk, step, 'error-key-added', `The error key ${textOfValue(key)} is new.`);
+    for (const key of removed) report(step, 'error-key-removed', `The error key ${textOfValue(key)} is gone.`);
+    for (const key of added) report(step, 'error-key-added', `The error key ${textOfValue(key)} is new.`);
     return;
   }
   if (direction === 'response' && removed.length > 0 && removed.length === had.length && added.length > 0) {
     const message = `${subject} is ${oneOf(has)} instead of ${oneOf(had)}.`;
-    report(walk, step, 'response-enum-replaced', message);
+    report(step, 'response-enum-replaced', message);
     return;
   }
   for (const value of removed) {
     const message = `${subject} is no longer ${textOfValue(value)}.`;
-    report(walk, step, `${direction}-enum-value-removed`, message);
+    report(step, `${direction}-enum-value-removed`, message);
   }
   for (const value of added) {
-    report(walk, step, `${direction}-enum-value-added`, `${subject} may be ${textOfValue(value)}.`);
+    report(step, `${direction}-enum-value-added`, `${subject} may be ${textOfValue(value)}.`);
   }
 }
 
-function compareDefaults(walk: Walk, step: Step): void {
+function compareDefaults(step: Step): void {
   const { base, head, site } = step;
-  const { direction } = walk.comparison;
-  if (isSame(base.fallback, head.fallback)) return;
+  const { direction } = step.comparison;
+  if (site.isAlwaysSent || isSame(base.fallback, head.fallback)) return;
   const without = `Without ${site.subject},`;
   if (base.fallback === undefined) {
-    report(walk, step, `${direction}-default-added`, `${without} ${textOfValue(head.fallback ?? null)} is meant.`);
+    report(step, `${direction}-default-added`, `${without} ${textOfValue(head.fallback ?? null)} is meant.`);
     return;
   }
   const now = head.fallback === undefined ? 'nothing is described to be' : `${textOfValue(head.fallback)} is`;
-  report(walk, step, `${direction}-default-changed`, `${without} ${now} meant, and was ${textOfValue(base.fallback)}.`);
+  report(step, `${direction}-default-changed`, `${without} ${now} meant, and was ${textOfValue(base.fallback)}.`);
 }
 
-function compareDeprecation(walk: Walk, step: Step): void {
+function compareDeprecation(step: Step): void {
   const { base, head, site } = step;
   if (base.isDeprecated === head.isDeprecated) return;
-  if (head.isDeprecated) report(walk, step, 'deprecated', `${sentence(site.subject)} is deprecated.`);
-  else report(walk, step, 'deprecation-lifted', `${sentence(site.subject)} is no longer deprecated.`);
+  if (head.isDeprecated) report(step, 'deprecated', `${sentence(site.subject)} is deprecated.`);
+  else report(step, 'deprecation-lifted', `${sentence(site.subject)} is no longer deprecated.`);
 }

@@ -1,49 +1,52 @@
-import { canonicalText, type JsonObject } from '../json.ts';
+import { canonicalText } from '../json.ts';
 import { quote, sentence } from '../sentence.ts';
-import { isCompatible } from './is-compatible.ts';
 import { readShape, type SchemaReader } from './read-shape.ts';
 import { type Kind, type Shape, typesOf } from './shape.ts';
-import { report, type Step, type Walk } from './walk.ts';
-import { writeSchema } from './write-schema.ts';
+import { enterShapes, report, type Step } from './walk.ts';
+import { identityOf } from './write-schema.ts';
 
 /** Compares the alternatives of two schemas. One of the schemas may have only one alternative. */
-export function compareVariants(walk: Walk, step: Step): void {
-  const { base: before, head: after, direction } = walk.comparison;
+export function compareVariants(step: Step): void {
+  const { base: before, head: after, direction } = step.comparison;
   const had = variantsOf(before, step.base);
   const has = variantsOf(after, step.head);
   const pairs = pairUp(had, has);
-  for (const { one, other } of pairs) walk.enterShapes(step, step.site, one.shape, other.shape);
+  for (const { one, other } of pairs) enterShapes(step, step.site, one.shape, other.shape);
   const removed = had.filter(one => !pairs.some(pair => pair.one === one));
   const added = has.filter(other => !pairs.some(pair => pair.other === other));
   // If the other alternatives include all values of a removed alternative, its removal makes no difference.
   for (const one of removed) {
-    if (direction === 'request' && isTaken(walk, one, has)) continue;
-    reportVariant(walk, step, one, 'removed');
+    if (direction === 'request' && isTaken(step, one, has)) continue;
+    reportVariant(step, one, 'removed');
   }
   for (const other of added) {
-    if (direction === 'response' && isTaken(walk, other, had)) continue;
-    reportVariant(walk, step, other, 'added', had);
+    if (direction === 'response' && isTaken(step, other, had)) continue;
+    reportVariant(step, other, 'added', had);
   }
 }
 
 interface Variant {
   shape: Shape;
-  schema: JsonObject;
-  text: string;
+  identity: () => string;
   /** The values of the constant fields, which identify the alternative. */
   marks: Map<string, string>;
   /** The types of an alternative. They identify the alternative if nothing else does. */
   types: string;
 }
 
+const known = new WeakMap<Shape, Variant[]>();
+
 function variantsOf(reader: SchemaReader, shape: Shape): Variant[] {
+  const listed = known.get(shape);
+  if (listed) return listed;
   const shapes = shape.variants.length > 0 ? shape.variants : [shape];
   const variants = shapes.filter(isMoreThanNull).map(one => {
-    const schema = writeSchema(reader, one);
     const types = typesOf(one.kinds.difference(new Set<Kind>(['null']))).join();
-    return { shape: one, schema, text: canonicalText(schema), marks: marksOf(reader, one), types };
+    return { shape: one, identity: () => identityOf(reader, one), marks: marksOf(reader, one), types };
   });
-  return [...new Map(variants.map(variant => [variant.text, variant])).values()];
+  const distinct = variants.filter((one, n) => !variants.slice(0, n).some(other => isSameVariant(one, other)));
+  known.set(shape, distinct);
+  return distinct;
 }
 
 /** Whether a schema allows more than null. Null has its own rules. */
@@ -66,9 +69,11 @@ function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Varian
   const [left, right] = [new Set(had), new Set(has)];
   const pairs: { one: Variant; other: Variant }[] = [];
   const tests: ((one: Variant, other: Variant) => boolean)[] = [
-    (one, other) => one.text === other.text,
+    // Schemas with equal names and marks are compared in any case, so their contents need no comparison here.
+    (one, other) =>
+      isNamed(one) && isSamePointer(one, other) && (isSameMark(one, other) || !(hasMarks(one) || hasMarks(other))),
+    isSameVariant,
     isSameMark,
-    (one, other) => !hasMarks(one) && !hasMarks(other) && one.shape.pointer === other.shape.pointer && isNamed(one),
     (one, other) => !isOtherMark(one, other) && one.types === other.types && isOnly(one, left) && isOnly(other, right),
     (one, other) => left.size === 1 && right.size === 1 && !isOtherMark(one, other) && one.types === other.types,
   ];
@@ -82,6 +87,16 @@ function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Varian
     }
   }
   return pairs;
+}
+
+/** Whether two alternatives have the same content. The cheap tests come first. */
+function isSameVariant(one: Variant, other: Variant): boolean {
+  if (one.shape === other.shape) return true;
+  return one.types === other.types && !isOtherMark(one, other) && one.identity() === other.identity();
+}
+
+function isSamePointer(one: Variant, other: Variant): boolean {
+  return one.shape.pointer === other.shape.pointer;
 }
 
 function hasMarks({ marks }: Variant): boolean {
@@ -107,37 +122,30 @@ function isOnly(variant: Variant, among: ReadonlySet<Variant>): boolean {
   return [...among].every(one => one === variant || one.types !== variant.types);
 }
 
-function isTaken(walk: Walk, variant: Variant, by: readonly Variant[]): boolean {
-  const { direction } = walk.comparison;
-  const union = { anyOf: by.map(({ schema }) => bare(schema)), $defs: definitionsOf(by) };
-  return direction === 'request'
-    ? isCompatible(direction, variant.schema, union)
-    : isCompatible(direction, union, variant.schema);
-}
-
-function bare({ $defs: _, ...schema }: JsonObject): JsonObject {
-  return schema;
-}
-
-function definitionsOf(variants: readonly Variant[]): JsonObject {
-  return Object.assign({}, ...variants.map(({ schema }) => schema.$defs ?? {}));
+/** Whether another alternative includes all values of an alternative. */
+function isTaken({ comparison }: Step, variant: Variant, by: readonly Variant[]): boolean {
+  return by.some(other => {
+    if (isOtherMark(variant, other)) return false;
+    return comparison.direction === 'request'
+      ? comparison.isSafe(variant.shape, other.shape)
+      : comparison.isSafe(other.shape, variant.shape);
+  });
 }
 
 function reportVariant(
-  walk: Walk,
   step: Step,
   { shape, types, marks }: Variant,
   turn: 'removed' | 'added',
   had: readonly Variant[] = [],
 ): void {
-  const { direction } = walk.comparison;
-  // If the other document does not allow the alternative's type at all, compareTypes has already reported this.
+  const { direction } = step.comparison;
+  // If the other document does not allow the alternative's type at all, another check has reported this already.
   const others = turn === 'removed' ? step.head.kinds : step.base.kinds;
   if (shape.kinds.isDisjointFrom(others)) return;
   const at = turn === 'removed' ? { base: shape.pointer } : { head: shape.pointer };
   const message = `${sentence(step.site.subject)} ${turn === 'removed' ? 'is no longer' : 'may be'} ${nameOf(shape, types, marks)}.`;
   const isFirst = direction === 'response' && turn === 'added' && had.filter(one => one.types === types).length < 2;
-  report(walk, step, isFirst ? 'response-variant-introduced' : `${direction}-variant-${turn}`, message, at);
+  report(step, isFirst ? 'response-variant-introduced' : `${direction}-variant-${turn}`, message, at);
 }
 
 function nameOf({ pointer }: Shape, types: string, marks: ReadonlyMap<string, string>): string {

@@ -68,6 +68,7 @@ function restrict(shape: Shape, kinds: ReadonlySet<Kind>): Shape {
     properties: isObject ? shape.properties : new Map(),
     required: isObject ? shape.required : new Set(),
     additional: isObject ? shape.additional : [],
+    patterned: isObject ? shape.patterned : new Map(),
     hidden: isObject ? shape.hidden : new Map(),
   };
 }
@@ -90,6 +91,7 @@ function join(a: Shape, b: Shape): Shape {
     properties: new Map([...a.properties, ...b.properties]),
     required: a.required.union(b.required),
     additional: [...a.additional, ...b.additional],
+    patterned: new Map([...a.patterned, ...b.patterned]),
     hidden: new Map([...a.hidden, ...b.hidden]),
     prefixItems: [...a.prefixItems, ...b.prefixItems],
     items: [...a.items, ...b.items],

@@ -1,6 +1,7 @@
-import { childOf, itemsOf, type Located, type OpenApiDocument } from '../document.ts';
+import { childOf, childrenOf, itemsOf, type Located, type OpenApiDocument } from '../document.ts';
 import { byFirst, canonicalText, type Json, type JsonObject, memberOf } from '../json.ts';
-import { type Atom, atomsOf, isMatch, propertiesOf, requiredOf, restOf } from './atoms.ts';
+import { type Atom, atomsOf, isMatch, propertiesOf, requiredOf } from './atoms.ts';
+import { restOf } from './keywords.ts';
 import {
   type Direction,
   type Fragment,
@@ -28,6 +29,7 @@ export function mergeAtoms(
   const isEvaluated = atoms.every(
     ({ value }) => !Object.hasOwn(value, 'if') && !Object.hasOwn(value, 'dependentSchemas'),
   );
+  const hasContains = atoms.some(({ value }) => Object.hasOwn(value, 'contains'));
   const fields = left.has('object') ? fieldsOf(document, direction, atoms, isEvaluated) : noFields;
   const lists = left.has('array');
   const prefixItems = lists ? prefixItemsOf(atoms) : [];
@@ -46,12 +48,18 @@ export function mergeAtoms(
     isUnique: lists && atoms.some(({ value }) => value.uniqueItems === true),
     ...fields,
     prefixItems,
-    items: lists ? atoms.flatMap(atom => itemsSchemaOf(atom)) : [],
+    items: lists ? restItemsOf(atoms, isEvaluated && !hasContains) : [],
     variants: [],
     discriminator: atoms.map(atom => childOf(atom, 'discriminator')).find(one => one !== undefined),
     rest: atoms
-      .map(atom => restOf(atom, isEvaluated && atom.isOutermost))
-      .filter(rest => Object.keys(rest).length > 0)
+      .flatMap(({ value, isOutermost }) =>
+        restOf(value).filter(one => {
+          if (one.unevaluatedProperties === true || one.unevaluatedItems === true) return false;
+          const isMerged = isEvaluated && isOutermost;
+          if (Object.hasOwn(one, 'unevaluatedProperties')) return !isMerged;
+          return !(Object.hasOwn(one, 'unevaluatedItems') && isMerged && !hasContains);
+        }),
+      )
       .sort((a, b) => byFirst([canonicalText(a)], [canonicalText(b)])),
     ...annotationsOf(atoms),
   };
@@ -88,9 +96,15 @@ function valuesOf(atoms: readonly Atom[]): Json[] | undefined {
   return left && [...left].sort(byFirst).map(([, value]) => value);
 }
 
-type Fields = Pick<Shape, 'properties' | 'required' | 'additional' | 'hidden'>;
+type Fields = Pick<Shape, 'properties' | 'required' | 'additional' | 'patterned' | 'hidden'>;
 
-const noFields: Fields = { properties: new Map(), required: new Set(), additional: [], hidden: new Map() };
+const noFields: Fields = {
+  properties: new Map(),
+  required: new Set(),
+  additional: [],
+  patterned: new Map(),
+  hidden: new Map(),
+};
 
 /** Merges the fields of all atoms. A field must satisfy every atom: as a described field, or as an additional field. */
 function fieldsOf(
@@ -100,11 +114,12 @@ function fieldsOf(
   isEvaluated: boolean,
 ): Fields {
   const required = new Set(atoms.flatMap(requiredOf));
-  const names = new Set([...atoms.flatMap(atom => [...propertiesOf(atom).keys()]), ...required]);
+  const declared = atoms.map(propertiesOf);
+  const names = new Set([...declared.flatMap(fields => [...fields.keys()]), ...required]);
   const properties = new Map<string, Fragment>();
   const hidden = new Map<string, string>();
   for (const name of [...names].sort()) {
-    const fragment = atoms.flatMap(atom => fieldOf(atom, name));
+    const fragment = atoms.flatMap((atom, n) => fieldOf(atom, name, declared[n]?.get(name)));
     if (isClosed(fragment)) continue;
     const marker = direction === 'request' ? 'readOnly' : 'writeOnly';
     if (atomsOf(document, fragment)?.some(({ value }) => value[marker] === true)) {
@@ -118,11 +133,14 @@ function fieldsOf(
     ...nodesAt(atom, 'additionalProperties'),
     ...(isEvaluated && atom.isOutermost ? nodesAt(atom, 'unevaluatedProperties') : []),
   ]);
-  return { properties, required, additional: additional.filter(one => !isOpen([one])), hidden };
+  const patterned = new Map<string, Fragment>();
+  for (const [pattern, node] of atoms.flatMap(atom => childrenOf(childOf(atom, 'patternProperties')))) {
+    patterned.set(pattern, [...(patterned.get(pattern) ?? []), node]);
+  }
+  return { properties, required, additional: additional.filter(one => !isOpen([one])), patterned, hidden };
 }
 
-function fieldOf(atom: Atom, name: string): Located[] {
-  const declared = propertiesOf(atom).get(name);
+function fieldOf(atom: Atom, name: string, declared: Located | undefined): Located[] {
   const matching = Object.keys((atom.value.patternProperties ?? {}) as JsonObject)
     .filter(pattern => isMatch(pattern, name))
     .flatMap(pattern => nodesAt(childOf(atom, 'patternProperties'), pattern));
@@ -137,6 +155,14 @@ function nodesAt(node: Located | undefined, key: string): Located[] {
 
 function itemsSchemaOf(atom: Atom): Located[] {
   return nodesAt(atom, 'items').filter(one => !isOpen([one]));
+}
+
+/** Returns the schema of the items after `prefixItems`. If there is none, `unevaluatedItems` applies to these items. */
+function restItemsOf(atoms: readonly Atom[], isEvaluated: boolean): Located[] {
+  if (!isEvaluated || atoms.some(({ value }) => Object.hasOwn(value, 'items'))) return atoms.flatMap(itemsSchemaOf);
+  return atoms
+    .flatMap(atom => (atom.isOutermost ? nodesAt(atom, 'unevaluatedItems') : []))
+    .filter(one => !isOpen([one]));
 }
 
 function prefixItemsOf(atoms: readonly Atom[]): Fragment[] {

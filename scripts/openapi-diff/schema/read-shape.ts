@@ -2,6 +2,7 @@ import { childOf, type Located, type OpenApiDocument } from '../document.ts';
 import { isObject } from '../json.ts';
 import { type Atom, atomsOf, pointerOf, unionsOf } from './atoms.ts';
 import { joinVariants } from './join-variants.ts';
+import { isAnnotation } from './keywords.ts';
 import { annotationsOf, mergeAtoms } from './merge-atoms.ts';
 import type { Direction, Fragment, Shape } from './shape.ts';
 
@@ -14,13 +15,21 @@ export interface SchemaReader {
 
 /** Returns the normalized schema of the values that satisfy all parts of a fragment. */
 export function readShape(reader: SchemaReader, fragment: Fragment): Shape {
-  const key = keyOf(reader, fragment);
-  const known = reader.shapes.get(key);
-  if (known) return known;
-  const pointer = pointerOf(reader.document, fragment);
-  const shape = shapeOf(reader, atomsOf(reader.document, fragment), pointer, new Set());
-  reader.shapes.set(key, shape);
+  return remember(reader, keyOf(reader, fragment), () => {
+    const pointer = pointerOf(reader.document, fragment);
+    return shapeOf(reader, atomsOf(reader.document, fragment), pointer, new Set());
+  });
+}
+
+function remember({ shapes }: SchemaReader, key: string, read: () => Shape): Shape {
+  const shape = shapes.get(key) ?? read();
+  shapes.set(key, shape);
   return shape;
+}
+
+/** Whether a keyword has no effect on a shape. */
+function isDescriptive(keyword: string): boolean {
+  return isAnnotation(keyword) && keyword !== 'default' && keyword !== 'deprecated' && keyword !== 'discriminator';
 }
 
 /** Returns a key for a fragment within its document. A part that is only a reference is identified by its target. */
@@ -33,7 +42,7 @@ function isBareReference({ value }: Located): boolean {
 }
 
 /** The maximum number of combinations of alternatives that are expanded. */
-const mostVariants = 64;
+const mostVariants = 256;
 
 function shapeOf(
   reader: SchemaReader,
@@ -55,8 +64,11 @@ function shapeOf(
     const chosen = atomsOf(document, choice)?.map(atom => ({ ...atom, isOutermost: false }));
     const isCircular = chosen?.some(atom => within.has(atom.pointer)) ?? false;
     if (isCircular) return [];
-    const all = chosen && [...plain, ...chosen];
-    const shape = shapeOf(reader, all, pointerOf(document, choice), within);
+    const read = () => shapeOf(reader, chosen && [...plain, ...chosen], pointerOf(document, choice), within);
+    // Many unions refer to the same schemas, without further keywords. Such an alternative is read only once.
+    const isAlone = plain.every(({ value }) => Object.keys(value).every(isDescriptive));
+    const isUnion = chosen?.some(atom => unionsOf(atom).length > 0);
+    const shape = isAlone && !isUnion ? remember(reader, `alternative ${keyOf(reader, choice)}`, read) : read();
     return shape.variants.length > 0 ? shape.variants : [shape];
   });
   const joined = joinVariants(variants);

@@ -48,6 +48,8 @@ export interface Shape {
   required: ReadonlySet<string>;
   /** The schema of all fields that `properties` does not list. */
   additional: Fragment;
+  /** The schemas of all fields that match a pattern (`patternProperties`). */
+  patterned: ReadonlyMap<string, Fragment>;
   /**
    * The pointers of fields that are never sent in this direction: readOnly fields in a request, writeOnly fields in a
    * response.

@@ -1,16 +1,17 @@
-import { isSerious, type Report } from '../change.ts';
-import type { RuleId } from '../rules/rules.ts';
-import type { SchemaReader } from './read-shape.ts';
+import type { Report } from '../change.ts';
+import { type RuleId, rules } from '../rules/rules.ts';
+import { quote } from '../sentence.ts';
+import { readShape, type SchemaReader } from './read-shape.ts';
 import type { Direction, Fragment, Shape } from './shape.ts';
 
-/** The place of a value in the API, and the value's name in sentences. */
+/** The value's name in sentences, and its field relative to the outer pair of schemas. */
 export interface Site {
-  operation: string;
-  where: string;
-  field: string;
   subject: string;
-  /** Whether the value is in an error response. Clients depend on `error.key` in it. */
-  isError: boolean;
+  field: string;
+  /** In an error response: the field from the start of the body, if it is the beginning of `error.key`. */
+  errorPath: string | undefined;
+  /** Whether the value is never missing, so that its default has no effect. */
+  isAlwaysSent: boolean;
 }
 
 export interface SchemaComparison {
@@ -18,59 +19,119 @@ export interface SchemaComparison {
   base: SchemaReader;
   head: SchemaReader;
   report: Report;
-  /** The pairs of schemas that are known to be equal. A schema that many operations share is compared only once. */
-  equal: Set<string>;
+  pairs: Map<Shape, Map<Shape, SchemaPair>>;
+  /** The answers of the library jsoncompat by their questions. */
+  answers: Map<string, boolean>;
+  /** Compares two schemas without their children. */
+  compare(pair: SchemaPair, site: Site): Step;
+  /** Whether no client notices if the second schema replaces the first one. */
+  isSafe(base: Shape, head: Shape): boolean;
 }
 
-/** A walk through the schema of a body or a parameter and all schemas in it. */
-export interface Walk {
-  comparison: SchemaComparison;
-  /**
-   * The number of visits of each pair. `entered` has the pairs of the current path, because a schema may contain
-   * itself.
-   */
-  times: Map<string, number>;
-  entered: Set<string>;
-  found: number;
-  /** Compares a pair of schemas that is part of the pair in `within`. */
-  enter(within: Step, site: Site, base: Fragment, head: Fragment): void;
-  enterShapes(within: Step, site: Site, base: Shape, head: Shape): void;
+/** A schema in the base document and its counterpart in the head document. */
+export interface SchemaPair {
+  base: Shape;
+  head: Shape;
+  /** The comparisons of this pair, by subject. The subject is part of the messages. */
+  steps: Map<string, Step>;
+  /** Whether this pair, or a pair inside it, has a finding. Undefined if not known yet. */
+  isChanged: boolean | undefined;
+  /** Whether neither this pair nor a pair inside it has a breaking or risky finding. Undefined if not known yet. */
+  isSafe: boolean | undefined;
+  /** Whether a walk has reported the findings of this pair. */
+  isVisited: boolean;
 }
 
-/** A pair of schemas on the walk, with the pairs inside it. */
+/** The comparison of one pair of schemas, with the pairs of their children. */
 export interface Step {
+  comparison: SchemaComparison;
   site: Site;
   base: Shape;
   head: Shape;
-  within: Step[];
-  /** Whether this pair, or a pair inside it, has a breaking or risky finding. */
-  isExplained: boolean;
-  /** The unfinished pairs that this pair leads back to through a recursive schema. */
-  parts: Set<string>;
+  findings: LocalFinding[];
+  inner: { pair: SchemaPair; site: Site }[];
+  isComplete: boolean;
 }
 
-export function report(
-  walk: Walk,
-  step: Step,
-  rule: RuleId,
-  message: string,
-  at?: { base?: string; head?: string },
-): void {
-  const { operation, where, field } = step.site;
+/** A finding with its field relative to the pair of schemas. */
+export interface LocalFinding {
+  rule: RuleId;
+  message: string;
+  field: string;
+  base: string;
+  head: string;
+}
+
+export function report(step: Step, rule: RuleId, message: string, at?: { base?: string; head?: string }): void {
   const { pointer: base } = step.base;
   const { pointer: head } = step.head;
-  const finding = { rule, message, operation, where, field, base, head, ...at };
-  walk.found += 1;
-  if (isSerious(finding)) step.isExplained = true;
-  walk.comparison.report(finding);
+  step.findings.push({ rule, message, field: step.site.field, base, head, ...at });
+}
+
+/** Adds a pair of child schemas to the comparison. */
+export function enter(step: Step, site: Site, base: Fragment, head: Fragment): void {
+  const { comparison } = step;
+  enterShapes(step, site, readShape(comparison.base, base), readShape(comparison.head, head));
+}
+
+export function enterShapes(step: Step, site: Site, base: Shape, head: Shape): void {
+  step.inner.push({ pair: pairOf(step.comparison, base, head), site });
+}
+
+export function pairOf({ pairs }: SchemaComparison, base: Shape, head: Shape): SchemaPair {
+  let partners = pairs.get(base);
+  if (partners === undefined) {
+    partners = new Map();
+    pairs.set(base, partners);
+  }
+  let pair = partners.get(head);
+  if (pair === undefined) {
+    pair = { base, head, steps: new Map(), isChanged: undefined, isSafe: undefined, isVisited: false };
+    partners.set(head, pair);
+  }
+  return pair;
+}
+
+/** Returns the site of a field. */
+export function siteOf(site: Site, name: string, isAlwaysSent: boolean): Site {
+  return {
+    subject: quote(name),
+    field: joinFields(site.field, name),
+    errorPath: errorPathOf(site, name),
+    isAlwaysSent,
+  };
+}
+
+function errorPathOf({ errorPath }: Site, name: string): string | undefined {
+  const path = errorPath === undefined ? undefined : joinFields(errorPath, name);
+  return path === 'error' || path === 'error.key' ? path : undefined;
+}
+
+export function joinFields(outer: string, inner: string): string {
+  return outer === '' || inner === '' || inner.startsWith('[') ? `${outer}${inner}` : `${outer}.${inner}`;
+}
+
+/** Whether the pair of schemas has a breaking or risky finding of its own. */
+export function hasSerious({ findings }: Step): boolean {
+  return findings.some(({ rule }) => rules[rule].level !== 'additive');
 }
 
 /** Reports that two schemas may be incompatible, although no specific rule found a difference. */
-export function reportUnexplained(walk: Walk, step: Step): void {
+export function reportUnexplained(step: Step): void {
   const { subject } = step.site;
-  if (walk.comparison.direction === 'request') {
-    report(walk, step, 'request-schema-narrowed', `The schema of ${subject} may refuse old values.`);
+  if (step.comparison.direction === 'request') {
+    report(step, 'request-schema-narrowed', `The schema of ${subject} may refuse old values.`);
   } else {
-    report(walk, step, 'response-schema-widened', `The schema of ${subject} may allow new values.`);
+    report(step, 'response-schema-widened', `The schema of ${subject} may allow new values.`);
+  }
+}
+
+/** Reports that every value of the sender's schema is also a value of the receiver's schema. */
+export function reportSafe(step: Step): void {
+  const { subject } = step.site;
+  if (step.comparison.direction === 'request') {
+    report(step, 'request-schema-widened', `The schema of ${subject} accepts all old values, and maybe more.`);
+  } else {
+    report(step, 'response-schema-narrowed', `The schema of ${subject} allows only old values.`);
   }
 }

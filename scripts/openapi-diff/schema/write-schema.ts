@@ -1,90 +1,127 @@
+import { createHash } from 'node:crypto';
 import { targetOf } from '../document.ts';
 import { byFirst, canonicalText, isObject, type Json, type JsonObject } from '../json.ts';
 import { keyOf, readShape, type SchemaReader } from './read-shape.ts';
-import { type Fragment, isClosed, kinds, type Limit, type Shape, typesOf } from './shape.ts';
+import { type Fragment, isClosed, isOpen, kinds, type Limit, type Shape, typesOf } from './shape.ts';
+
+/** Writes a shape as a JSON Schema without the schemas of its fields and items, and without the keywords in `rest`. */
+export function writeLocally(shape: Shape, constraints: readonly JsonObject[] = []): JsonObject {
+  return writePlain(shape, constraints, () => true);
+}
+
+/** The depth to which two schemas with equal identities are equal. */
+const mostDepth = 6;
+const identities = new WeakMap<Shape, string[]>();
 
 /**
- * Writes a shape as a self-contained JSON Schema with `$defs`. Equal shapes give equal schemas, except for the names in
- * `$defs`.
+ * Returns a text that two shapes share if they have the same fields, types and constraints, down to six levels of
+ * fields. The text does not depend on the notation of the schema.
  */
-export function writeSchema(reader: SchemaReader, shape: Shape): JsonObject {
-  const definitions = new Map<string, Json>();
-  const schema = writeShape({ reader, definitions }, shape);
-  if (definitions.size === 0) return schema;
-  return { ...schema, $defs: Object.fromEntries([...definitions].sort(byFirst)) };
-}
+export function identityOf(reader: SchemaReader, shape: Shape, depth = mostDepth): string {
+  const known = identities.get(shape) ?? [];
+  identities.set(shape, known);
+  const writeChild = (fragment: Fragment) =>
+    depth === 0 ? keyOf(reader, fragment) : identityOf(reader, readShape(reader, fragment), depth - 1);
+  known[depth] ??= createHash('sha1').update(canonicalText(identifyingPart())).digest('base64');
+  return known[depth];
 
-interface Writer {
-  reader: SchemaReader;
-  definitions: Map<string, Json>;
-}
-
-function writeFragment(writer: Writer, fragment: Fragment): Json {
-  if (fragment.length === 0) return true;
-  if (isClosed(fragment)) return false;
-  const isReferred = fragment.some(({ value }) => isObject(value) && typeof value.$ref === 'string');
-  return isReferred ? refer(writer, fragment) : writeShape(writer, readShape(writer.reader, fragment));
-}
-
-/** Writes a reference to a schema. Each schema is written once, by name, because a schema may contain itself. */
-function refer(writer: Writer, fragment: Fragment): Json {
-  const shape = readShape(writer.reader, fragment);
-  const from = keyOf(writer.reader, fragment);
-  const name = from.replace(/[^A-Za-z0-9]/g, character => `_${character.charCodeAt(0).toString(16)}_`);
-  if (!writer.definitions.has(name)) {
-    writer.definitions.set(name, true);
-    writer.definitions.set(name, writeShape(writer, shape));
+  function identifyingPart(): Json {
+    const { variants, fallback = null, isDeprecated, rest } = shape;
+    if (variants.length === 0) return [writePlain(shape, rest, writeChild), fallback, isDeprecated];
+    return [[...new Set(variants.map(one => identityOf(reader, one, depth)))].sort(), fallback, isDeprecated];
   }
-  return { $ref: `#/$defs/${name}` };
 }
 
-function writeShape(writer: Writer, shape: Shape): JsonObject {
-  const constraints = shape.variants.length > 0 ? writeUnion(writer, shape) : writePlain(writer, shape);
-  const { fallback, isDeprecated } = shape;
-  return {
-    ...constraints,
-    ...(fallback === undefined ? {} : { default: fallback }),
-    ...(isDeprecated ? { deprecated: true } : {}),
+/** A keyword in `rest`, as a JSON Schema that contains its definitions. */
+export interface Constraint {
+  text: string;
+  keywords: JsonObject;
+  definitions: JsonObject;
+  /** Whether the definitions are complete. Too many definitions are left out. */
+  isComplete: boolean;
+}
+
+/** The maximum number of definitions in a written schema. */
+const mostDefinitions = 1_000;
+
+export function writeConstraint(reader: SchemaReader, keywords: JsonObject): Constraint {
+  const waiting = new Map<string, Fragment>();
+  const refer = (fragment: Fragment): Json => {
+    const name = keyOf(reader, fragment).replace(
+      /[^A-Za-z0-9]/g,
+      character => `_${character.charCodeAt(0).toString(16)}_`,
+    );
+    if (waiting.size <= mostDefinitions) waiting.set(name, fragment);
+    return { $ref: `#/$defs/${name}` };
   };
+  const writeChild = (fragment: Fragment): Json => {
+    const isReferred = fragment.some(({ value }) => isObject(value) && typeof value.$ref === 'string');
+    return isReferred ? refer(fragment) : write(readShape(reader, fragment));
+  };
+  const resolve = (rest: JsonObject) => withReferences(reader, rest, refer);
+  const write = (shape: Shape): Json =>
+    shape.variants.length > 0
+      ? { anyOf: shape.variants.map(write) }
+      : writePlain(shape, shape.rest.map(resolve), writeChild);
+  const resolved = resolve(keywords);
+  const definitions: JsonObject = {};
+  // The loop also visits the definitions that it adds.
+  for (const [name, fragment] of waiting) definitions[name] = write(readShape(reader, fragment));
+  const isComplete = waiting.size <= mostDefinitions;
+  const contents = isComplete
+    ? definitions
+    : Object.fromEntries([...waiting].map(([name, one]) => [name, identityOf(reader, readShape(reader, one))]));
+  return { text: canonicalText([resolved, contents]), keywords: resolved, definitions, isComplete };
 }
 
-/**
- * Writes alternatives as `anyOf`. `oneOf` would also require that only one alternative matches, but clients do not
- * depend on that.
- */
-function writeUnion(writer: Writer, shape: Shape): JsonObject {
-  const variants = shape.variants.map(variant => writeShape(writer, variant));
-  const sorted = new Map(variants.map(variant => [canonicalText(variant), variant]));
-  return { anyOf: [...sorted].sort(byFirst).map(([, variant]) => variant) };
+/** Replaces the references in the keywords of `rest`. */
+function withReferences(reader: SchemaReader, value: JsonObject, refer: (fragment: Fragment) => Json): JsonObject {
+  const visit = (one: Json): Json => {
+    if (Array.isArray(one)) return one.map(visit);
+    if (!isObject(one)) return one;
+    if (typeof one.$ref === 'string' && one.$ref.startsWith('#')) {
+      return refer([targetOf(reader.document, one.$ref, '#')]);
+    }
+    return Object.fromEntries(Object.entries(one).map(([key, member]) => [key, visit(member)]));
+  };
+  return visit(value) as JsonObject;
 }
 
-function writePlain(writer: Writer, shape: Shape): JsonObject {
+function writePlain(
+  shape: Shape,
+  constraints: readonly JsonObject[],
+  writeChild: (fragment: Fragment) => Json,
+): JsonObject {
+  const writeFragment = (fragment: Fragment) =>
+    isOpen(fragment) ? true : isClosed(fragment) ? false : writeChild(fragment);
   const written: JsonObject = { ...writeLimits(shape), ...Object.fromEntries(shape.sizes) };
   if (shape.values !== undefined) written.enum = shape.values;
   else if (shape.kinds.size < kinds.length) written.type = typesOf(shape.kinds);
   if (shape.isUnique) written.uniqueItems = true;
   if (shape.properties.size > 0) {
-    const properties = [...shape.properties].map(([name, fragment]): [string, Json] => [
-      name,
-      writeFragment(writer, fragment),
-    ]);
+    const properties = [...shape.properties].map(([name, fragment]): [string, Json] => [name, writeFragment(fragment)]);
     written.properties = Object.fromEntries(properties.sort(byFirst));
   }
   if (shape.required.size > 0) written.required = [...shape.required].sort();
-  if (shape.additional.length > 0) written.additionalProperties = writeFragment(writer, shape.additional);
-  if (shape.prefixItems.length > 0) written.prefixItems = shape.prefixItems.map(one => writeFragment(writer, one));
-  if (shape.items.length > 0) written.items = writeFragment(writer, shape.items);
+  if (shape.additional.length > 0) written.additionalProperties = writeFragment(shape.additional);
+  if (shape.patterned.size > 0) {
+    const patterns = [...shape.patterned].map(([pattern, fragment]): [string, Json] => [
+      pattern,
+      writeFragment(fragment),
+    ]);
+    written.patternProperties = Object.fromEntries(patterns);
+  }
+  if (shape.prefixItems.length > 0) written.prefixItems = shape.prefixItems.map(writeFragment);
+  if (shape.items.length > 0) written.items = writeFragment(shape.items);
   const repeated = [
     ...shape.multiples.map(multipleOf => ({ multipleOf })),
     ...shape.patterns.map(pattern => ({ pattern })),
     ...shape.formats.map(format => ({ format })),
-    ...shape.rest.map(rest => withReferences(writer, rest)),
+    ...constraints,
   ];
   if (repeated.length === 0) return written;
   const [first, ...others] = repeated;
-  // Keywords such as `then` depend on other keywords of the same schema, so the keywords of one schema stay together.
-  if (others.length === 0 && isObject(first)) return { ...written, ...first };
-  return { ...written, allOf: repeated };
+  return others.length === 0 ? { ...written, ...first } : { ...written, allOf: repeated };
 }
 
 function writeLimits({ lower, upper }: Shape): JsonObject {
@@ -95,17 +132,4 @@ function writeLimits({ lower, upper }: Shape): JsonObject {
   write(lower, 'minimum', 'exclusiveMinimum');
   write(upper, 'maximum', 'exclusiveMaximum');
   return written;
-}
-
-/** Writes the keywords in `rest`, which may contain references. */
-function withReferences(writer: Writer, value: JsonObject): JsonObject {
-  const visit = (one: Json): Json => {
-    if (Array.isArray(one)) return one.map(visit);
-    if (!isObject(one)) return one;
-    if (typeof one.$ref === 'string' && one.$ref.startsWith('#')) {
-      return refer(writer, [targetOf(writer.reader.document, one.$ref, '#')]);
-    }
-    return Object.fromEntries(Object.entries(one).map(([key, member]) => [key, visit(member)]));
-  };
-  return visit(value) as JsonObject;
 }
