@@ -39,7 +39,7 @@ delete process.env.FORCE_COLOR;
 process.env.NO_COLOR = '1';
 
 export default defineConfig({
-  // In the repository, the packages import each other's source code.
+  // The paths in tsconfig.json let the packages of the repository import each other's source code.
   resolve: { tsconfigPaths: true },
   test: {
     include: ['test/**/*.test.ts'],
