@@ -95,6 +95,7 @@ export class Caller {
 
   async #run<T>(operation: Operation, input: CallInput | ApiRequest, options: AnyCallOptions): Promise<CallResult<T>> {
     const { now, random, sleep } = this.#environment;
+    if (!operation.id) checkOptions(input, ['method', 'path', 'query', 'body']);
     checkOptions(options, [
       ...callOptionNames,
       ...(operation.takesKey ? ['idempotencyKey'] : []),

@@ -20,6 +20,9 @@ const ownParts = ['method', 'headers', 'body', 'signal', 'redirect'];
 
 const hookNames = ['onRequest', 'onResponse', 'onRetry'];
 
+/** The methods of `client.request()`. */
+const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
 /** The rule of each option. The client checks `baseUrl` and `token` elsewhere. */
 const rules: Readonly<Record<string, Rule>> = {
   timeoutMs: duration,
@@ -62,6 +65,8 @@ const rules: Readonly<Record<string, Rule>> = {
   },
   maxCharacters: { must: 'a number, 0 or more', test: value => isNumber(value) && value >= 0 },
   toleranceSeconds: { must: 'a number of seconds, 0 or more', test: value => isNumber(value) && value >= 0 },
+  method: { must: `one of ${methods.join(', ')}`, test: value => methods.some(method => method === value) },
+  path: { must: 'a text that is not empty', test: isText },
   id: { must: 'a text that is not empty', test: isText },
   timestamp: {
     must: 'a valid Date',

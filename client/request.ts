@@ -101,7 +101,7 @@ export function prepareRequest(
   const product = userAgent();
   if (product !== undefined) headers.set('user-agent', `${headers.get('user-agent') ?? ''} ${product}`.trim());
 
-  const path = operation.path.replace(/:(\w+)/g, (_, name: string) => String(parts.params[name]));
+  const path = operation.path.replace(/:(\w+)/g, (text, name: string) => String(parts.params[name] ?? text));
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(parts.query)) query.set(name, String(value));
   const search = query.toString();
@@ -121,8 +121,9 @@ export function prepareRequest(
 
 /** Returns an issue if the path of an unknown operation could lead to another path or add a query. */
 function pathIssues({ id, path }: Operation): ValidationIssue[] {
-  if (id || (/^\/[^?#\\:]*$/.test(path) && !/(?:^|\/)(?:\.|%2e){1,2}(?:\/|$)/i.test(path))) return [];
-  return [{ path: ['path'], code: 'invalid_path', message: 'Must begin with a slash and have no query and no dots' }];
+  if (id || (/^\/[^?#\\\s]*$/.test(path) && !/\/(?:\.|%2e){1,2}(?:\/|$)/i.test(path))) return [];
+  const message = 'Must begin with a slash and have no query, no white space and no dot segment';
+  return [{ path: ['path'], code: 'invalid_path', message }];
 }
 
 /** Returns an issue for each id that is not a number. Other characters in an id could change the path of the URL. */

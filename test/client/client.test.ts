@@ -145,7 +145,7 @@ describe('requests without a method', () => {
     });
   });
 
-  test.each(['api/v1/ideas', '/api/v1/../admin', '/api/%2e%2e/x', '/api/v1/ideas?q=1', '/api/v1/ideas#1', ''])(
+  test.each(['api/v1/ideas', '/api/v1/../admin', '/api/%2e%2e/x', '/api/v1/ideas?q=1', '/api/v1/ideas#1', '/api/v1 /'])(
     'client.request() rejects the path "%s" and sends no request',
     async path => {
       const gateway = await startGatewayForTest(server.baseUrl);
@@ -157,6 +157,17 @@ describe('requests without a method', () => {
       expect(gateway.requests).toEqual([]);
     },
   );
+
+  test('client.request() accepts a colon in the path and rejects an unknown method or field with a TypeError', async () => {
+    const gateway = await startGatewayForTest(server.baseUrl);
+    const { request } = bound(new IdeaBoard({ baseUrl: gateway.url, token }));
+    gateway.plan({ status: 200, body: {} });
+    await request({ method: 'GET', path: '/api/v1/ideas/7:export' });
+    expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas/7:export']);
+    await expect(request({ method: 'get' as never, path: '/' })).rejects.toThrow(/"method" must be one of GET, POST/);
+    await expect(request({ method: 'GET', path: '/', params: {} } as never)).rejects.toThrow(/"params" does not exist/);
+    expect(gateway.requests).toHaveLength(1);
+  });
 
   const bound = (one: IdeaBoard) => ({ request: one.request.bind(one) });
 });

@@ -40,7 +40,7 @@ const invalidOptions: [name: string, value: unknown, rule: RegExp][] = [
 
 describe('invalid options', () => {
   test.each(invalidOptions)(
-    'the constructor of the client throws a TypeError for the option %s with the value %j',
+    'the constructor of the client throws a TypeError for the option %s with the value %o',
     (name, value, rule) => {
       const options = { baseUrl: server.baseUrl, token, [name]: value } as unknown as IdeaBoardOptions;
       expect(() => new IdeaBoard(options)).toThrow(TypeError);
