@@ -9,6 +9,7 @@ const longest = [
   'test/admin/browser.test.ts',
   'test/operations/recovery.test.ts',
   'test/admin/flows.test.ts',
+  'test/packages/install.test.ts',
   'test/client/drift.test.ts',
   'test/operations/rolling-restart.test.ts',
   'test/endpoints/merging.property.test.ts',
