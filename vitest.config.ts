@@ -9,6 +9,7 @@ const longest = [
   'test/admin/browser.test.ts',
   'test/operations/recovery.test.ts',
   'test/admin/flows.test.ts',
+  'test/packages/install.test.ts',
   'test/client/drift.test.ts',
   'test/operations/rolling-restart.test.ts',
   'test/endpoints/merging.property.test.ts',
@@ -39,7 +40,7 @@ delete process.env.FORCE_COLOR;
 process.env.NO_COLOR = '1';
 
 export default defineConfig({
-  // In the repository, the packages import each other's source code.
+  // The paths in tsconfig.json let the packages of the repository import each other's source code.
   resolve: { tsconfigPaths: true },
   test: {
     include: ['test/**/*.test.ts'],

@@ -109,7 +109,8 @@ test('all packages that the server imports are production dependencies in packag
   const missing = new Set<string>();
   for (const directory of ['server', 'contract']) {
     for (const entry of await readdir(join(root, directory), { recursive: true })) {
-      if (!entry.endsWith('.ts')) continue;
+      // The server never imports contract/openapi.ts. Only scripts import it, to generate the OpenAPI document.
+      if (!entry.endsWith('.ts') || join(directory, entry) === 'contract/openapi.ts') continue;
       const text = await readFile(join(root, directory, entry), 'utf8');
       const statements = text.matchAll(
         /^(?:(?:import|export)\s(?:[^'";]*?\sfrom\s)?|.*\bimport\()'((?:@[\w-]+\/)?[\w.-]+)/gm,
