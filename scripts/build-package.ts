@@ -15,7 +15,7 @@ const dist = resolve(directory ?? join(source, 'dist'));
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
 mkdirSync(dirname(dist), { recursive: true });
-// The compiler writes a tree like that of the repository. The package is one folder of this tree. Another folder of the
+// The compiler writes the same tree of folders as in the repository. The package is one folder of this tree. Another folder of the
 // tree is a package that this package imports by its name.
 const tree = mkdtempSync(join(dirname(dist), '.build-'));
 try {

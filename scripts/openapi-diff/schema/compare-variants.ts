@@ -30,7 +30,7 @@ interface Variant {
   identity: () => string;
   /** The values of the constant fields, which identify the alternative. */
   marks: Map<string, string>;
-  /** The types of an alternative. They identify the alternative if nothing else does. */
+  /** The types of an alternative. Without any other property, they identify the alternative. */
   types: string;
 }
 

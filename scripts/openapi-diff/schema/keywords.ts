@@ -79,7 +79,7 @@ export function restOf(schema: JsonObject): JsonObject[] {
     .map(entries => Object.fromEntries(entries));
 }
 
-/** The known keywords in `rest` that can only refuse values, whatever other keywords the schema has. */
+/** The known keywords in `rest` that can only refuse values, with any other keywords beside them. */
 const constraints = new Set([
   ...groups.flat(),
   'contentSchema',
