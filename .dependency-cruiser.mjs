@@ -14,7 +14,7 @@ const rows = {
   'client/': '',
   'client/raw.ts': 'contract/ @ts-rest/core',
   'client/validation.ts': 'contract/ @ts-rest/core zod',
-  'scripts/openapi-diff/': 'commander jsoncompat node',
+  'scripts/openapi-diff/': 'commander jsoncompat node yaml',
 
   'server/text/': '',
   'server/entities/': 'contract/events.ts contract/grants.ts contract/status.ts @mikro-orm/core',
@@ -96,7 +96,7 @@ export default {
   options: {
     parser: 'swc',
     doNotFollow: { path: 'node_modules' },
-    exclude: { path: '^client/dist/' },
+    exclude: { path: '^(client|scripts/openapi-diff)/dist/' },
     moduleSystems: ['es6'],
     enhancedResolveOptions: {
       extensions: ['.ts', '.js'],

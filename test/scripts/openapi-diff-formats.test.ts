@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lineOf } from '../../scripts/openapi-diff/formats/line-of.ts';
+import { linesOf } from '../../scripts/openapi-diff/formats/line-of.ts';
 import { compareDocuments, formats, isRaisedBy, parseDocument, requiredBump } from '../../scripts/openapi-diff/main.ts';
 import { documentWith, type JsonObject, object, received } from './openapi-pair.ts';
 
@@ -137,7 +137,7 @@ describe('lines of JSON pointers', () => {
     ['#/d/not/there', 5],
     ['#/nor/this', 1],
   ])('openapi-diff finds the JSON pointer %s at line %d of the document', (pointer, line) => {
-    expect(lineOf(text, pointer)).toBe(line);
+    expect(linesOf(text)(pointer)).toBe(line);
   });
 });
 
