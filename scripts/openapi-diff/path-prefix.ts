@@ -7,6 +7,9 @@ import { childOf, childrenOf, itemsOf, type OpenApiDocument, textOf } from './do
 export function alignPrefixes(base: OpenApiDocument, head: OpenApiDocument): [OpenApiDocument, OpenApiDocument] {
   const [had, has] = [prefixOf(base), prefixOf(head)];
   if (had === has || had === undefined || has === undefined) return [base, head];
+  // If the documents then have no path in common, the version in the URLs of the servers is another one.
+  const paths = new Set(childrenOf(childOf(base.root, 'paths')).map(([path]) => had + path));
+  if (!childrenOf(childOf(head.root, 'paths')).some(([path]) => paths.has(has + path))) return [base, head];
   return [
     { ...base, pathPrefix: had },
     { ...head, pathPrefix: has },
