@@ -13,7 +13,7 @@ const rows = {
   // The client imports nothing, so a bundle of it has no contract and no package.
   'client/': '',
   'client/testing/': '@idea-board/client @idea-board/contract node',
-  'scripts/openapi-diff/': 'commander jsoncompat node',
+  'scripts/openapi-diff/': 'commander jsoncompat node yaml',
 
   'server/text/': '',
   'server/entities/': 'contract/events.ts contract/grants.ts contract/status.ts @mikro-orm/core',

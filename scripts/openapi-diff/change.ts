@@ -9,6 +9,8 @@ export interface Change {
   action: string;
   /** The affected places in a stable order. Empty if the change affects no operation. */
   places: Place[];
+  /** The reason why the accept file accepts the change. Undefined if it does not. */
+  accepted?: string;
   /**
    * The JSON pointers into the base document and the head document. If a document lacks the changed part, its pointer
    * leads to the nearest parent.

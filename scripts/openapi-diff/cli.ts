@@ -1,27 +1,59 @@
 #!/usr/bin/env -S node --max-semi-space-size=4
 /**
- * Compares two OpenAPI 3.1 documents from a client's point of view. By default, exits with 1 on a breaking change.
- * Exits with 2 if the comparison fails. docs/openapi-diff.md lists the rules.
+ * Compares two OpenAPI documents from a client's point of view. By default, exits with 1 on a breaking change. Exits with
+ * 2 if the comparison fails. docs/openapi-diff.md lists the rules.
  */
-import { Command, CommanderError, Option } from 'commander';
-import { compareDocuments, DocumentError, formats, levels, parseDocument, readSource, renderRules } from './main.ts';
+import { writeFile } from 'node:fs/promises';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import {
+  acceptChanges,
+  compareDocuments,
+  DocumentError,
+  formats,
+  levels,
+  parseAcceptances,
+  parseDocument,
+  readSource,
+  renderRules,
+} from './main.ts';
+
+interface Output {
+  format: keyof typeof formats;
+  file: string | undefined;
+}
 
 interface Options {
-  format: keyof typeof formats;
+  format: Output[];
   failOn: 'breaking' | 'risky' | 'none';
+  header: string[];
+  accept?: string;
 }
 
 const program = new Command('openapi-diff')
   .description(
-    'Compares two OpenAPI 3.1 documents (JSON) from the side of a client. BASE and HEAD are each a file, a URL, - for standard input, git:REVISION (of contract/openapi.json), git:REVISION:PATH or REVISION:PATH.',
+    'Compares two OpenAPI documents (3.0, 3.1 or 3.2, JSON or YAML) from the side of a client. BASE and HEAD are each a file, a URL, - for standard input, git:REVISION (of contract/openapi.json), git:REVISION:PATH or REVISION:PATH.',
   )
   .argument('<BASE>', 'the old document, which clients use')
   .argument('<HEAD>', 'the document to check')
-  .addOption(new Option('--format <format>', 'the output format').choices(Object.keys(formats)).default('text'))
+  .addOption(
+    new Option(
+      '--format <format[=file]>',
+      `the output format (${Object.keys(formats).join(', ')}), and a file for the output; repeat it for several outputs`,
+    )
+      .argParser(addOutput)
+      .default([], 'text'),
+  )
   .addOption(
     new Option('--fail-on <level>', 'the lowest level that ends with status 1')
       .choices(['breaking', 'risky', 'none'])
       .default('breaking'),
+  )
+  .option('--accept <file>', 'a list of intended changes (JSON or YAML), which do not count')
+  .option(
+    '--header <header>',
+    'a header of the requests to URLs, such as "Authorization: Bearer …"; repeat it for several headers',
+    (header: string, others: string[]) => [...others, header],
+    [],
   )
   .option('--rules', 'print the rules as Markdown without a comparison')
   .on('option:rules', () => {
@@ -41,12 +73,37 @@ try {
   else if (!(error instanceof CommanderError)) console.error('error: the comparison failed:', error);
 }
 
-async function compare(baseName: string, headName: string, { format, failOn }: Options): Promise<void> {
+function addOutput(text: string, others: Output[]): Output[] {
+  const [name = '', ...rest] = text.split('=');
+  const format = Object.keys(formats).find((one): one is keyof typeof formats => one === name);
+  if (format === undefined) throw new InvalidArgumentError(`Allowed choices are ${Object.keys(formats).join(', ')}.`);
+  return [...others, { format, file: rest.join('=') || undefined }];
+}
+
+async function compare(baseName: string, headName: string, options: Options): Promise<void> {
   if (baseName === '-' && headName === '-')
     throw new DocumentError('only one of the two documents can be standard input');
-  const [base, head] = await Promise.all([readSource(baseName), readSource(headName)]);
-  const difference = compareDocuments(parseDocument(base.name, base.text), parseDocument(head.name, head.text));
-  process.stdout.write(formats[format](difference, head));
+  const { accept, header, failOn } = options;
+  const [base, head] = await Promise.all([readSource(baseName, header), readSource(headName, header)]);
+  const acceptances = accept === undefined ? [] : parseAcceptances(accept, (await readSource(accept)).text);
+  const found = compareDocuments(parseDocument(base.name, base.text), parseDocument(head.name, head.text));
+  const { difference, unused } = acceptChanges(found, acceptances);
+  for (const { rule, at } of unused) console.error(`warning: ${accept} accepts ${rule} at ${at}, which did not change`);
+  for (const { format, file } of options.format.length > 0
+    ? options.format
+    : [{ format: 'text', file: undefined } as const]) {
+    const text = formats[format](difference, head);
+    if (file === undefined) process.stdout.write(text);
+    else await write(file, text);
+  }
   const grave = failOn === 'none' ? [] : levels.slice(0, levels.indexOf(failOn) + 1);
   process.exitCode = grave.some(level => difference.counts[level] > 0) ? 1 : 0;
+}
+
+async function write(file: string, text: string): Promise<void> {
+  try {
+    await writeFile(file, text);
+  } catch (error) {
+    throw new DocumentError(`${file} cannot be written: ${(error as Error).message}`);
+  }
 }

@@ -1,5 +1,5 @@
 import { compareSchemasAt, type Pair, type Place, tell } from './comparison.ts';
-import { childOf, childrenOf, follow, isTrue, type Located } from './document.ts';
+import { childOf, childrenOf, follow, isTrue, type Located, type OpenApiDocument } from './document.ts';
 import { isSame } from './json.ts';
 import type { RuleId } from './rules/rules.ts';
 import { quote } from './sentence.ts';
@@ -37,13 +37,16 @@ const rulesOfBody = {
   received: { removed: 'webhook-media-type-changed', added: 'webhook-media-type-changed' },
 } as const;
 
+const encodings = ['encoding', 'prefixEncoding', 'itemEncoding'];
+
 export function compareContents(
   place: Place,
   pair: Pair,
   direction: 'request' | 'response',
   rules: { removed: RuleId; added: RuleId },
 ): void {
-  const [had, has] = [contentsOf(pair.base), contentsOf(pair.head)];
+  const { comparison } = place;
+  const [had, has] = [contentsOf(comparison.base, pair.base), contentsOf(comparison.head, pair.head)];
   const matched = new Set<string>();
   for (const [type, media] of had) {
     const other =
@@ -56,7 +59,14 @@ export function compareContents(
     matched.add(other);
     const there = type === 'application/json' ? place : { ...place, where: `${place.where} as ${type}` };
     compareSchemasAt(there, 'the body', direction, childOf(media, 'schema'), childOf(node, 'schema'));
-    if (!isSame(childOf(media, 'encoding')?.value, childOf(node, 'encoding')?.value)) {
+    compareSchemasAt(
+      there,
+      'an item of the body',
+      direction,
+      childOf(media, 'itemSchema'),
+      childOf(node, 'itemSchema'),
+    );
+    if (encodings.some(key => !isSame(childOf(media, key)?.value, childOf(node, key)?.value))) {
       tell(there, 'encoding-changed', 'The encoding of the parts of the body changed.', { base: media, head: node });
     }
   }
@@ -67,13 +77,13 @@ export function compareContents(
 }
 
 /** Returns the contents of a body by normalized media type: in lower case, without spaces and without charset=utf-8. */
-function contentsOf(body: Located): Map<string, Located> {
+function contentsOf(document: OpenApiDocument, body: Located): Map<string, Located> {
   const nameOf = (type: string) =>
     type
       .toLowerCase()
       .replace(/\s+/g, '')
       .replace(/;charset="?utf-8"?/, '');
-  return new Map(childrenOf(childOf(body, 'content')).map(([type, media]) => [nameOf(type), media]));
+  return new Map(childrenOf(childOf(body, 'content')).map(([type, media]) => [nameOf(type), follow(document, media)]));
 }
 
 /**

@@ -4,6 +4,7 @@ import { compareSchemaNames } from './compare-schema-names.ts';
 import type { Comparison } from './comparison.ts';
 import { countDescriptions } from './count-descriptions.ts';
 import type { OpenApiDocument } from './document.ts';
+import { alignPrefixes } from './path-prefix.ts';
 import type { Level } from './rules/rule.ts';
 import { beginComparison } from './schema/compare-schemas.ts';
 
@@ -12,12 +13,15 @@ export interface Difference {
   base: string;
   head: string;
   counts: Record<Level, number>;
+  /** The number of changes that the accept file accepts. `counts` does not include them. */
+  accepted: number;
   /** The number of changed descriptions, summaries, titles, examples and tags. Clients do not depend on them. */
   descriptions: number;
   changes: Change[];
 }
 
-export function compareDocuments(base: OpenApiDocument, head: OpenApiDocument): Difference {
+export function compareDocuments(oldDocument: OpenApiDocument, newDocument: OpenApiDocument): Difference {
+  const [base, head] = alignPrefixes(oldDocument, newDocument);
   const findings: Finding[] = [];
   const report = (finding: Finding) => findings.push(finding);
   const comparison: Comparison = {
@@ -32,8 +36,17 @@ export function compareDocuments(base: OpenApiDocument, head: OpenApiDocument): 
   compareOperations(comparison);
   compareSchemaNames(comparison);
   const changes = foldFindings(findings);
-  const counts = { breaking: 0, risky: 0, additive: 0 };
-  for (const { level } of changes) counts[level] += 1;
   const descriptions = countDescriptions(base.root.value, head.root.value);
-  return { base: base.name, head: head.name, counts, descriptions, changes };
+  return { base: base.name, head: head.name, ...countLevels(changes), descriptions, changes };
+}
+
+/** Counts the changes of each level, without the accepted changes. */
+export function countLevels(changes: readonly Change[]): Pick<Difference, 'counts' | 'accepted'> {
+  const counts = { breaking: 0, risky: 0, additive: 0 };
+  let accepted = 0;
+  for (const change of changes) {
+    if (change.accepted === undefined) counts[change.level] += 1;
+    else accepted += 1;
+  }
+  return { counts, accepted };
 }

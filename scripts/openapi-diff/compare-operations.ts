@@ -26,10 +26,11 @@ export function compareOperations(comparison: Comparison): void {
   });
 }
 
-const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace'];
+const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'];
 
 function operationsOf(item: Located | undefined): Map<string, Located> {
-  return new Map(childrenOf(item).filter(([method]) => methods.includes(method)));
+  const listed = childrenOf(item).filter(([method]) => methods.includes(method));
+  return new Map([...listed, ...childrenOf(childOf(item, 'additionalOperations'))]);
 }
 
 /**
@@ -42,7 +43,12 @@ function templateOf(path: string): string {
 
 function pathsOf(document: OpenApiDocument): Map<string, { path: string; item: Located }> {
   const paths = childrenOf(childOf(document.root, 'paths')).filter(([path]) => path.startsWith('/'));
-  return new Map(paths.map(([path, item]) => [templateOf(path), { path, item: pathItemAt(document, item) }]));
+  return new Map(
+    paths.map(([listed, item]) => {
+      const path = `${document.pathPrefix}${listed}`;
+      return [templateOf(path), { path, item: pathItemAt(document, item) }];
+    }),
+  );
 }
 
 function comparePaths(comparison: Comparison, around: Pair): void {

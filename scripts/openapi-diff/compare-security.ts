@@ -97,7 +97,7 @@ function compareOAuthScheme(place: Place, name: string, pair: Pair): void {
       continue;
     }
     const at = { base: node, head: other };
-    for (const key of ['authorizationUrl', 'tokenUrl', 'refreshUrl']) {
+    for (const key of ['authorizationUrl', 'deviceAuthorizationUrl', 'tokenUrl', 'refreshUrl']) {
       if (textOf(node, key) === textOf(other, key)) continue;
       tell(place, 'oauth-flow-changed', `The ${key} of the flow ${flow} of ${quote(name)} changed.`, at);
     }

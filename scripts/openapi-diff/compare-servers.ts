@@ -1,5 +1,7 @@
 import { type Pair, type Place, tell } from './comparison.ts';
-import { childOf, itemsOf, type Located, textOf } from './document.ts';
+import { childOf, itemsOf, type Located, type OpenApiDocument, textOf } from './document.ts';
+import { isObject } from './json.ts';
+import { withoutPrefix } from './path-prefix.ts';
 import { quote } from './sentence.ts';
 
 /**
@@ -8,8 +10,8 @@ import { quote } from './sentence.ts';
  */
 export function compareServers(place: Place, items: Pair, operations: Pair): void {
   const { comparison } = place;
-  const had = serversOf(operations.base, items.base, comparison.base.root);
-  const has = serversOf(operations.head, items.head, comparison.head.root);
+  const had = serversOf(comparison.base, operations.base, items.base);
+  const has = serversOf(comparison.head, operations.head, items.head);
   for (const [template, server] of had.servers) {
     const other = has.servers.get(template);
     if (other) compareVariables(place, { base: server, head: other });
@@ -29,16 +31,21 @@ interface Servers {
   around: Located;
 }
 
-function serversOf(...places: Located[]): Servers {
-  for (const place of places) {
-    const servers = itemsOf(childOf(place, 'servers'));
+function serversOf(document: OpenApiDocument, ...places: Located[]): Servers {
+  const { root } = document;
+  for (const place of [...places, root]) {
+    const servers = itemsOf(childOf(place, 'servers')).map(server => withShortUrl(document, server));
     if (servers.length === 0) continue;
     const named = servers.map((server): [string, Located] => [urlOf(server).replace(/\{[^}]*\}/g, '{}'), server]);
     return { servers: new Map(named), around: childOf(place, 'servers') ?? place };
   }
   // Without any servers, the default is `/` on the host of the document (OpenAPI 3.1.1, section 4.8.1.1).
-  const root = places.at(-1) as Located;
   return { servers: new Map([['/', root]]), around: root };
+}
+
+function withShortUrl(document: OpenApiDocument, server: Located): Located {
+  if (document.pathPrefix === '' || !isObject(server.value)) return server;
+  return { ...server, value: { ...server.value, url: withoutPrefix(document, urlOf(server)) } };
 }
 
 function urlOf(server: Located): string {
@@ -67,10 +74,14 @@ function isStillMade(server: Located, { servers }: Servers): boolean {
     addresses = addresses.flatMap(address => values.map(value => address + value));
   }
   const patterns = [...servers.values()].map(other => {
-    const parts = partsOf(other).map(values => (values ? `(?:${values.map(RegExp.escape).join('|')})` : '.*'));
+    const parts = partsOf(other).map(values => (values ? `(?:${values.map(escapePattern).join('|')})` : '.*'));
     return new RegExp(`^${parts.join('')}$`, 's');
   });
   return addresses.every(address => patterns.some(pattern => pattern.test(address)));
+}
+
+function escapePattern(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
 }
 
 /** Compares the variables of a server's URL, by position. */

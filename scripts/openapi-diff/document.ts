@@ -1,4 +1,6 @@
+import { parse as parseYaml } from 'yaml';
 import { isObject, type Json, memberOf } from './json.ts';
+import { upgradeDocument } from './upgrade-document.ts';
 
 /** A JSON value with its JSON pointer in the document. */
 export interface Located {
@@ -13,33 +15,53 @@ export interface OpenApiDocument {
   /** The name that the caller gave to the document, for messages. */
   name: string;
   root: Located;
+  /** The part of the server URLs that the comparison counts as a part of the paths. */
+  pathPrefix: string;
 }
 
-/** Parses an OpenAPI 3.1 document. If the text is no such document, throws a DocumentError with the reason. */
+/** Parses an OpenAPI document in JSON or YAML. If the text is no such document, throws a DocumentError with the reason. */
 export function parseDocument(name: string, text: string): OpenApiDocument {
-  let value: Json;
-  try {
-    // Removes a byte order mark, which is not part of the JSON text (RFC 8259, section 8.1).
-    value = JSON.parse(text.replace(/^\uFEFF/, '')) as Json;
-  } catch (error) {
-    const reason = (error as Error).message.replace(/\s+/g, ' ');
-    const hint = /^\s*(#|---|openapi\s*:)/.test(text) ? ': it looks like YAML, which must be converted first' : '';
-    throw new DocumentError(`${name} is not JSON${hint} (${reason})`);
-  }
-  if (!isObject(value)) throw new DocumentError(`${name} is not an OpenAPI document: it is not a JSON object`);
+  const value = parseText(name, text);
+  if (!isObject(value)) throw new DocumentError(`${name} is not an OpenAPI document: it is not an object`);
   const version = memberOf(value, 'openapi');
   if (typeof version !== 'string') {
     const swagger = memberOf(value, 'swagger');
     const found = swagger === undefined ? 'it has no "openapi" field' : `it is Swagger ${String(swagger)}`;
-    throw new DocumentError(`${name} is not an OpenAPI 3.1 document: ${found}`);
+    throw new DocumentError(`${name} is not an OpenAPI 3 document: ${found}`);
   }
-  if (!/^3\.1\.\d+/.test(version)) {
-    throw new DocumentError(`${name} is OpenAPI ${version}: only 3.1 is supported`);
+  if (!/^3\.[012]\.\d+/.test(version)) {
+    throw new DocumentError(`${name} is OpenAPI ${version}: only 3.0, 3.1 and 3.2 are supported`);
   }
   if (!['paths', 'webhooks', 'components'].some(key => isObject(memberOf(value, key)))) {
-    throw new DocumentError(`${name} is not an OpenAPI 3.1 document: it has neither paths nor webhooks nor components`);
+    throw new DocumentError(`${name} is not an OpenAPI document: it has neither paths nor webhooks nor components`);
   }
-  return { name, root: { value, pointer: '#' } };
+  const upgraded = version.startsWith('3.0') ? upgradeDocument(value) : value;
+  return { name, root: { value: upgraded, pointer: '#' }, pathPrefix: '' };
+}
+
+/** Parses JSON or YAML. JSON has a parser of its own, which is much faster. */
+export function parseText(name: string, text: string): Json {
+  // Removes a byte order mark, which is not part of the text (RFC 8259, section 8.1).
+  const content = text.replace(/^\uFEFF/, '');
+  try {
+    return (/^\s*[{[]/.test(content) ? parseJson(content) : parseYaml(content)) as Json;
+  } catch (error) {
+    const reason = (error as Error).message.trim().replace(/\s+/g, ' ');
+    throw new DocumentError(`${name} is neither JSON nor YAML (${reason})`);
+  }
+}
+
+/** Parses a text that begins like JSON. A YAML document may also begin with a brace. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    try {
+      return parseYaml(text);
+    } catch {
+      throw error;
+    }
+  }
 }
 
 export function childOf(node: Located | undefined, key: string): Located | undefined {
@@ -96,7 +118,11 @@ export function pathItemAt(document: OpenApiDocument, item: Located | undefined)
 export function targetOf(document: OpenApiDocument, reference: string, from: string): Located {
   const problem = (what: string) => new DocumentError(`${document.name}: the $ref ${reference} at ${from} ${what}`);
   if (!reference.startsWith('#')) throw problem('leads out of the document: bundle it into one file first');
-  if (reference !== '#' && !reference.startsWith('#/')) throw problem('is not a JSON pointer');
+  if (reference !== '#' && !reference.startsWith('#/')) {
+    const anchored = anchorsOf(document.root).get(reference.slice(1));
+    if (anchored === undefined) throw problem('leads to no anchor');
+    return anchored;
+  }
   let node: Located = document.root;
   for (const token of reference.split('/').slice(1)) {
     const key = decodeToken(token);
@@ -105,6 +131,27 @@ export function targetOf(document: OpenApiDocument, reference: string, from: str
     node = next;
   }
   return node;
+}
+
+const anchorsByRoot = new WeakMap<Located, Map<string, Located>>();
+
+/** Returns all schemas with an anchor (`$anchor`, `$dynamicAnchor`) by the names of their anchors. */
+function anchorsOf(root: Located): Map<string, Located> {
+  const known = anchorsByRoot.get(root);
+  if (known) return known;
+  const anchors = new Map<string, Located>();
+  const nodes = [root];
+  // The loop also visits the nodes that it adds.
+  for (const node of nodes) {
+    for (const key of ['$anchor', '$dynamicAnchor']) {
+      const name = textOf(node, key);
+      if (name !== undefined) anchors.set(name, node);
+    }
+    for (const [, child] of childrenOf(node)) nodes.push(child);
+    for (const item of itemsOf(node)) nodes.push(item);
+  }
+  anchorsByRoot.set(root, anchors);
+  return anchors;
 }
 
 function stepInto(node: Located, key: string): Located | undefined {

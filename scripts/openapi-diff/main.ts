@@ -1,10 +1,12 @@
-/** Compares two OpenAPI 3.1 documents from a client's point of view. */
+/** Compares two OpenAPI documents from a client's point of view. */
 import type { Difference } from './compare-documents.ts';
 import { formatGithub } from './formats/format-github.ts';
+import { formatJunit } from './formats/format-junit.ts';
 import { formatMarkdown } from './formats/format-markdown.ts';
 import { formatText } from './formats/format-text.ts';
 import type { Source } from './read-source.ts';
 
+export { acceptChanges, parseAcceptances } from './accept-changes.ts';
 export { type Change, foldFindings } from './change.ts';
 export { compareDocuments, type Difference } from './compare-documents.ts';
 export { DocumentError, parseDocument } from './document.ts';
@@ -20,4 +22,5 @@ export const formats = {
   markdown: formatMarkdown,
   json: difference => `${JSON.stringify(difference, null, 2)}\n`,
   github: formatGithub,
+  junit: formatJunit,
 } as const satisfies Record<string, (difference: Difference, head: Source) => string>;

@@ -23,9 +23,10 @@ export interface Source {
 /**
  * Reads a document from `-` (standard input), a URL, a file, `git:REVISION`, `git:REVISION:PATH` or `REVISION:PATH`.
  */
-export async function readSource(name: string): Promise<Source> {
+export async function readSource(name: string, headers: readonly string[] = []): Promise<Source> {
   if (name === '-') return { name: 'standard input', text: await textOfStream(process.stdin), file: undefined };
-  if (/^https?:\/\//i.test(name)) return { name: withoutSecrets(name), text: await readUrl(name), file: undefined };
+  if (/^https?:\/\//i.test(name))
+    return { name: withoutSecrets(name), text: await readUrl(name, headers), file: undefined };
   if (name.startsWith('git:'))
     return { name, text: await readRevision(name, name.slice('git:'.length)), file: undefined };
   // An existing file has precedence over a revision, because the name of a file may contain a colon.
@@ -39,24 +40,34 @@ export async function readSource(name: string): Promise<Source> {
   }
 }
 
-async function readUrl(url: string): Promise<string> {
+async function readUrl(url: string, listed: readonly string[]): Promise<string> {
   const name = withoutSecrets(url);
   let response: Response;
   try {
-    const headers = { accept: 'application/json' };
+    const headers = new Headers({ accept: 'application/json, application/yaml;q=0.9, */*;q=0.1' });
+    for (const [key, value] of listed.map(parseHeader)) headers.set(key, value);
     response = await fetch(url, { headers, signal: AbortSignal.timeout(fetchTimeoutMs) });
     if (response.ok) return await response.text();
   } catch (error) {
+    if (error instanceof DocumentError) throw error;
     const { cause } = error as Error;
     throw new DocumentError(`${name} cannot be fetched: ${reasonOf(cause instanceof Error ? cause : error)}`);
   }
   throw new DocumentError(`${name} answers ${response.status} ${response.statusText}`.trimEnd());
 }
 
+/** Splits `Name: value`. Messages do not contain the value, because it may be a secret. */
+function parseHeader(text: string): [name: string, value: string] {
+  const [, name, value] = /^([!#$%&'*+.^_`|~\w-]+):\s*(.+)$/.exec(text) ?? [];
+  if (name === undefined || value === undefined) throw new DocumentError('a header must have the form "Name: value"');
+  return [name, value];
+}
+
 /** Removes passwords and tokens from a URL, because they must not appear in the log of a CI system. */
 function withoutSecrets(url: string): string {
-  const parsed = URL.parse(url);
-  return parsed === null ? url : `${parsed.origin}${parsed.pathname}`;
+  if (!URL.canParse(url)) return url;
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
 }
 
 async function readRevision(name: string, revision: string): Promise<string> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { lineOf } from '../../scripts/openapi-diff/formats/line-of.ts';
+import { linesOf } from '../../scripts/openapi-diff/formats/line-of.ts';
 import { compareDocuments, formats, isRaisedBy, parseDocument, requiredBump } from '../../scripts/openapi-diff/main.ts';
 import { documentWith, type JsonObject, object, received } from './openapi-pair.ts';
 
@@ -125,6 +125,28 @@ test('the GitHub format of openapi-diff annotates a document from a URL without 
   expect(text).toMatch(/^::error title=breaking%3A response-field-removed::`100%25 ::error::` is gone\./);
 });
 
+test('the JUnit format of openapi-diff reports a breaking change as a failure, and other changes as passed', () => {
+  const text = formats.junit(difference);
+  expect(text).toContain('<testsuites tests="3" failures="1" skipped="0">');
+  expect(
+    text.match(/<testcase classname="breaking\.response-field-removed"[^>]*><failure message="`a` is gone\./),
+  ).not.toBeNull();
+  expect(text.match(/<system-out>/g)).toHaveLength(2);
+  expect(formats.junit(compare(documentWith({}), documentWith({})))).toContain('tests="1" failures="0"');
+});
+
+test('the JUnit format of openapi-diff escapes names from the OpenAPI documents', () => {
+  const { base, head } = received(object({ '</testcase>"&\u0001': string }), object({}));
+  const text = formats.junit(compare(base, head));
+  expect(text).toContain('&lt;/testcase&gt;&quot;&amp;`');
+  expect(text).not.toContain('\u0001');
+});
+
+test('openapi-diff finds the lines of a YAML document', () => {
+  const line = linesOf('# A comment.\na:\n  - b: 1\n    c:\n      d: [1,\n        2]\n');
+  expect(['#/a', '#/a/0/c', '#/a/0/c/d/1', '#/x'].map(line)).toEqual([2, 4, 6, 2]);
+});
+
 describe('lines of JSON pointers', () => {
   const text = '{\n  "a~/b": [1, {"x": "}\\"",\n    "c": [[2],\n 3]}],\n  "d": {}\n}';
   test.each([
@@ -137,7 +159,7 @@ describe('lines of JSON pointers', () => {
     ['#/d/not/there', 5],
     ['#/nor/this', 1],
   ])('openapi-diff finds the JSON pointer %s at line %d of the document', (pointer, line) => {
-    expect(lineOf(text, pointer)).toBe(line);
+    expect(linesOf(text)(pointer)).toBe(line);
   });
 });
 

@@ -153,18 +153,29 @@ describe('the commands openapi-diff and openapi-release', () => {
     expect(forgiven.stdout).toContain('breaking  path-removed');
   });
 
-  test('openapi-diff compares documents from git revisions and URLs, and does not print the query of a URL', async () => {
+  test('openapi-diff compares git revisions and URLs that need a header, and does not print secrets in a URL', async () => {
     const git = (...parameters: string[]) =>
       promisify(execFile)('git', ['-c', 'user.name=A', '-c', 'user.email=a@example.com', ...parameters], { cwd });
     await git('init', '--quiet');
     await git('add', 'one.json');
     await git('commit', '--quiet', '--message', 'One');
-    const server = createServer((_, response) => response.end(JSON.stringify(two)));
+    const server = createServer(({ headers }, response) => {
+      response.statusCode = headers.authorization === 'Bearer secret' ? 200 : 401;
+      response.end(JSON.stringify(two));
+    });
     await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     try {
       const [revision, missing] = await Promise.all([
-        run(['HEAD:one.json', `http://127.0.0.1:${port}/api.json?token=secret`], { cwd }),
+        run(
+          [
+            'HEAD:one.json',
+            `http://127.0.0.1:${port}/api.json?token=secret`,
+            '--header',
+            'Authorization: Bearer secret',
+          ],
+          { cwd },
+        ),
         run(['git:HEAD', 'git:HEAD:one.json'], { cwd }),
       ]);
       expect(revision).toMatchObject({ exitCode: 0, stderr: '' });
@@ -177,8 +188,25 @@ describe('the commands openapi-diff and openapi-release', () => {
     }
   });
 
+  test('openapi-diff writes several formats in one run, and an accepted breaking change does not fail the run', async () => {
+    const accepted = '- rule: path-removed\n  at: "#/paths/~1b"\n  reason: Nobody calls it.\n';
+    await writeFile(join(cwd, 'accept.yaml'), `${accepted}- rule: path-removed\n  at: "#/c"\n  reason: Gone.\n`);
+    const several = ['--format', 'text', '--format', 'junit=report.xml', '--format', 'json=report.json'];
+    const { exitCode, stdout, stderr } = await run(['two.json', 'one.json', '--accept', 'accept.yaml', ...several], {
+      cwd,
+    });
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(
+      '1 accepted\n\nbreaking  path-removed\n  The path `/b` is gone. Accepted: Nobody calls it.\n',
+    );
+    expect(stderr).toBe('warning: accept.yaml accepts path-removed at #/c, which did not change\n');
+    expect(await readFile(join(cwd, 'report.xml'), 'utf8')).toContain('<skipped message="Nobody calls it."/>');
+    const report = JSON.parse(await readFile(join(cwd, 'report.json'), 'utf8'));
+    expect(report).toMatchObject({ accepted: 1, counts: { breaking: 0 } });
+  });
+
   test('openapi-diff exits with status 2 and a one-line error for invalid arguments or documents', async () => {
-    await writeFile(join(cwd, 'api.yaml'), 'openapi: 3.1.0\npaths: {}\n');
+    await writeFile(join(cwd, 'api.yaml'), 'openapi: [3.1.0\n');
     const refusals = await Promise.all([
       run(['one.json', 'none.json'], { cwd }),
       run(['one.json', 'api.yaml'], { cwd }),
@@ -190,7 +218,7 @@ describe('the commands openapi-diff and openapi-release', () => {
       expect(stderr).toMatch(/^error: [^\n]+\n$/);
     }
     expect(refusals.map(({ stderr }) => stderr).join('')).toMatch(
-      /none\.json cannot be read: there is no such file[\s\S]*api\.yaml is not JSON: it looks like YAML/,
+      /none\.json cannot be read: there is no such file[\s\S]*api\.yaml is neither JSON nor YAML/,
     );
   });
 });
@@ -226,10 +254,10 @@ describe('invalid documents', () => {
     }),
   });
   test.each<[string, unknown, RegExp]>([
-    ['OpenAPI 3.0', { openapi: '3.0.3', paths: {} }, /^x is OpenAPI 3\.0\.3: only 3\.1 is supported$/],
-    ['Swagger', { swagger: '2.0' }, /^x is not an OpenAPI 3\.1 document: it is Swagger 2\.0$/],
-    ['an object without a version', { name: 'x' }, /^x is not an OpenAPI 3\.1 document: it has no "openapi" field$/],
-    ['a list', [], /^x is not an OpenAPI document: it is not a JSON object$/],
+    ['OpenAPI 4.0', { openapi: '4.0.0', paths: {} }, /^x is OpenAPI 4\.0\.0: only 3\.0, 3\.1 and 3\.2 are supported$/],
+    ['Swagger', { swagger: '2.0' }, /^x is not an OpenAPI 3 document: it is Swagger 2\.0$/],
+    ['an object without a version', { name: 'x' }, /^x is not an OpenAPI 3 document: it has no "openapi" field$/],
+    ['a list', [], /^x is not an OpenAPI document: it is not an object$/],
     [
       'a document without paths, webhooks and components',
       { openapi: '3.1.0' },
@@ -241,6 +269,7 @@ describe('invalid documents', () => {
       /^x: the \$ref #\/components\/schemas\/A at #\/paths\/.* leads nowhere$/,
     ],
     ['a reference to an inherited property', withSchema({ $ref: '#/paths/constructor' }), /leads nowhere$/],
+    ['a reference to a missing anchor', withSchema({ $ref: '#name' }), /leads to no anchor$/],
     ['a reference to another file', withSchema({ $ref: 'a.json#/A' }), /leads out of the document: bundle it/],
     ['a list in place of a schema', withSchema([]), /^x: there is no schema at #\/paths\/.*\/schema$/],
   ])('openapi-diff rejects this input: %s', (_, value, message) => {

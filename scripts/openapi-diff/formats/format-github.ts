@@ -3,7 +3,7 @@ import type { Change } from '../change.ts';
 import type { Difference } from '../compare-documents.ts';
 import type { Source } from '../read-source.ts';
 import type { Level } from '../rules/rule.ts';
-import { lineOf } from './line-of.ts';
+import { linesOf } from './line-of.ts';
 import { actionOf, placesOf } from './places.ts';
 import { summarize } from './summary.ts';
 
@@ -11,20 +11,21 @@ const commands: Record<Level, string> = { breaking: 'error', risky: 'warning', a
 
 /** Writes GitHub workflow commands. GitHub shows them as annotations at the lines of the head document. */
 export function formatGithub(difference: Difference, head: Source): string {
-  const lines = difference.changes.map(change => formatChange(change, head));
+  const lineOf = head.file === undefined || difference.changes.length === 0 ? undefined : linesOf(head.text);
+  const lines = difference.changes.map(change => formatChange(change, head, lineOf));
   return `${[...lines, summarize(difference)].join('\n')}\n`;
 }
 
-function formatChange(change: Change, head: Source): string {
+function formatChange(change: Change, head: Source, lineOf: ((pointer: string) => number) | undefined): string {
   const { shown, more } = placesOf(change);
   const where = [...shown, ...(more > 0 ? [`and ${more} more`] : [])].map(place => `\n- ${place}`).join('');
   const properties: [string, string][] = [];
-  if (head.file !== undefined) {
-    properties.push(['file', relative(process.cwd(), head.file)], ['line', String(lineOf(head.text, change.head))]);
+  if (head.file !== undefined && lineOf !== undefined) {
+    properties.push(['file', relative(process.cwd(), head.file)], ['line', String(lineOf(change.head))]);
   }
   properties.push(['title', `${change.level}: ${change.rule}`]);
   const written = properties.map(([key, value]) => `${key}=${escapeProperty(value)}`).join(',');
-  return `::${commands[change.level]} ${written}::${escapeData(`${change.message}${actionOf(change)}${where}`)}`;
+  return `::${change.accepted === undefined ? commands[change.level] : 'notice'} ${written}::${escapeData(`${change.message}${actionOf(change)}${where}`)}`;
 }
 
 function escapeData(text: string): string {

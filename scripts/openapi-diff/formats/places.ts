@@ -16,7 +16,8 @@ export function placesOf(change: Change): { shown: string[]; more: number } {
   return { shown: texts.slice(0, mostPlaces), more: Math.max(0, texts.length - mostPlaces) };
 }
 
-/** Writes the required action of a change, or an empty text if no action is needed. */
-export function actionOf({ action }: Change): string {
+/** Writes the required action of a change, or why it is accepted. Writes nothing if no action is needed. */
+export function actionOf({ action, accepted }: Change): string {
+  if (accepted !== undefined) return ` Accepted: ${accepted.replace(/\s+/g, ' ')}`;
   return action === nothingToDo ? '' : ` ${action}`;
 }

@@ -54,7 +54,7 @@ export interface Step {
 }
 
 /** A finding with its field relative to the pair of schemas. */
-export interface LocalFinding {
+interface LocalFinding {
   rule: RuleId;
   message: string;
   field: string;

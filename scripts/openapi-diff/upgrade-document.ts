@@ -1,0 +1,47 @@
+import { isObject, type Json, type JsonObject } from './json.ts';
+
+/** Members whose keys are names and not keywords. */
+const maps = new Set(['properties', 'schemas', 'responses', 'parameters', 'headers', 'paths', 'content', 'callbacks']);
+
+/** Members that contain values, which must not change. */
+const values = new Set(['default', 'enum', 'example', 'examples']);
+
+/** Translates an OpenAPI 3.0 document to 3.1. The schemas of 3.0 differ in `nullable`, exclusive bounds and `$ref`. */
+export function upgradeDocument(document: JsonObject): JsonObject {
+  return upgrade(document, false) as JsonObject;
+}
+
+function upgrade(value: Json, isMap: boolean): Json {
+  if (Array.isArray(value)) return value.map(one => upgrade(one, false));
+  if (!isObject(value)) return value;
+  // In 3.0, a reference ignores the members beside it.
+  if (!isMap && typeof value.$ref === 'string') return { $ref: value.$ref };
+  const members = Object.entries(value).map(([key, member]): [string, Json] => {
+    const isValue = !isMap && (values.has(key) || key.startsWith('x-'));
+    return [key, isValue ? member : upgrade(member, !isMap && maps.has(key))];
+  });
+  const upgraded = Object.fromEntries(members);
+  return isMap ? upgraded : withNull(withBounds(upgraded));
+}
+
+function withBounds(schema: JsonObject): JsonObject {
+  const bounds = [
+    ['minimum', 'exclusiveMinimum'],
+    ['maximum', 'exclusiveMaximum'],
+  ] as const;
+  return bounds.reduce((result, [bound, exclusive]) => {
+    const { [bound]: limit, [exclusive]: isExclusive, ...others } = result;
+    if (typeof isExclusive !== 'boolean') return result;
+    if (limit === undefined) return others;
+    return { ...others, [isExclusive ? exclusive : bound]: limit };
+  }, schema);
+}
+
+function withNull(schema: JsonObject): JsonObject {
+  const { nullable, ...others } = schema;
+  if (typeof nullable !== 'boolean') return schema;
+  if (!nullable) return others;
+  if (typeof others.type === 'string') return { ...others, type: [others.type, 'null'] };
+  const isUnion = ['allOf', 'anyOf', 'oneOf'].some(key => Object.hasOwn(others, key));
+  return isUnion ? { anyOf: [others, { type: 'null' }] } : others;
+}
