@@ -57,8 +57,7 @@ function isJudgedFully({ keywords, definitions, isComplete }: Constraint): boole
 }
 
 /**
- * Writes a schema with these constraints. All other parts are those of the base schema, because other rules report
- * their changes.
+ * Writes the base schema with these constraints, because other rules report the changes of all other parts.
  */
 function writeWith(base: Shape, constraints: readonly Constraint[]): JsonObject {
   const judged = constraints.filter(isJudgedFully);

@@ -63,8 +63,8 @@ interface Visit {
 const mostTimes = 16;
 
 /**
- * The number of visits of one walk after which the walk visits only pairs of schemas that no walk has visited before. In
- * some documents, most schemas lead to most others. Every change is then reported, but not every place of it.
+ * After this number of visits, a walk visits only new pairs of schemas. In some documents, most schemas lead to most
+ * others. The walks then report every change, but not every place.
  */
 const manyVisits = 60;
 

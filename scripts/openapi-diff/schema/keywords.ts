@@ -65,8 +65,7 @@ const groups = [
 ];
 
 /**
- * Returns the keywords of a schema that `Shape` keeps in `rest`: all keywords that neither annotate nor have a property
- * of their own in `Shape`. Keywords that have a meaning only together share an object.
+ * Returns the keywords of a schema that `Shape` keeps in `rest`: all constraints without a property in `Shape`. Keywords that have a meaning only together share an object.
  */
 export function restOf(schema: JsonObject): JsonObject[] {
   const left = Object.keys(schema).filter(keyword => !isAnnotation(keyword) && !compared.has(keyword));
@@ -79,7 +78,7 @@ export function restOf(schema: JsonObject): JsonObject[] {
     .map(entries => Object.fromEntries(entries));
 }
 
-/** The known keywords in `rest` that can only refuse values, with any other keywords beside them. */
+/** The known keywords in `rest` that can only refuse values, beside any other keywords. */
 const constraints = new Set([
   ...groups.flat(),
   'contentSchema',

@@ -157,7 +157,7 @@ function itemsSchemaOf(atom: Atom): Located[] {
   return nodesAt(atom, 'items').filter(one => !isOpen([one]));
 }
 
-/** Returns the schema of the items after `prefixItems`. If there is none, `unevaluatedItems` applies to these items. */
+/** Returns the schema of the items after `prefixItems`. Without `items`, `unevaluatedItems` applies to these items. */
 function restItemsOf(atoms: readonly Atom[], isEvaluated: boolean): Located[] {
   if (!isEvaluated || atoms.some(({ value }) => Object.hasOwn(value, 'items'))) return atoms.flatMap(itemsSchemaOf);
   return atoms

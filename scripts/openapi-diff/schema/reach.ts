@@ -9,7 +9,7 @@ export function isChanged(comparison: SchemaComparison, pair: SchemaPair): boole
   return pair.isChanged === true;
 }
 
-/** Lists all pairs inside the pair, and marks those with a finding and the pairs around them. */
+/** Lists all pairs inside the pair, and marks the pairs with a finding inside them. */
 function findChanged(comparison: SchemaComparison, pair: SchemaPair): void {
   const unknown = new Set([pair]);
   const changed: SchemaPair[] = [];

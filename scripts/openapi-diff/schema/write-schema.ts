@@ -9,7 +9,7 @@ export function writeLocally(shape: Shape, constraints: readonly JsonObject[] = 
   return writePlain(shape, constraints, () => true);
 }
 
-/** The depth to which two schemas with equal identities are equal. */
+/** Two schemas with equal identities are equal down to this depth. */
 const mostDepth = 6;
 const identities = new WeakMap<Shape, string[]>();
 
