@@ -537,6 +537,13 @@ const rows: Row[] = [
     ['breaking response-field-removed', 'risky response-enum-dropped'],
   ],
   [
+    'a required field that the schema also forbids, removed',
+    { type: 'object', required: ['a'], allOf: [object({}, { additionalProperties: false })] },
+    object({}, { additionalProperties: false }),
+    [],
+    ['breaking response-schema-widened'],
+  ],
+  [
     'another type of the fields of a pattern',
     { type: 'object', patternProperties: { '^x-': string } },
     { type: 'object', patternProperties: { '^x-': { type: ['string', 'null'] } } },

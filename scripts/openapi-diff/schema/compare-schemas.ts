@@ -144,9 +144,12 @@ function compareOnce(comparison: SchemaComparison, pair: SchemaPair, site: Site)
  */
 function audit(step: Step): void {
   const { base, head, comparison } = step;
-  const names = [...new Set([...base.properties.keys(), ...head.properties.keys()])].filter(
+  const isForbidden = (shape: Shape, name: string) => shape.required.has(name) && !shape.properties.has(name);
+  const names = [...new Set([base, head].flatMap(one => [...one.properties.keys(), ...one.required]))].filter(
     name =>
-      base.properties.has(name) !== head.properties.has(name) || base.required.has(name) !== head.required.has(name),
+      base.properties.has(name) !== head.properties.has(name) ||
+      base.required.has(name) !== head.required.has(name) ||
+      isForbidden(base, name),
   );
   const [before, after] = [base, head].map(shape => writeLocally(withFields(shape, names)));
   if (isCompatible(comparison, before ?? {}, after ?? {}) === false) reportUnexplained(step);
