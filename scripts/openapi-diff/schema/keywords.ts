@@ -65,7 +65,8 @@ const groups = [
 ];
 
 /**
- * Returns the keywords of a schema that `Shape` keeps in `rest`: all constraints without a property in `Shape`. Keywords that have a meaning only together share an object.
+ * Returns the keywords of a schema that `Shape` keeps in `rest`: all constraints without a property in `Shape`. Keywords
+ * that have a meaning only together share an object.
  */
 export function restOf(schema: JsonObject): JsonObject[] {
   const left = Object.keys(schema).filter(keyword => !isAnnotation(keyword) && !compared.has(keyword));
