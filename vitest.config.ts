@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 /** What takes longest, in this order: vitest cannot tell it from a file's size. */
 const longest = [
   'test/delivery/kill.test.ts',
+  'test/endpoints/merging.property.test.ts',
   'test/operations/stopping.test.ts',
   'test/admin/browser.test.ts',
   'test/operations/recovery.test.ts',
@@ -12,7 +13,6 @@ const longest = [
   'test/packages/install.test.ts',
   'test/client/drift.test.ts',
   'test/operations/rolling-restart.test.ts',
-  'test/endpoints/merging.property.test.ts',
   'test/database/embedded/embedded-postgres.test.ts',
   'test/pages/browser.test.ts',
   'test/delivery/webhook-delivery.test.ts',

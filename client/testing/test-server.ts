@@ -87,7 +87,7 @@ export async function startTestServer({ board = {}, port = 0 }: TestServerOption
     async close() {
       const closed = once(server, 'close');
       server.close();
-      // Requests that time out are still open.
+      // The server never answers a request with the failure timed_out, so such a request is still open.
       server.closeAllConnections();
       await Promise.all([closed, deliveries.close()]);
     },

@@ -165,8 +165,9 @@ describe('an invalid MCP message', () => {
     ['an array of messages', { json: [list, list] }, 400, 'invalid_message', -32_600],
     ['an empty array', { json: [] }, 400, 'invalid_message', -32_600],
     ['an object without JSON-RPC', { json: { method: 'tools/list' } }, 400, 'invalid_message', -32_600],
-    // The SDK would write an error for each value and overflow the call stack.
+    // The SDK would write an error for each value.
     ['an object of very many values', sentWith(`[${'1,'.repeat(10_000)}1]`), 400, 'invalid_message', -32_600],
+    // The SDK would overflow the call stack.
     ['an object that is very deep', sentWith('['.repeat(5000) + ']'.repeat(5000)), 400, 'invalid_message', -32_600],
   ])('an MCP request whose body is %s is refused with a JSON-RPC error', async (_, sent, status, key, code) => {
     const { token, id } = await newToken();

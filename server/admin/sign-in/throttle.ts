@@ -26,8 +26,8 @@ type Limit = [bucket: string, identity: string, limit: number, windowSeconds: nu
  * Limits password attempts and requests for mails, by network or user and by e-mail address. A known browser has its
  * own limit, so that other people cannot use up its attempts. Each function counts an attempt before it looks anything
  * up, so that concurrent attempts cannot exceed a limit. Above a limit, the function throws a FormProblem. `giveBack`
- * removes a harmless attempt from the count. The database stores e-mail addresses only as hashes with a key from
- * APP_KEY.
+ * removes a harmless attempt from the count. The keys of the counters contain e-mail addresses only as hashes with a
+ * key from APP_KEY.
  */
 export function buildThrottle({ database, clock, config, appKey, audit }: ServerDependencies) {
   const knownBrowsers = buildKnownBrowsers({ config, appKey });
