@@ -75,7 +75,7 @@ test('votes that are copied to the target before a merge do not count until the 
       }
       await expectInvariants(server);
     }),
-    { seed, numRuns: 20 },
+    { seed, numRuns: 10 },
   );
 });
 
@@ -92,7 +92,7 @@ test('votes, merges and unmerges that run one after another have the same result
       }
       await expectInvariants(server);
     }),
-    { seed, numRuns: 40 },
+    { seed, numRuns: 20 },
   );
 });
 
@@ -120,7 +120,7 @@ test('concurrent votes, merges and unmerges have the same results as if they had
       }
     }),
     // fast-check must not search for a shorter failing sequence, because a failure may depend on timing.
-    { seed, numRuns: 40, endOnFailure: true },
+    { seed, numRuns: 20, endOnFailure: true },
   );
   expect(server.logLines.filter(line => line.includes('"level":50'))).toEqual([]);
 });

@@ -37,7 +37,8 @@ export async function createTestDatabase(template = templateDatabase): Promise<T
 /** Creates a database without a connection pool. By default the database is empty. */
 export async function createBareDatabase(template = 'template1'): Promise<{ url: string; drop(): Promise<void> }> {
   const name = `test_${randomBytes(8).toString('hex')}`;
-  await maintain(`create database ${name} template ${template}`);
+  // Copying files takes a third less time than writing the copy to the log first, which is the default.
+  await maintain(`create database ${name} template ${template} strategy file_copy`);
   const url = new URL(inject('postgresUrl'));
   url.pathname = `/${name}`;
   // The test may have dropped the database already.
