@@ -35,9 +35,9 @@ import { boundedServer, guardTransport, refuseInvalidHead, requestIdOf } from '.
 import { refuseUndeclaredBody, serveOperations } from './http/ts-rest.ts';
 import { serveTools } from './mcp/serve-tools.ts';
 import { buildOauth } from './oauth/serve-oauth.ts';
+import { serveBoards } from './pages/boards/serve-boards.ts';
 import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
 import { serveEntrance } from './pages/entrance/serve-entrance.ts';
-import { servePublicBoards } from './pages/public-board/serve-public-boards.ts';
 import { buildPages } from './pages/serve-pages.ts';
 import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
 
@@ -87,6 +87,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.decorateRequest('storedAnswer', null);
   app.decorateRequest('sparedCounter', null);
   app.decorateRequest('toolName', null);
+  app.decorateRequest('isPersonal', false);
   app.decorateRequest('errorKey', null);
   app.addHook('onRequest', setHeaders);
   app.addHook('onRequest', cors.allow);
@@ -130,7 +131,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   await app.register(oauth.serveEndpoints);
   await app.register(
     pages.serve([
-      servePublicBoards(server),
+      serveBoards(server),
       serveDocumentation(server.config),
       serveEntrance,
       serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)),

@@ -154,6 +154,9 @@ export const settings = z.object({
   RATE_LIMIT_WRITE: wholeNumber(0)
     .default(buckets['apitoken:write'].limit)
     .describe('The maximum number of write requests with one token in an hour: the rate limit apitoken:write.'),
+  RATE_LIMIT_MEMBER: wholeNumber(0)
+    .default(120)
+    .describe('The maximum number of votes, ideas and comments that one signed-in person can send in an hour.'),
   RATE_LIMIT_IP: wholeNumber(0)
     .default(600)
     .describe(

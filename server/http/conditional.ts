@@ -13,6 +13,8 @@ export function answerConditionally(server: ServerDependencies) {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isRead || reply.statusCode !== 200 || typeof payload !== 'string') return payload;
     const caching = cachingOf(request);
+    // The cookie of a session changes the page.
+    if (request.routeOptions.config.isPublicPage) reply.header('Vary', 'Cookie');
     if (!caching) return payload;
 
     // The ETag includes the URL. Otherwise all empty search results would have the same ETag, and a client could repeat
@@ -37,7 +39,8 @@ const publicSeconds = 15;
 
 function cachingOf(request: FastifyRequest): string | undefined {
   if (routeMetadata(request)?.auth === 'board') return 'private, no-cache';
-  if (request.routeOptions.config.isPublicPage) return `public, max-age=${publicSeconds}, must-revalidate`;
+  if (request.routeOptions.config.isPublicPage && !request.isPersonal)
+    return `public, max-age=${publicSeconds}, must-revalidate`;
   return undefined;
 }
 

@@ -6,7 +6,7 @@ import { type IdeaView, readIdea } from '../../domain/ideas/read-idea.ts';
 import { listMergedIdeas, type MergedIdea, mergedSort } from '../../domain/merging/list-merged-ideas.ts';
 import { isFollowing } from '../../domain/notifications/followers.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
-import { presentIdea } from '../../pages/public-board/present-idea.ts';
+import { presentIdea } from '../../pages/boards/present-idea.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Visit } from '../../pages/shell/visit.ts';

@@ -4,11 +4,12 @@ import { readRejectedIdea } from '../../domain/moderation/list-submissions.ts';
 import { followIdea, unfollowIdea } from '../../domain/notifications/followers.ts';
 import { setIdeaStatus } from '../../domain/statuses/set-idea-status.ts';
 import { addIdeaTag, removeIdeaTag } from '../../domain/tags/tag-idea.ts';
+import { type PersonOperation, problemOfAction } from '../../pages/shell/act.ts';
 import { idFieldOf } from '../../pages/shell/form.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { changeIdea, type Moderation, problemOfAction } from './act-on-board.ts';
+import { changeIdea } from './act-on-board.ts';
 import { showIdea } from './idea-page.ts';
 import { ideaPath, type Notice, notices } from './way-back.ts';
 
@@ -43,7 +44,7 @@ export const ideaRoutes: Route[] = [
 ];
 
 /** Defines a form on the page of the idea. If the change is refused, the page shows the reason. */
-function changeRoute(form: string, work: (op: Moderation, id: number, visit: Visit) => Promise<Notice>): Route {
+function changeRoute(form: string, work: (op: PersonOperation, id: number, visit: Visit) => Promise<Notice>): Route {
   return {
     path: `/admin/ideas/:id/${form}`,
     run: async visit => {

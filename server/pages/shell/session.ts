@@ -36,15 +36,22 @@ export function readBrowserSessions(app: FastifyInstance, { database, clock, con
     if (!tokenHash) return;
     const terms = { now: clock.now(), idleMinutes: config.SESSION_IDLE_MINUTES };
     const user = await readSession(database, tokenHash, terms);
-    if (user) request.browserSession = { user, tokenHash };
+    if (!user) return;
+    request.browserSession = { user, tokenHash };
+    request.isPersonal = true;
   });
 }
 
 /** An onRequest hook that redirects visitors without a session to the sign-in page, and back after the sign-in. */
 export async function requireSession(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
-  // A path that accepts only forms has no page to return to. The entered values are lost, and the sign-in page says so.
+  // A path that accepts only forms has no page to return to.
   const next = request.server.pageRoutes.has(request.routeOptions.url ?? '') ? request.url : '/admin';
+  return redirectToSignIn(request, reply, next);
+}
+
+/** Redirects to the sign-in page. If the request is a form, its values are lost, and the sign-in page says so. */
+export function redirectToSignIn(request: FastifyRequest, reply: FastifyReply, next: string) {
   const notice = request.method === 'GET' ? {} : { notice: 'expired' };
   return reply.redirect(`/admin/sign-in?${new URLSearchParams({ next, ...notice })}`, 303);
 }
