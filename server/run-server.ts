@@ -24,12 +24,15 @@ import { openDependencies } from './open-dependencies.ts';
 import { requireProductionSecrets } from './production-secrets.ts';
 import { type ReportCrashes, runUntilSignal, type StopReason, type Stops } from './run-until-signal.ts';
 
-/** Starts the database, the HTTP server and the worker. At SIGINT or SIGTERM, stops them in the reverse order. */
+/**
+ * Starts the HTTP server. Also starts the embedded PostgreSQL if DATABASE_URL is unset, and the worker unless WORKER is
+ * 0. Stops all of them at SIGINT or SIGTERM.
+ */
 export function runServer(environment: NodeJS.ProcessEnv): Promise<void> {
   return run(environment, startServer);
 }
 
-/** Starts only the worker. Stops it at SIGINT or SIGTERM. */
+/** Starts the worker without the HTTP server. Stops it at SIGINT or SIGTERM. */
 export function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   return run(environment, startWorkerAlone);
 }

@@ -21,7 +21,8 @@ export interface Actor {
   /** The id of the voter. A token has its own voter. A user who is signed in on the pages has another. */
   readonly voterId: number;
   /**
-   * Whether the actor is a moderator. A moderator can read pending ideas, and a moderator's new ideas need no approval.
+   * Whether the actor may moderate the board. The user needs a role that may moderate, and a token also needs the
+   * moderate grant. A moderator can read pending ideas, and a moderator's new ideas need no approval.
    */
   readonly isModerator: boolean;
 }

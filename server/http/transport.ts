@@ -13,7 +13,10 @@ type TransportConfig = Pick<Config, 'REQUEST_TIMEOUT_MS' | 'MAX_CONNECTIONS'>;
 /** How many times Node checks for slow requests in one timeout. Requests exceed the timeout by at most a thirtieth. */
 const checksPerTimeout = 30;
 
-/** Makes Node refuse a request that takes longer than the timeout to arrive. Idle connections have the same timeout. */
+/**
+ * Makes Node refuse a request that takes longer than the timeout to arrive. A new connection on which no request
+ * arrives has the same timeout.
+ */
 export function boundedServer({ REQUEST_TIMEOUT_MS }: Pick<TransportConfig, 'REQUEST_TIMEOUT_MS'>): ServerOptions {
   return {
     requestTimeout: REQUEST_TIMEOUT_MS,

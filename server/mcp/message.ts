@@ -6,7 +6,7 @@ export type Message = Record<string, unknown>;
 export interface ProtocolRequest {
   message: Message;
   headers: Record<string, string | string[] | undefined>;
-  /** Runs the tool that the message calls. Undefined if the message is not a valid tool call. */
+  /** Runs the tool that the message calls. Undefined if the message is not a valid call of an existing tool. */
   runTool: (() => Promise<CallToolResult>) | undefined;
 }
 

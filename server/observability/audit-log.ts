@@ -27,7 +27,10 @@ interface RepeatWindow {
   timer: NodeJS.Timeout;
 }
 
-/** The maximum number of different entries in a time window. It limits the memory and lines that attackers can use. */
+/**
+ * The maximum number of different entries of one name in a time window. It limits the memory and lines that attackers
+ * can use.
+ */
 const maxKinds = 100;
 
 const definitions: Record<AuditEntryName, EntryDefinition> = auditEntries;

@@ -127,7 +127,7 @@ export async function nameAccount(request: FastifyRequest, reply: FastifyReply) 
   return reply.redirect(`${path}?${parameters}`, 303);
 }
 
-/** Returns the account in the query, or the user's only account. Undefined for a user without accounts. */
+/** Returns the account in the query, or the user's first account. Undefined for a user without accounts. */
 export function findAccount(request: FastifyRequest): AccountOfUser | undefined {
   const { accounts } = sessionOf(request).user;
   const slug = fieldOf(request.query, 'account');
