@@ -55,10 +55,7 @@ type AdministrationErrorReason =
   /** The person's role or the account's plan does not allow the operation. */
   | 'forbidden';
 
-/**
- * Rejects an operation and rolls back its transaction. The message is one line for the person who started the
- * operation.
- */
+/** Rejects an operation and rolls back its transaction. The person who started the operation reads the message. */
 export class AdministrationError extends Error {
   override readonly name = 'AdministrationError';
   readonly reason: AdministrationErrorReason;

@@ -48,7 +48,10 @@ export const Session = defineTable('Session', 'sessions', {
   expiresAt: timestamp(),
 });
 
-/** A link that lets a user set a password. The row is deleted when the password is set. */
+/**
+ * A link that lets a user set a password. The row is deleted when the user sets a password or gets another e-mail
+ * address, and after the link has expired.
+ */
 export const PasswordLink = defineTable('PasswordLink', 'password_links', {
   /** The SHA-256 of the token in the link. */
   tokenHash: p.blob().primary(),

@@ -1,6 +1,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 
-/** A JSON-RPC message of the MCP protocol. At this point only its size and depth are checked. */
+/**
+ * A JSON-RPC message of the MCP protocol. So far, isMessage has checked only how many values it has, and how deeply
+ * they are nested.
+ */
 export type Message = Record<string, unknown>;
 
 export interface ProtocolRequest {

@@ -128,8 +128,9 @@ function highestGrant(principal: Principal): Grant {
 }
 
 /**
- * Returns a function that tells whether a web page of an origin may use the tools. Only browsers send an Origin header.
- * The check prevents DNS rebinding: a page could resolve its own host name to a server in the private network.
+ * Returns a function that tells whether a web page of an origin may use the tools. Browsers send an Origin header, and
+ * other MCP clients usually send none. The check prevents DNS rebinding: a page could resolve its own host name to a
+ * server in the private network.
  */
 export function allowsOrigin(config: Pick<Config, 'BASE_URL' | 'CORS_ORIGINS'>) {
   const allowed = [issuerOf(config), ...config.CORS_ORIGINS];

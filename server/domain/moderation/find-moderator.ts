@@ -38,8 +38,8 @@ const selectBySlug = query('select_moderator_by_slug', (db, $: Arguments<Person 
 );
 
 /**
- * Finds a moderator of a board. The board is given by its slug or by one of its ideas. Throws not_found if the account
- * has no such board or idea, or if the person is not an owner, admin or moderator.
+ * Returns a person as the moderator of a board. The board is given by its slug or by one of its ideas. Throws not_found
+ * if the account has no such board or idea, or if the person is not an owner, admin or moderator.
  */
 export async function findModerator(
   db: Queryable,
