@@ -65,8 +65,8 @@ async function startServer(options: StartOptions, stops: Stops): Promise<void> {
   await startMetrics(server, stops);
   let worker: Worker | undefined;
   let app: FastifyInstance | undefined;
-  // The worker and the HTTP server stop in parallel. The HTTP server first waits until load balancers have noticed the
-  // stop.
+  // The worker and the HTTP server stop in parallel. After a SIGTERM, the HTTP server first waits, so that load
+  // balancers can notice the stop.
   stops.push(reason => Promise.all([worker?.stop(), app && stopServing(app, reason)]));
   // The routes of extensions are built before their subscriptions begin. So an extension with an error in its routes
   // gets no events.
@@ -79,7 +79,10 @@ async function startServer(options: StartOptions, stops: Stops): Promise<void> {
   greet(address, config.BASE_URL, tokens);
 }
 
-/** Makes /ready answer 503, serves until load balancers have noticed it, and then completes the open requests. */
+/**
+ * Makes /ready answer 503, and serves for another `noticeMs`, so that load balancers can notice it. Then completes the
+ * open requests.
+ */
 async function stopServing(app: FastifyInstance, { noticeMs }: StopReason): Promise<void> {
   app.isDraining = true;
   await delay(noticeMs);
@@ -88,7 +91,8 @@ async function stopServing(app: FastifyInstance, { noticeMs }: StopReason): Prom
 
 async function startWorkerAlone(options: StartOptions, stops: Stops): Promise<void> {
   const { config, extensions } = options;
-  // The worker usually connects to the embedded PostgreSQL that a server on this machine has started.
+  // Without DATABASE_URL, the worker usually connects to the embedded PostgreSQL that a server on this machine has
+  // started.
   const { server, url } = await openServer(options, stops, connectOrStart);
   await renewSubscriptions(server.database, extensions);
   const worker = await startWorker({ ...server, url });

@@ -67,8 +67,9 @@ export class AdministrationError extends Error {
 }
 
 /**
- * Runs a write. If the write violates a database constraint, throws an AdministrationError with the message for that
- * constraint. Checking before the write is not enough, because another transaction could take the same name in between.
+ * Runs a write. If the write violates one of the given database constraints, throws an AdministrationError with the
+ * message for that constraint. Checking before the write is not enough, because another transaction could take the same
+ * name in between.
  */
 export async function explainViolations<T>(messages: Record<string, string>, write: () => Promise<T>): Promise<T> {
   try {

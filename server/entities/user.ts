@@ -6,8 +6,8 @@ export const User = defineTable('User', 'users', {
   /** The e-mail address for the sign-in. Null only for the placeholder user. */
   email: p.text().nullable(),
   /**
-   * The canonical form of the e-mail address. Queries find a user by this form. Null if another user has the same form,
-   * or until the server fills it in.
+   * The canonical form of the e-mail address. Queries find a user by this form. Null for the placeholder user, if
+   * another user has the same form, or until the server fills it in.
    */
   canonicalEmail: p.text().nullable(),
   name: p.text(),

@@ -22,8 +22,8 @@ export function admitRequests(server: ServerDependencies) {
     // The MCP endpoint admits its requests itself after it has read the body, because the body names the tool.
     if (metadata?.auth === 'tools') return;
     if (!metadata) return chargeAddress(server, request, reply);
-    // While the database is slow, the readiness probe is admitted without counting against the rate limit. The probe
-    // itself must report the slow database, and concurrent probes share one check.
+    // While the database is slow or unavailable, the readiness probe is admitted without counting against the rate
+    // limit. The probe itself must report the state of the database, and concurrent probes share one check.
     if (metadata.auth === 'none') return chargeAddress(server, request, reply, { mayPassUncharged: true });
 
     const key = request.headers['idempotency-key'];

@@ -109,7 +109,10 @@ function mayAnswer(socket: Socket, latest: LatestRequest | undefined): boolean {
   return !response.headersSent && response.socket === socket;
 }
 
-/** The hook that refuses requests with invalid headers. Without the hook, Node would answer them without a body. */
+/**
+ * The hook that refuses HTTP/1.1 requests without a Host header, and requests with an unknown Expect header. Without
+ * the hook, Node would answer them without a body.
+ */
 export async function refuseInvalidHead({ raw }: FastifyRequest) {
   const { host, expect } = raw.headers;
   if (host === undefined && raw.httpVersion === '1.1') throw new DomainError('bad_request');

@@ -6,7 +6,10 @@ import type { Redactor } from './redactor.ts';
 
 /** The log of security events, with one line of JSON for each entry (specification: Limits, operational rule 3). */
 export interface AuditLog {
-  /** Writes an entry. `at` is the time of the event, by default the current time. */
+  /**
+   * Writes an entry, or only counts a repeated one (see countsRepetitions). `at` is the time of the event, by default
+   * the current time.
+   */
   record<Name extends AuditEntryName>(name: Name, fields: AuditEntries[Name], at?: Date): void;
 }
 

@@ -16,7 +16,9 @@ export interface OutgoingRequests {
    */
   post(url: string, request: OutgoingPost): Promise<OutgoingAnswer>;
   get(url: string, request: OutgoingRequest): Promise<OutgoingAnswer>;
-  /** The time limit for a quick answer. If a receiver takes longer, the server sends it only one request at a time. */
+  /**
+   * The time limit for a quick answer. If a receiver takes longer, each process sends it only one request at a time.
+   */
   readonly quickMs: number;
   /** Closes the idle connections. */
   close(): void;

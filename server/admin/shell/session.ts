@@ -115,7 +115,10 @@ function isSecure({ BASE_URL }: CookieConfig): boolean {
  * show two accounts, and a form changes the account that its page showed.
  */
 
-/** An onRequest hook for users with several accounts. If a URL names no account, it redirects to one that does. */
+/**
+ * An onRequest hook for users with several accounts. If the URL names no account, it redirects a GET to a URL that
+ * names one, and refuses a POST.
+ */
 export async function nameAccount(request: FastifyRequest, reply: FastifyReply) {
   const { accounts } = sessionOf(request).user;
   const [first, second] = accounts;
