@@ -144,7 +144,10 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   return app;
 }
 
-/** Sets the headers of every answer. Browsers ignore Strict-Transport-Security over HTTP, so it is only for HTTPS. */
+/**
+ * Sets the common headers of all answers of Fastify. Browsers ignore Strict-Transport-Security over HTTP, so it is only
+ * for HTTPS.
+ */
 function headersOfAnswers({ BASE_URL }: Config) {
   const isSecure = BASE_URL.startsWith('https:');
   return async (request: FastifyRequest, reply: FastifyReply) => {

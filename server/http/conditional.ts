@@ -5,8 +5,8 @@ import { refund, setRateLimitHeaders } from './rate-limit.ts';
 import { routeMetadata } from './request-context.ts';
 
 /**
- * The hook that sets a weak ETag on reads of the API and on public pages. If the client already has the answer, the
- * hook answers 304 and does not count the request against the rate limit.
+ * The hook that sets a weak ETag on public pages and on reads of a board through the API. If the client already has the
+ * answer, the hook answers 304. The request then does not count against the token's rate limit.
  */
 export function answerConditionally(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {

@@ -15,7 +15,7 @@ declare module 'fastify' {
   }
 }
 
-/** Paths that contain only pages. A request for a missing path below them gets an error page. */
+/** Paths that contain only pages and their files. A request for a missing path below them gets an error page. */
 const areas = ['/b', '/admin', '/assets'];
 
 /**

@@ -39,8 +39,8 @@ const kindNames: Record<ChatKind, string> = {
 };
 
 /**
- * The pages for the chat channels that an account's boards post to. The webhook URL of a channel is a secret and
- * appears on no page.
+ * The pages for the chat channels that an account's boards post to. The webhook URL of a channel is a secret, so pages
+ * show only its origin.
  */
 export function chatRoutes(server: ServerDependencies, postTest: PostTest): Route[] {
   const secretBox = buildSecretBox(server.appKey);

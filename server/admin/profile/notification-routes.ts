@@ -113,7 +113,7 @@ function hrefOf(visit: OwnVisit, notification: NotificationView): string | undef
     const own = visit.user.accounts.find(one => one.slug === account);
     return isAdmin(own) ? pathIn(visit.request, own, '/admin/webhooks') : undefined;
   }
-  // Nobody can see a rejected idea, so the notification has no link.
+  // Only moderators have a page of a rejected idea, so the notification to its author has no link.
   if (id === null || board === null || kind === 'idea.rejected') return undefined;
   return ideaLink(visit, { id, account, board: publicBoard ?? board, isPublic: publicBoard !== null });
 }

@@ -11,11 +11,11 @@ const hour = 60 * 60;
 const day = 24 * hour;
 
 /**
- * Limits password attempts and requests for mails, by network or user and by e-mail address. A known browser has its
- * own limit, so that other people cannot use up its attempts. Each function counts an attempt before it looks anything
- * up, so that concurrent attempts cannot exceed a limit. Above a limit, the function throws a FormProblem. `giveBack`
- * removes a harmless attempt from the count. The keys of the counters contain e-mail addresses only as hashes with a
- * key from APP_KEY.
+ * Limits password attempts, requests for mails, and invitations: by network or user, by account, and by e-mail address.
+ * A known browser has its own limit, so that other people cannot use up its attempts. Each function counts an attempt
+ * before it looks anything up, so that concurrent attempts cannot exceed a limit. Above a limit, the function throws a
+ * FormProblem. `giveBack` removes a harmless attempt from the count. The keys of the counters contain e-mail addresses
+ * only as hashes with a key from APP_KEY.
  */
 export function buildThrottle(server: ServerDependencies) {
   const { config, appKey } = server;
@@ -91,8 +91,8 @@ export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 
       .digest();
 
   /**
-   * Returns the id that counts this browser's attempts. Returns undefined if nobody has signed in with the e-mail
-   * address in this browser.
+   * Returns the id that counts this browser's attempts. Returns undefined unless the browser has the cookie of a
+   * sign-in with this e-mail address.
    */
   function find({ cookies }: FastifyRequest, email: string): string | undefined {
     const [, id = '', mac = ''] = /^([\w-]{22})\.([\w-]{43})$/.exec(cookies[cookie] ?? '') ?? [];

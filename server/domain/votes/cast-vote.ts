@@ -41,8 +41,8 @@ const numberOfVote = { up: 1, down: -1, none: 0 } as const satisfies Record<Vote
 
 /**
  * Sets the vote of a user or token on an idea (specification: Idea actions, rules 1 and 2) in one statement. A database
- * function locks the idea, checks the rules and updates the tally. It records the event if a webhook subscribes to
- * votes.
+ * function locks the idea, checks the rules and updates the tally. It records the event only if a webhook or an
+ * extension subscribes to votes.
  */
 export async function castVote(op: Operation, ideaId: number, value: VoteValue): Promise<Tally> {
   const { accountId, boardId, voterId, userId, tokenId } = op.actor;

@@ -122,7 +122,10 @@ function isSecure({ BASE_URL }: CookieConfig): boolean {
  * show two accounts, and a form changes the account that its page showed.
  */
 
-/** An onRequest hook for users with several accounts. If a URL names no account, it redirects to one that does. */
+/**
+ * An onRequest hook for users with several accounts. If the URL names no account, it redirects a GET to a URL that
+ * names one, and refuses a POST.
+ */
 export async function nameAccount(request: FastifyRequest, reply: FastifyReply) {
   const { accounts } = sessionOf(request).user;
   const [first, second] = accounts;
@@ -134,7 +137,7 @@ export async function nameAccount(request: FastifyRequest, reply: FastifyReply) 
   return reply.redirect(`${path}?${parameters}`, 303);
 }
 
-/** Returns the account in the query, or the user's only account. Undefined for a user without accounts. */
+/** Returns the account in the query, or the user's first account. Undefined for a user without accounts. */
 export function findAccount(request: FastifyRequest): AccountOfUser | undefined {
   const { accounts } = sessionOf(request).user;
   const slug = fieldOf(request.query, 'account');

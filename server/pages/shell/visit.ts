@@ -18,8 +18,9 @@ import { shownName } from './show.ts';
  *     { path: '/admin/things/:id/delete', ask: visit => …, run: deleteThing },
  *   ]);
  *
- * GET calls `show` or `ask`. POST calls `run`. If `run` refuses the form, POST calls `show` with the problem. Each
- * function gets the visit: the request with its account, and the methods that answer the request.
+ * GET calls `show` or `ask`. POST calls `run`. If `run` refuses the form, POST calls `again` with the problem, or
+ * `show` if the route has no `again`. Each function gets the visit: the request with its account, and the methods that
+ * answer the request.
  */
 
 /** The answer to a request: a page, or the path to redirect to. */
@@ -38,8 +39,7 @@ export interface Route<Account extends AccountOfUser | undefined = AccountOfUser
   ask?: (visit: Visit<Account>) => Question | Promise<Question>;
   run?: (visit: Visit<Account>) => Promise<Answer>;
   /**
-   * Shows a refused form again, for routes without `show`. If a route has neither function, the problem gets an error
-   * page.
+   * Shows a refused form again. The default is `show`. If a route has neither function, the problem gets an error page.
    */
   again?: (visit: Visit<Account>, problem: Problem) => Answer | Promise<Answer>;
   /** Returns the problem for an error of `run`. Rethrows errors that the form does not show. */
