@@ -172,7 +172,7 @@ describe('the pages of moderation', () => {
     expect(audit()).toEqual([]);
   });
 
-  test.each(['admin', 'owner'] as Role[])('an %s can open the pages of moderation', async role => {
+  test.each(['admin', 'owner'] as Role[])('an %s can open the moderation queue, the list of ideas and the list of blocked people', async role => {
     const visitor = await signedIn(server, await createMember(server, world.accountId, role));
     for (const path of ['/admin/queue', '/admin/ideas', '/admin/blocks']) {
       expect([path, (await visitor.get(path)).status]).toEqual([path, 200]);
