@@ -709,7 +709,7 @@ describe('removal of users and accounts', () => {
     expect(await db.sql('select value from votes where voter_id = $1', [voterId])).toEqual([{ value: 1 }]);
   });
 
-  test('if an account is deleted, the database deletes all rows of the account and no row of another account', async () => {
+  test('if an account is deleted, the database deletes its rows in all tables except oauth_records, and no row of another account', async () => {
     const gone = await createWorld(db);
     const idea = await insertIdea(db, gone);
     const second = await insertIdea(db, gone);

@@ -328,7 +328,7 @@ describe('a mail job', () => {
     expect(second?.mail.messageId).toBe(first?.mail.messageId);
   });
 
-  test('twenty mails of a batch use one connection to the mail server', async () => {
+  test('twenty mails of a batch need at most one new connection to the mail server', async () => {
     for (let n = 0; n < 20; n++) await createFollower(`reader${n}`);
     const before = smtp.connections;
     await setStatus();
