@@ -255,7 +255,10 @@ test.concurrent('the commands tag update and tag remove print the remaining tags
   expect(await cli.json('tag', 'remove', 'payments')).toEqual([]);
 });
 
-test.concurrent('the CLI shows an API token when the token is created, but not in the list of tokens', async ({ db, cli }) => {
+test.concurrent('the CLI shows an API token when the token is created, but not in the list of tokens', async ({
+  db,
+  cli,
+}) => {
   await createInstallation(db);
   const boards = ['--board', 'web-app=moderate'];
   const made = await cli.json<{ id: number; token: string }>('token', 'create', '--name', 'Bot', ...boards);

@@ -73,7 +73,9 @@ beforeAll(async () => {
 
 afterAll(() => project.remove());
 
-test('every recipe in client/webhook-receivers.md compiles in strict TypeScript', { timeout: compilingMs }, async () => {
+test('every recipe in client/webhook-receivers.md compiles in strict TypeScript', {
+  timeout: compilingMs,
+}, async () => {
   expect(Object.keys(recipes)).toEqual(['express', 'fastify', 'hono', 'next', 'worker', 'test']);
   const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
   const compilerOptions = { ...strict, target: 'es2022', module: 'nodenext', types: ['node'], skipLibCheck: true };

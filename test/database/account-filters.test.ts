@@ -28,9 +28,12 @@ test.each([
   'update ideas i set score = 1 from votes v where v.idea_id = i.id and v.account_id = $1 and i.account_id = $1',
   'delete from votes v using ideas i where i.id = v.idea_id and i.account_id = $1 and v.account_id = $1',
   'select count(*) from users',
-])('findFilterProblems() accepts an SQL statement that limits its tenant tables to one account, creates an account or uses no tenant table: %s', async statement => {
-  expect(await problemsOf(statement)).toEqual([]);
-});
+])(
+  'findFilterProblems() accepts an SQL statement that limits its tenant tables to one account, creates an account or uses no tenant table: %s',
+  async statement => {
+    expect(await problemsOf(statement)).toEqual([]);
+  },
+);
 
 test.each([
   ['select from ideas where id = $1', ['has no filter ideas.account_id']],
@@ -82,9 +85,12 @@ test.each([
     ['compares accounts with $3 and $1'],
   ],
   ['insert into votes (account_id) values ($1), ($2)', ['compares accounts with $1 and $2']],
-])('findFilterProblems() reports an SQL statement that does not limit every tenant table to one and the same account argument: %s', async (statement, problems) => {
-  expect((await problemsOf(statement)).sort()).toEqual([...problems].sort());
-});
+])(
+  'findFilterProblems() reports an SQL statement that does not limit every tenant table to one and the same account argument: %s',
+  async (statement, problems) => {
+    expect((await problemsOf(statement)).sort()).toEqual([...problems].sort());
+  },
+);
 
 test('findFilterProblems() throws an error for a kind of SQL statement that it cannot check', async () => {
   await expect(problemsOf('lock table ideas')).rejects.toThrow('Cannot check');

@@ -128,7 +128,7 @@ describe('the bodies of the list', () => {
     },
   );
 
-  test('with body=excerpt, a search and a later page of the list of ideas have only the first 300 characters of each body', async () => {
+  test('a search and a later page of the list of ideas have only the first 300 characters of each body with body=excerpt', async () => {
     expect(await read({ q: 'emoji', body: 'excerpt' })).toEqual({ emoji: cut.emoji, 'more emoji': cut['more emoji'] });
     const first = await board.list({ per_page: '1', body: 'excerpt' });
     const cursor: string = first.body.next_cursor;
@@ -149,9 +149,12 @@ describe('the bodies of the list', () => {
     expect((await again('body=full')).status).toBe(200);
   });
 
-  test.each(['', 'FULL', 'none', '300'])('a request for the list of ideas is rejected if the parameter body has the invalid value %j', async body => {
-    expect(await board.list({ body })).toMatchObject({ status: 422, key: 'validation_failed' });
-  });
+  test.each(['', 'FULL', 'none', '300'])(
+    'a request for the list of ideas is rejected if the parameter body has the invalid value %j',
+    async body => {
+      expect(await board.list({ body })).toMatchObject({ status: 422, key: 'validation_failed' });
+    },
+  );
 });
 
 const registry = [

@@ -178,10 +178,13 @@ describe('the answer of a tool', () => {
     ['invalid_status', 'set_idea_status', () => ({ id: ideaIds[0], status: 'none' })],
     ['board_not_granted', 'get_board', () => ({ board: 'none' })],
     ['too_many_tags', 'add_idea_tag', () => ({ id: ideaIds[8], tag_id: tagIds.at(-1) })],
-  ])('the refusal of an MCP tool call with the error %s has at most 100,000 characters, even with the largest data', async (key, name, args) => {
-    const { body } = await callTool(server, { token, name, args: { board: slug, ...args() } });
-    const { isError, content } = body.result as { isError: boolean; content: { text: string }[] };
-    expect([isError, JSON.parse(content[0]?.text ?? '').error.key]).toEqual([true, key]);
-    expect(content.map(({ text }) => text).join('').length).toBeLessThanOrEqual(maxCharacters);
-  });
+  ])(
+    'the refusal of an MCP tool call with the error %s has at most 100,000 characters, even with the largest data',
+    async (key, name, args) => {
+      const { body } = await callTool(server, { token, name, args: { board: slug, ...args() } });
+      const { isError, content } = body.result as { isError: boolean; content: { text: string }[] };
+      expect([isError, JSON.parse(content[0]?.text ?? '').error.key]).toEqual([true, key]);
+      expect(content.map(({ text }) => text).join('').length).toBeLessThanOrEqual(maxCharacters);
+    },
+  );
 });

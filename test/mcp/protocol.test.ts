@@ -138,7 +138,7 @@ describe('the MCP protocol versions of 2025', () => {
     expect(legacyVersions).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
   });
 
-  test('with an MCP protocol version of 2025, the server answers ping, refuses an unknown MCP method, and accepts a response of the client', async () => {
+  test('the server answers ping, refuses an unknown MCP method, and accepts a response of the client with an MCP protocol version of 2025', async () => {
     expect((await send(server, legacy('ping'))).body.result).toEqual({});
     expect(await send(server, legacy('prompts/list'))).toMatchObject({
       status: 200,
