@@ -651,7 +651,7 @@ describe('the approval queue', () => {
     expect(await board.titles({ ...pending, per_page: '2', cursor: first.next_cursor })).toHaveLength(1);
   });
 
-  test('after the approval of an idea, the idea is in the list of ideas and no longer in the approval queue', async () => {
+  test('a pending idea that becomes published is in the list of ideas and no longer in the approval queue', async () => {
     const board = await openBoard({}, 'moderate');
     const [id] = await insertTitles(board, ['Approved'], { moderationState: 'pending' });
     expect(await board.titles(pending)).toEqual(['Approved']);

@@ -116,7 +116,7 @@ describe('a refused MCP request', () => {
     }
   });
 
-  test('if CORS_ORIGINS is *, the MCP endpoint allows web pages of all origins', () => {
+  test('if CORS_ORIGINS is *, allowsOrigin() of the MCP endpoint accepts an origin other than that of BASE_URL', () => {
     const isAllowed = allowsOrigin({ BASE_URL: 'https://ideas.example.com/', CORS_ORIGINS: ['*'] });
     expect(isAllowed('https://anybody.example.com')).toBe(true);
   });

@@ -260,7 +260,7 @@ describe('a mail job', () => {
     expect(server.logLines.join()).not.toContain('refused@example.com');
   });
 
-  test('an invalid notification e-mail address of one user does not prevent the other mails of the batch', async () => {
+  test('invalid notification e-mail addresses do not prevent the other mails of the batch', async () => {
     for (const address of ['a>,<b@example.com', '']) {
       const broken = await createFollower('broken');
       await server.sql('update users set notification_email = $2 where id = $1', [broken, address]);
