@@ -691,7 +691,7 @@ describe('a status', () => {
 });
 
 describe('removal of users and accounts', () => {
-  test('the database refuses to delete a user who wrote an idea or issued an API token', async () => {
+  test('the database refuses to delete a user who wrote an idea and issued an API token', async () => {
     expect(await refusalOf('delete from users where id = $1', [world.ownerId])).toMatch(/_(author|issuer)_id_fkey$/);
     expect(await refusalOf('delete from users where id = $1', [await createUser(db)])).toBeUndefined();
   });

@@ -366,7 +366,7 @@ describe('the search in titles', () => {
     expect(await board.list('q=a&q=b')).toMatchObject({ status: 422, key: 'validation_failed' });
   });
 
-  test('the search finds words in titles but not in bodies', async () => {
+  test('the search for a word that only the body of an idea contains does not find the idea', async () => {
     const own = await openBoard();
     await insertTitles(own, ['A title'], { body: 'The body has words of its own.' });
     expect(await own.titles({ q: 'words' })).toEqual([]);

@@ -75,7 +75,7 @@ describe('an account after an interrupted erasure', () => {
     expect(await runJobs(server)).toEqual([]);
   });
 
-  test('nobody can administer an account after its erasure has begun', async () => {
+  test('requireAccount() refuses an account whose erasure has begun', async () => {
     const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
       populated.world.accountId,
     ]);
