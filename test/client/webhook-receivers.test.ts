@@ -13,7 +13,7 @@ const run = promisify(execFile);
 const secret = `whsec_${btoa('the secret of the webhook')}`;
 const event = { type: 'webhook.test', timestamp: '2026-03-14T09:26:53Z', data: { endpoint_id: 3 } };
 
-/** The recipes of the document by the word after `ts`. */
+/** The code blocks of client/webhook-receivers.md, by the name after the language `ts`. */
 const recipes = Object.fromEntries(
   [
     ...readFileSync(join(repository, 'client/webhook-receivers.md'), 'utf8').matchAll(
@@ -73,7 +73,9 @@ beforeAll(async () => {
 
 afterAll(() => project.remove());
 
-test('every recipe for a receiver of webhooks compiles in strict TypeScript', { timeout: compilingMs }, async () => {
+test('every recipe in client/webhook-receivers.md compiles in strict TypeScript', {
+  timeout: compilingMs,
+}, async () => {
   expect(Object.keys(recipes)).toEqual(['express', 'fastify', 'hono', 'next', 'worker', 'test']);
   const strict = { strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true, noEmit: true };
   const compilerOptions = { ...strict, target: 'es2022', module: 'nodenext', types: ['node'], skipLibCheck: true };

@@ -100,7 +100,7 @@ test(
   compilingMs,
 );
 
-test('the contract brings the version of ts-rest that the server uses', () => {
+test('the contract package depends on the version of ts-rest that the server uses', () => {
   const [contract, server] = ['contract', ''].map(folder => readJson(join(repository, folder, 'package.json')));
   expect(contract.dependencies['@ts-rest/core']).toBe(server.dependencies['@ts-rest/core']);
 });

@@ -91,7 +91,7 @@ test('the OpenAPI document and the API reference are compressed with Brotli or g
   }
 });
 
-test('browsers may cache the script of the API reference forever, because its path changes with its content', async () => {
+test('browsers may cache the script of the API reference for a year, because its path changes with its content', async () => {
   const path = await scriptPath();
   expect(path).toMatch(/^\/docs\/[0-9a-f]{16}\.js$/);
   const { status, headers } = await request(server, `GET ${path}`);

@@ -210,7 +210,7 @@ describe('an idea', () => {
     expect((await get(`${ideaPath(id)}?cursor=x`)).status).toBe(400);
   });
 
-  test('the links in mails and chat messages lead to the public page of the idea', async () => {
+  test('ideaUrl(), which makes the links in mails and chat messages, returns the URL of the public page of an idea', async () => {
     const id = await put('Told of');
     const link = new URL(ideaUrl(server.config, world.boardSlug, id));
     expect(link.origin).toBe('https://ideas.example.com');
