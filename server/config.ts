@@ -115,17 +115,19 @@ export const settings = z.object({
   DEMO: flag
     .optional()
     .describe(
-      'With 1, the server loads demo data into an empty database. The default is 1 with the embedded PostgreSQL, and 0 if DATABASE_URL is set.',
+      'With 1, the server creates a demo account in a database without accounts. The default is 1 with the embedded PostgreSQL, and 0 if DATABASE_URL is set.',
     ),
   DATABASE_POOL_SIZE: wholeNumber(2, 1000)
     .default(16)
-    .describe('The maximum number of connections to PostgreSQL that one process opens.'),
+    .describe(
+      'The maximum number of connections to PostgreSQL in the connection pool of one process. Each process opens a few more connections: see docs/deployment.md.',
+    ),
   DATABASE_CONNECT_TIMEOUT_MS: wholeNumber(1, dayMs)
     .default(3000)
     .describe('How many milliseconds a request waits at most for a connection to PostgreSQL.'),
   DATABASE_STATEMENT_TIMEOUT_MS: wholeNumber(1, dayMs)
     .default(10_000)
-    .describe('The time limit for one SQL statement, in milliseconds.'),
+    .describe('The time limit for one SQL statement, in milliseconds. The statements of migrations have no time limit.'),
   TRUST_PROXY: z
     .string()
     .default('')
@@ -209,7 +211,7 @@ export const settings = z.object({
   WORKER_CONCURRENCY: wholeNumber(1, 1000)
     .default(16)
     .describe(
-      'The maximum number of webhooks of one account that a process sends in parallel. For the webhooks of all accounts together, the limit is twice as high. For other jobs, such as mails, a process has a separate limit of the same size.',
+      'The maximum number of webhooks of one account that a process sends in parallel. For the webhooks of all accounts together, the limit is twice as high. For other jobs, such as mails, a process has a separate limit of the same size. Chat messages have a fixed limit.',
     ),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/ })
