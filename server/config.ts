@@ -203,7 +203,7 @@ export const settings = z.object({
     .refine(plans => !plans.includes('community'), 'must not name community, which always has the Agent API')
     .describe('The names of the plans whose accounts cannot use the Agent API, separated by commas.'),
   WEBHOOK_ALLOWED_CIDRS: cidrs.describe(
-    'The private networks that the server may send webhooks and chat messages to: CIDRs, separated by commas.',
+    'The networks without public IP addresses that the server may send webhooks and chat messages to: CIDRs, separated by commas. The server may also fetch the documents of OAuth clients from these networks.',
   ),
   WORKER: flag
     .default(true)
