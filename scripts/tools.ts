@@ -76,8 +76,8 @@ function listErrors(): string {
   const rows = keys.map(key => [`\`${key}\``, String(errors[key].status), adviceFor(key)]);
   return `## Errors
 
-The agent gets the error key and this advice. If the result of a call has \`isError\`, the HTTP status is 200 instead of the
-status in this table.
+The agent gets the error key and this advice. If the result of a call has \`isError\`, the HTTP status is 200 instead of
+the status in this table.
 
 ${table(['error key', 'HTTP status', 'advice to the agent'], rows)}
 For some error keys, \`error.details\` has the data for the next call. REST responses have the same details.

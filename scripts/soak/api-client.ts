@@ -28,8 +28,8 @@ export interface ApiClient {
 }
 
 /**
- * Builds a client that retries a request after 503 with Retry-After, after idempotency_key_in_use, and after an answer of
- * the load balancer itself. Each retry has the same Idempotency-Key.
+ * Builds a client that retries a request after 503 with Retry-After, after idempotency_key_in_use, and after an answer
+ * of the load balancer itself. Each retry has the same Idempotency-Key.
  */
 export function buildApiClient(baseUrl: string, token: string, seen: Observations): ApiClient {
   async function exchange(method: string, target: string, json: unknown, key: string) {
