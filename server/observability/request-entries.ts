@@ -33,13 +33,16 @@ export const requestEntries = {
     'The server refused an expired token. The secret of the token was right.',
     withToken,
   ),
-  'grant.refused': countedEntry('The server answered 403 to a request with a valid token.', {
-    ...request,
-    reason: oneOf(grantRefusals, 'the error key of the response'),
-    account_id: field.accountId,
-    token_id: field.tokenId,
-    user_id: whole('the id of the issuer of the token'),
-  }),
+  'grant.refused': countedEntry(
+    'The server refused a request with a valid token. A REST request got the HTTP status 403.',
+    {
+      ...request,
+      reason: oneOf(grantRefusals, 'the error key of the response'),
+      account_id: field.accountId,
+      token_id: field.tokenId,
+      user_id: whole('the id of the issuer of the token'),
+    },
+  ),
   'rate_limit.exceeded': entry(
     'A client exceeded a rate limit. If the client sends more requests in the same time window, the server writes no further entry.',
     {
