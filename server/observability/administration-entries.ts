@@ -125,7 +125,9 @@ export const administrationEntries = {
     expires_at: z
       .string()
       .nullable()
-      .describe('the time when the token expires; null if the token never expires, and for every OAuth grant'),
+      .describe(
+        'the time when the token expires; null if the token never expires. For an OAuth grant: the time until which the client must redeem its authorization code',
+      ),
   }),
   'token.revoked': entry('An API token or an OAuth grant was revoked.', ofToken),
   'oauth.consent_denied': entry('On the consent page, a user refused to give an OAuth client access to boards.', {
