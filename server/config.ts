@@ -127,7 +127,9 @@ export const settings = z.object({
     .describe('How many milliseconds a request waits at most for a connection to PostgreSQL.'),
   DATABASE_STATEMENT_TIMEOUT_MS: wholeNumber(1, dayMs)
     .default(10_000)
-    .describe('The time limit for one SQL statement, in milliseconds. The statements of migrations have no time limit.'),
+    .describe(
+      'The time limit for one SQL statement, in milliseconds. The statements of migrations have no time limit.',
+    ),
   TRUST_PROXY: z
     .string()
     .default('')
