@@ -37,9 +37,9 @@ const rows = {
   'server/oauth/': `config.ts dependencies.ts domain/ http/ observability/ outgoing/ pages/shell/ contract/errors.ts
     fastify node oidc-provider`,
   'server/pages/': `config.ts dependencies.ts domain/ http/ observability/error-reporter.ts text/ contract/
-    @fastify/helmet @scalar/fastify-api-reference eta fastify marked node zod`,
+    @fastify/cookie @fastify/formbody @fastify/helmet @scalar/fastify-api-reference eta fastify marked node zod`,
   'server/admin/': `config.ts dependencies.ts domain/ entities/ http/ oauth/consents.ts outgoing/ pages/ text/ contract/
-    @fastify/cookie @fastify/formbody fastify node zod`,
+    fastify node zod`,
 
   'server/delivery/': `config.ts database/ dependencies.ts domain/ entities/ observability/ outgoing/ text/
     contract/events.ts graphile-worker kysely node nodemailer zod`,

@@ -1,9 +1,10 @@
-import cookie from '@fastify/cookie';
-import formbody from '@fastify/formbody';
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { PostTest } from '../domain/chat/channels.ts';
 import type { Consents } from '../oauth/consents.ts';
+import { definePages, openArea } from '../pages/shell/area.ts';
+import { findAccount, requireAccount, requireAdminAccount, requireModeratedAccount } from '../pages/shell/session.ts';
+import { serveRoutes } from '../pages/shell/visit.ts';
 import { serveAccount } from './account/account-routes.ts';
 import { boardRoutes } from './boards/board-routes.ts';
 import { chatRoutes } from './chat/chat-routes.ts';
@@ -14,23 +15,20 @@ import { invitationRoutes } from './members/invitation-routes.ts';
 import { leaveRoute, memberRoutes } from './members/member-routes.ts';
 import { moderationRoutes } from './moderation/queue-routes.ts';
 import { serveProfile } from './profile/profile-routes.ts';
-import { guardForms } from './shell/form.ts';
-import { answerRefusals } from './shell/frame.ts';
-import {
-  findAccount,
-  readBrowserSessions,
-  requireAccount,
-  requireAdminAccount,
-  requireModeratedAccount,
-} from './shell/session.ts';
-import { serveRoutes } from './shell/visit.ts';
+import { frameOf } from './shell/frame.ts';
 import { serveSignIn } from './sign-in/sign-in-routes.ts';
 import { tokenRoutes } from './tokens/token-routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
 
-/** The maximum size of a sent form: enough for a few fields and a grant on each board of an account. */
-const maxFormBytes = 64 * 1024;
+/** The templates of pages that show a new secret. */
+const copyPages = ['tokens/token-created', 'webhooks/secret', 'members/invitation-link'];
+
+const area = {
+  pageOf: definePages('admin', copyPages),
+  frameOf,
+  home: { label: 'Go to the admin area', href: '/admin' },
+};
 
 /**
  * Serves the admin area for signed-in people. Its pages call the same operations as the API and the command line, in
@@ -38,11 +36,7 @@ const maxFormBytes = 64 * 1024;
  */
 export function serveAdmin(server: ServerDependencies, consents: Consents, postTest: PostTest) {
   return async (app: FastifyInstance) => {
-    await app.register(cookie);
-    await app.register(formbody, { bodyLimit: maxFormBytes });
-    guardForms(app, server);
-    readBrowserSessions(app, server);
-    answerRefusals(app);
+    await openArea(app, server, area);
     serveSignIn(app, server);
     serveInvitationLinks(app, server);
     serveConnect(app, server, consents);

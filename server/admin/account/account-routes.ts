@@ -3,10 +3,10 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { updateAccount } from '../../domain/accounts/edit-account.ts';
 import { readAccount, requireAccountById } from '../../domain/accounts/find-account.ts';
 import { cancelAccountDeletion, scheduleAccountDeletion } from '../../domain/erasure/request-deletion.ts';
-import { FormProblem, ownProblemOf, type Problem } from '../shell/form.ts';
-import { hasAgentApi, isOwner, pathIn, requireAdminAccount, requireOwnedAccount } from '../shell/session.ts';
-import { showErasure, shownAddress, shownName, showTime } from '../shell/show.ts';
-import { serveRoutes, type Visit } from '../shell/visit.ts';
+import { FormProblem, ownProblemOf, type Problem } from '../../pages/shell/form.ts';
+import { hasAgentApi, isOwner, pathIn, requireAdminAccount, requireOwnedAccount } from '../../pages/shell/session.ts';
+import { showErasure, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
+import { serveRoutes, type Visit } from '../../pages/shell/visit.ts';
 import { askForOwnPassword } from '../sign-in/own-password.ts';
 
 const notices = {

@@ -1,8 +1,8 @@
 import type { Administration } from '../../domain/administration.ts';
 import { requireBoard } from '../../domain/boards/find-board.ts';
 import type { Board } from '../../entities/board.ts';
-import { shownName } from '../shell/show.ts';
-import type { Visit, Words } from '../shell/visit.ts';
+import { shownName } from '../../pages/shell/show.ts';
+import type { Visit, Words } from '../../pages/shell/visit.ts';
 
 const tabs = { settings: 'Settings', deadlines: 'Deadlines', statuses: 'Statuses', tags: 'Tags' };
 

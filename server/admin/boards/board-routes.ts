@@ -2,10 +2,10 @@ import { createBoard, maxDescriptionLength, updateBoard } from '../../domain/boa
 import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
 import { type BoardListing, listBoardOverviews } from '../../domain/boards/list-boards.ts';
 import type { Board } from '../../entities/board.ts';
+import type { Problem } from '../../pages/shell/form.ts';
+import { showCount, shownName } from '../../pages/shell/show.ts';
+import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import type { Problem } from '../shell/form.ts';
-import { showCount, shownName } from '../shell/show.ts';
-import type { Question, Route, Visit } from '../shell/visit.ts';
 import { boardPage, flagsOf, linksElsewhere, onBoard, pathOnBoard } from './board-page.ts';
 import { deadlineRoute } from './deadline-routes.ts';
 import { statusRoutes } from './status-routes.ts';

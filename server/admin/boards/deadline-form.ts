@@ -1,7 +1,7 @@
 import { AdministrationError } from '../../domain/administration.ts';
 import type { BoardChanges } from '../../domain/boards/edit-board.ts';
 import type { Board } from '../../entities/board.ts';
-import { fieldOf } from '../shell/form.ts';
+import { fieldOf } from '../../pages/shell/form.ts';
 import { isTimeZone, openZone, type Zone } from './time-zones.ts';
 
 /** The start and end of the submission window and of the voting window. The form's fields have the names of the API. */

@@ -1,9 +1,9 @@
 import { AdministrationError } from '../../domain/administration.ts';
 import { updateBoard } from '../../domain/boards/edit-board.ts';
 import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
-import type { Problem } from '../shell/form.ts';
-import { cookieOptions } from '../shell/session.ts';
-import type { Route, Visit } from '../shell/visit.ts';
+import type { Problem } from '../../pages/shell/form.ts';
+import { cookieOptions } from '../../pages/shell/session.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { boardPage, pathOnBoard } from './board-page.ts';
 import { changesOf, type DeadlineForm, readDeadlineForm, untouchedInOtherZone } from './deadline-form.ts';
 import { presentDeadlines } from './present-deadlines.ts';

@@ -7,9 +7,9 @@ import {
   type TagListing,
   updateTag,
 } from '../../domain/tags/board-tags.ts';
-import type { Problem } from '../shell/form.ts';
-import { showCount, shownName } from '../shell/show.ts';
-import type { Question, Route, Visit } from '../shell/visit.ts';
+import type { Problem } from '../../pages/shell/form.ts';
+import { showCount, shownName } from '../../pages/shell/show.ts';
+import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
 import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
 
 const perPage = 50;

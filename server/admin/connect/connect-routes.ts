@@ -3,9 +3,8 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { listBoardNames } from '../../domain/boards/list-boards.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import type { ConsentRequest, Consents } from '../../oauth/consents.ts';
-import { oneLine } from '../../text/plain-text.ts';
-import { fieldOf, type Problem } from '../shell/form.ts';
-import { Refusal } from '../shell/refusal.ts';
+import { fieldOf, type Problem } from '../../pages/shell/form.ts';
+import { Refusal } from '../../pages/shell/refusal.ts';
 import {
   accountAround,
   findAccount,
@@ -15,9 +14,10 @@ import {
   requireAdminAccount,
   requireSession,
   sessionOf,
-} from '../shell/session.ts';
-import { shownHost, shownName } from '../shell/show.ts';
-import { serveRoutes, Visit } from '../shell/visit.ts';
+} from '../../pages/shell/session.ts';
+import { shownHost, shownName } from '../../pages/shell/show.ts';
+import { serveRoutes, Visit } from '../../pages/shell/visit.ts';
+import { oneLine } from '../../text/plain-text.ts';
 import { emptyTokenForm, formOf, grantsOf, readTokenForm } from '../tokens/token-form.ts';
 
 const path = '/admin/connect/:id';

@@ -2,9 +2,9 @@ import { readAccountOverview } from '../../domain/accounts/find-account.ts';
 import type { Administration } from '../../domain/administration.ts';
 import { listBoardOverviews } from '../../domain/boards/list-boards.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { isAdmin, isModerator, pathIn } from '../shell/session.ts';
-import { showCount, showErasure, shownName } from '../shell/show.ts';
-import type { Route, Visit } from '../shell/visit.ts';
+import { isAdmin, isModerator, pathIn } from '../../pages/shell/session.ts';
+import { showCount, showErasure, shownName } from '../../pages/shell/show.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
 
 const notices = {
   kept: 'Your deletion is canceled.',

@@ -6,11 +6,11 @@ import { invitationDays } from '../../domain/invitations/invite-member.ts';
 import { type FollowedInvitation, readInvitation } from '../../domain/invitations/open-invitations.ts';
 import { hashOfSecret } from '../../domain/sign-in/secret-text.ts';
 import { asRole } from '../../entities/membership.ts';
-import { FormProblem, fieldOf, type Problem } from '../shell/form.ts';
-import { Refusal } from '../shell/refusal.ts';
-import { requireSession, sessionTerms, setSessionCookie } from '../shell/session.ts';
-import { shownAddress, shownName, showTime } from '../shell/show.ts';
-import { serveRoutes, type Visit } from '../shell/visit.ts';
+import { FormProblem, fieldOf, type Problem } from '../../pages/shell/form.ts';
+import { Refusal } from '../../pages/shell/refusal.ts';
+import { requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
+import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
+import { serveRoutes, type Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths, readNewPassword } from '../sign-in/own-password.ts';
 import { buildKnownBrowsers } from '../sign-in/throttle.ts';
 

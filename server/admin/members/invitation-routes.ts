@@ -11,9 +11,9 @@ import {
 import { mayManage } from '../../domain/members/authority.ts';
 import { cutRows } from '../../domain/pagination.ts';
 import { asRole } from '../../entities/membership.ts';
-import type { Problem } from '../shell/form.ts';
-import { shownAddress, shownName, showTime } from '../shell/show.ts';
-import type { Question, Route, Visit } from '../shell/visit.ts';
+import type { Problem } from '../../pages/shell/form.ts';
+import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
+import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
 import { buildThrottle } from '../sign-in/throttle.ts';
 import { presentRole, roleOf, roleOptions } from './present-role.ts';
 

@@ -5,8 +5,8 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
 import { findModerator } from '../../domain/moderation/find-moderator.ts';
 import type { Actor } from '../../domain/operation.ts';
-import { type Problem, problemOf } from '../shell/form.ts';
-import type { Visit } from '../shell/visit.ts';
+import { type Problem, problemOf } from '../../pages/shell/form.ts';
+import type { Visit } from '../../pages/shell/visit.ts';
 
 /**
  * The context of a signed-in moderator's operation on a board. Functions for ideas and administrative functions both

@@ -1,10 +1,10 @@
 import type { Administration } from '../../domain/administration.ts';
 import { type BlockView, blockUser, listBlocks, mayBlock, unblockUser } from '../../domain/users/block-user.ts';
 import { type PersonView, requirePerson } from '../../domain/users/read-people.ts';
-import type { Problem } from '../shell/form.ts';
-import { Refusal } from '../shell/refusal.ts';
-import { shownName, showTime } from '../shell/show.ts';
-import type { Route, Visit } from '../shell/visit.ts';
+import type { Problem } from '../../pages/shell/form.ts';
+import { Refusal } from '../../pages/shell/refusal.ts';
+import { shownName, showTime } from '../../pages/shell/show.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { notices, wayBack, wayOf } from './way-back.ts';
 
 const blocksPerPage = 25;

@@ -7,10 +7,10 @@ import { listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { presentIdea } from '../../pages/public-board/present-idea.ts';
 import { readQuery } from '../../pages/shell/query.ts';
+import { shownName } from '../../pages/shell/show.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardOptions } from '../shell/choices.ts';
-import { shownName } from '../shell/show.ts';
-import type { Route, Visit } from '../shell/visit.ts';
 import { actOnBoard } from './act-on-board.ts';
 import { ideaPath } from './way-back.ts';
 

@@ -7,11 +7,11 @@ import { listMergedIdeas, type MergedIdea, mergedSort } from '../../domain/mergi
 import { isFollowing } from '../../domain/notifications/followers.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
 import { presentIdea } from '../../pages/public-board/present-idea.ts';
+import type { Problem } from '../../pages/shell/form.ts';
+import { shownName, showTime } from '../../pages/shell/show.ts';
+import type { Visit } from '../../pages/shell/visit.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { optionsOf } from '../shell/choices.ts';
-import type { Problem } from '../shell/form.ts';
-import { shownName, showTime } from '../shell/show.ts';
-import type { Visit } from '../shell/visit.ts';
 import { actOnIdea } from './act-on-board.ts';
 import { ideaPath, notices, presentPerson, wayToIdea } from './way-back.ts';
 

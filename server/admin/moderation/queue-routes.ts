@@ -10,11 +10,11 @@ import {
 } from '../../domain/moderation/list-submissions.ts';
 import { approveIdea, rejectIdea } from '../../domain/moderation/moderate-idea.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
+import type { Problem } from '../../pages/shell/form.ts';
+import { Refusal } from '../../pages/shell/refusal.ts';
+import { shownName, showTime } from '../../pages/shell/show.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { shortLine, truncate } from '../../text/plain-text.ts';
-import type { Problem } from '../shell/form.ts';
-import { Refusal } from '../shell/refusal.ts';
-import { shownName, showTime } from '../shell/show.ts';
-import type { Route, Visit } from '../shell/visit.ts';
 import { actOnIdea, changeIdea } from './act-on-board.ts';
 import { blockRoutes } from './block-routes.ts';
 import { ideaListRoute } from './idea-list-routes.ts';

@@ -1,6 +1,6 @@
 import { mayBlock } from '../../domain/users/block-user.ts';
 import type { PersonView } from '../../domain/users/read-people.ts';
-import type { Visit } from '../shell/visit.ts';
+import type { Visit } from '../../pages/shell/visit.ts';
 
 /*
  * Moderators open a form from the queue or from the page of an idea. The form's URL names that page, so that the form

@@ -12,10 +12,10 @@ import {
 } from '../../domain/users/change-address.ts';
 import { updateUser } from '../../domain/users/edit-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
-import { FormProblem } from '../shell/form.ts';
-import { Refusal } from '../shell/refusal.ts';
-import { shownAddress } from '../shell/show.ts';
-import type { Route } from '../shell/visit.ts';
+import { FormProblem } from '../../pages/shell/form.ts';
+import { Refusal } from '../../pages/shell/refusal.ts';
+import { shownAddress } from '../../pages/shell/show.ts';
+import type { Route } from '../../pages/shell/visit.ts';
 import type { askForOwnPassword } from '../sign-in/own-password.ts';
 import { buildThrottle } from '../sign-in/throttle.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';

@@ -5,10 +5,10 @@ import { listNotifications, markRead, type NotificationView } from '../../domain
 import { cutRows } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { ideaPath } from '../../pages/public-board/present-idea.ts';
+import { isAdmin, isModerator, pathIn } from '../../pages/shell/session.ts';
+import { shownName, showTime } from '../../pages/shell/show.ts';
+import type { Route } from '../../pages/shell/visit.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { isAdmin, isModerator, pathIn } from '../shell/session.ts';
-import { shownName, showTime } from '../shell/show.ts';
-import type { Route } from '../shell/visit.ts';
 import { type OwnVisit, ownNavigation } from './profile-page.ts';
 
 const perPage = 25;

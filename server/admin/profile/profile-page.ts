@@ -1,10 +1,10 @@
 import { findHolds } from '../../domain/erasure/request-deletion.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { readUser } from '../../domain/users/list-users.ts';
+import type { Problem } from '../../pages/shell/form.ts';
 import type { NavigationLink } from '../../pages/shell/page.ts';
-import type { Problem } from '../shell/form.ts';
-import { showErasure, shownAddress } from '../shell/show.ts';
-import type { Visit } from '../shell/visit.ts';
+import { showErasure, shownAddress } from '../../pages/shell/show.ts';
+import type { Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths } from '../sign-in/own-password.ts';
 
 /**

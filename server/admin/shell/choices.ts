@@ -1,8 +1,8 @@
 import type { EventType } from '../../../contract/events.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import type { NamedBoard } from '../../domain/boards/list-boards.ts';
-import { fieldOf } from './form.ts';
-import { shownName } from './show.ts';
+import { fieldOf } from '../../pages/shell/form.ts';
+import { shownName } from '../../pages/shell/show.ts';
 
 export function optionsOf(labels: Iterable<readonly [value: string, label: string]>, chosen = '') {
   return Array.from(labels, ([value, label]) => ({ value, label, isChosen: value === chosen }));

@@ -3,10 +3,10 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError, administrationIn } from '../../domain/administration.ts';
 import { passwordLinkMinutes, readPasswordLink, requestPasswordLink } from '../../domain/sign-in/password-links.ts';
 import { redeemPasswordLink } from '../../domain/sign-in/set-password.ts';
-import type { Problem } from '../shell/form.ts';
-import { Refusal } from '../shell/refusal.ts';
-import { clearSessionCookie } from '../shell/session.ts';
-import { serveRoutes, type Visit } from '../shell/visit.ts';
+import type { Problem } from '../../pages/shell/form.ts';
+import { Refusal } from '../../pages/shell/refusal.ts';
+import { clearSessionCookie } from '../../pages/shell/session.ts';
+import { serveRoutes, type Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths, readNewPassword } from './own-password.ts';
 import { buildThrottle } from './throttle.ts';
 

@@ -3,7 +3,7 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { endAllSessions, endSession } from '../../domain/sign-in/session.ts';
 import { signIn } from '../../domain/sign-in/sign-in.ts';
-import { FormProblem, ownProblemOf, type Problem } from '../shell/form.ts';
+import { FormProblem, ownProblemOf, type Problem } from '../../pages/shell/form.ts';
 import {
   accountAround,
   clearSessionCookie,
@@ -11,8 +11,8 @@ import {
   sessionOf,
   sessionTerms,
   setSessionCookie,
-} from '../shell/session.ts';
-import { serveRoutes, type Visit } from '../shell/visit.ts';
+} from '../../pages/shell/session.ts';
+import { serveRoutes, type Visit } from '../../pages/shell/visit.ts';
 import { servePasswords } from './password-routes.ts';
 import { buildKnownBrowsers, buildThrottle } from './throttle.ts';
 

@@ -12,8 +12,8 @@ import {
   refund,
   setRateLimitHeaders,
 } from '../../http/rate-limit.ts';
-import { FormProblem } from '../shell/form.ts';
-import { cookieName, cookieOptions } from '../shell/session.ts';
+import { FormProblem } from '../../pages/shell/form.ts';
+import { cookieName, cookieOptions } from '../../pages/shell/session.ts';
 
 const quarterHour = 15 * 60;
 const hour = 60 * 60;

@@ -1,12 +1,12 @@
 import { listBoardNames } from '../../domain/boards/list-boards.ts';
 import { createToken, revokeToken } from '../../domain/tokens/change-tokens.ts';
 import { listTokenPage, readToken, type TokenListing } from '../../domain/tokens/list-tokens.ts';
+import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
+import { Refusal } from '../../pages/shell/refusal.ts';
+import { hasAgentApi } from '../../pages/shell/session.ts';
+import { shownName, showStored, showTime } from '../../pages/shell/show.ts';
 import { loadTemplate } from '../../pages/shell/template.ts';
-import { newFormId, type Problem, requireFirst } from '../shell/form.ts';
-import { Refusal } from '../shell/refusal.ts';
-import { hasAgentApi } from '../shell/session.ts';
-import { shownName, showStored, showTime } from '../shell/show.ts';
-import type { Question, Route, Visit } from '../shell/visit.ts';
+import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
 import { mcpServerOf, waysByOauth, waysByToken } from './agent-clients.ts';
 import { emptyTokenForm, expiryOf, formOf, grantsOf, readTokenForm } from './token-form.ts';
 

@@ -3,8 +3,8 @@ import { listDeliveryPage, readDelivery } from '../../domain/webhooks/list-deliv
 import { mostPendingCounted, readWebhook } from '../../domain/webhooks/list-webhooks.ts';
 import { redeliver, redeliverDeadSince } from '../../domain/webhooks/queue-deliveries.ts';
 import type { DeliveryState } from '../../entities/webhook.ts';
-import type { Problem } from '../shell/form.ts';
-import type { Route, Visit } from '../shell/visit.ts';
+import type { Problem } from '../../pages/shell/form.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { deliveryStates, presentAttempts, presentDelivery, presentSummary } from './present-delivery.ts';
 import { presentWebhook } from './present-webhook.ts';
 

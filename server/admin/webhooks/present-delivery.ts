@@ -1,7 +1,7 @@
 import type { AttemptDetails, DeliveryDetails, DeliverySummary } from '../../domain/webhooks/list-deliveries.ts';
 import type { DeliveryState } from '../../entities/webhook.ts';
 import { quotationOf } from '../../pages/shell/quotation.ts';
-import { showStored, showTime } from '../shell/show.ts';
+import { showStored, showTime } from '../../pages/shell/show.ts';
 
 export const deliveryStates: Record<DeliveryState, { label: string; chip: string }> = {
   pending: { label: 'Waiting', chip: 'chip-planned' },

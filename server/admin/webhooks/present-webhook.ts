@@ -1,9 +1,9 @@
 import { eventTypes } from '../../../contract/events.ts';
 import { mostPendingCounted, type WebhookListing } from '../../domain/webhooks/list-webhooks.ts';
+import { showStored, showTime } from '../../pages/shell/show.ts';
+import type { Visit } from '../../pages/shell/visit.ts';
 import { oneLine, shortLine } from '../../text/plain-text.ts';
 import { eventChoices, readEventChoices } from '../shell/choices.ts';
-import { showStored, showTime } from '../shell/show.ts';
-import type { Visit } from '../shell/visit.ts';
 
 const states: Record<WebhookListing['state'], { label: string; chip: string }> = {
   enabled: { label: 'Enabled', chip: 'chip-completed' },

@@ -21,9 +21,9 @@ import {
 } from '../../domain/webhooks/list-webhooks.ts';
 import { sendTestEvent } from '../../domain/webhooks/queue-deliveries.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
+import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { boardOptions, chosenBoard } from '../shell/choices.ts';
-import { newFormId, type Problem, requireFirst } from '../shell/form.ts';
-import type { Route, Visit } from '../shell/visit.ts';
 import { emptyForm, formOf, presentWebhook, readForm, shownForm, shownUrl } from './present-webhook.ts';
 
 /** The number of webhooks that load quickly on a phone. */

@@ -4,11 +4,9 @@ import type { Administration } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type Place, placeOf } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { type Link, sendPage } from '../../pages/shell/page.ts';
 import type { Html } from '../../text/html.ts';
 import { fieldOf, idFieldOf, type Problem, problemOf } from './form.ts';
-import { frameOf } from './frame.ts';
-import { pageOf } from './pages.ts';
+import { definePage, type Link, sendPage } from './page.ts';
 import { administer, nameAccount, pathIn, requireSession, sessionOf } from './session.ts';
 import { shownName } from './show.ts';
 
@@ -170,12 +168,14 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
    * query parameter `notice` names.
    */
   page(
-    template: string,
+    template: string | ReturnType<typeof definePage>,
     title: string,
     data: object,
     { notices = {}, problem, status = problem?.status ?? 200 }: Words = {},
   ): Answer {
-    const frame = this.request.browserSession ? frameOf(this.request, this.account, title) : { title };
+    const { area } = this.request.server;
+    const frame = this.request.browserSession ? area.frameOf(this.request, this.account, title) : { title };
+    const render = typeof template === 'string' ? area.pageOf(template) : template;
     const notice = this.isSent ? undefined : new Map(Object.entries(notices)).get(this.parameter('notice'));
     const given = {
       path: (path: string) => this.path(path),
@@ -184,11 +184,11 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
       notice,
       problem: problem?.message,
     };
-    return { page: pageOf(template)(frame, given), status };
+    return { page: render(frame, given), status };
   }
 
   question(question: Question): Answer {
-    return this.page('shell/confirmation', question.button, { ...question, action: this.request.url });
+    return this.page(confirmationPage, question.button, { ...question, action: this.request.url });
   }
 
   /**
@@ -225,6 +225,8 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     };
   }
 }
+
+const confirmationPage = definePage<object>('pages/shell/confirmation');
 
 /** The highest page number. Real lists have fewer pages, and PostgreSQL can still compute the offset of the rows. */
 const lastPage = 1_000_000;

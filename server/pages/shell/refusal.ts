@@ -1,18 +1,17 @@
 import { AdministrationError } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { PasswordsBusyError } from '../../domain/sign-in/passwords.ts';
-import type { Link } from '../../pages/shell/page.ts';
-
-const home: Link = { label: 'Go to the admin area', href: '/admin' };
+import type { Link } from './page.ts';
 
 /** An error that has its own page. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
   readonly title: string;
-  readonly link: Link;
+  /** The link on the page. The default is the home page of the area. */
+  readonly link: Link | undefined;
 
-  constructor(status: number, title: string, explanation: string, link: Link = home) {
+  constructor(status: number, title: string, explanation: string, link?: Link) {
     super(explanation);
     this.status = status;
     this.title = title;

@@ -1,0 +1,102 @@
+import { globSync } from 'node:fs';
+import { resolve } from 'node:path';
+import cookie from '@fastify/cookie';
+import formbody from '@fastify/formbody';
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import type { ServerDependencies } from '../../dependencies.ts';
+import { type AccountOfUser, newestNotifications } from '../../domain/sign-in/session.ts';
+import { guardForms } from './form.ts';
+import { definePage, type Frame, type Link, sendPage } from './page.ts';
+import { busyRefusal, refusalOf } from './refusal.ts';
+import { accountAround, pathIn, readBrowserSessions, sessionOf } from './session.ts';
+import { shownName } from './show.ts';
+import { loadTemplate } from './template.ts';
+
+/** Pages with forms and sessions that have a navigation of their own, such as the admin area. */
+export interface Area {
+  /** Returns the page for a template in the folder of the area, such as tokens/tokens. */
+  pageOf(template: string): ReturnType<typeof definePage>;
+  /** Returns the frame of a page for a signed-in user, with the area's navigation. */
+  frameOf(request: FastifyRequest, account: AccountOfUser | undefined, title: string): Frame;
+}
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    area: Area;
+  }
+}
+
+/** The maximum size of a sent form: enough for a few fields and a grant on each board of an account. */
+const maxFormBytes = 64 * 1024;
+
+/**
+ * Adds sessions, forms and the error pages for refused requests to a plugin. Call it before the plugin registers its
+ * routes.
+ */
+export async function openArea(app: FastifyInstance, server: ServerDependencies, area: Area & { home: Link }) {
+  await app.register(cookie);
+  await app.register(formbody, { bodyLimit: maxFormBytes });
+  app.decorate('area', area);
+  guardForms(app, server);
+  readBrowserSessions(app, server);
+  answerRefusals(app, area);
+}
+
+/**
+ * Compiles all templates in a folder of server/, so that the server does not start with a broken template. The pages in
+ * `copyPages` show a new secret, and a button on them copies the secret.
+ */
+export function definePages(folder: string, copyPages: readonly string[] = []): Area['pageOf'] {
+  const cwd = resolve(import.meta.dirname, '../..', folder);
+  const pages = new Map(
+    globSync('**/*.eta', { cwd }).map(file => {
+      const name = file.slice(0, -'.eta'.length);
+      return [name, definePage(`${folder}/${name}`, { hasCopyButtons: copyPages.includes(name) })];
+    }),
+  );
+  return template => {
+    const page = pages.get(template);
+    if (!page) throw new Error(`There is no template ${template} in server/${folder}`);
+    return page;
+  };
+}
+
+const renderActions = loadTemplate<object>('pages/shell/parts/session-actions');
+
+/** Returns the part of a frame that shows the signed-in user, and the form_token of the user's forms. */
+export function signedIn(request: FastifyRequest, account: AccountOfUser | undefined) {
+  const { user, tokenHash } = sessionOf(request);
+  return {
+    actions: renderActions({
+      name: shownName(user.name),
+      profilePath: pathIn(request, account, '/admin/profile'),
+      notificationsPath: pathIn(request, account, '/admin/profile/notifications'),
+      unread: describeUnread(user.unread_count),
+    }),
+    formToken: request.server.formTokenOf(tokenHash),
+  };
+}
+
+function describeUnread(count: number): string | undefined {
+  if (count === 0) return undefined;
+  return count < newestNotifications ? String(count) : `${newestNotifications}+`;
+}
+
+const busyRetrySeconds = 60;
+
+const refusalPage = definePage<object>('pages/shell/refusal');
+
+/** Answers refused requests with error pages. Signed-in users also get the usual navigation. */
+function answerRefusals(app: FastifyInstance, { frameOf, home }: Area & { home: Link }) {
+  app.addHook('onRequest', async request => {
+    if (request.browserSession) request.frameOfError = title => frameOf(request, accountAround(request), title);
+  });
+  app.setErrorHandler<FastifyError>((error, request, reply) => {
+    const refusal = refusalOf(error);
+    if (!refusal) throw error;
+    const { title, status, link = home, message: explanation } = refusal;
+    if (refusal === busyRefusal) reply.header('Retry-After', busyRetrySeconds);
+    const page = refusalPage(request.frameOfError?.(title) ?? { title }, { title, explanation, link });
+    return sendPage(reply, page, status);
+  });
+}
