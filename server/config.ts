@@ -118,7 +118,7 @@ export const settings = z.object({
   DEMO: flag
     .optional()
     .describe(
-      'With 1, the server loads demo data into an empty database. The default is 1 with the embedded PostgreSQL, and 0 if DATABASE_URL is set.',
+      'With 1, the server creates a demo account in a database without accounts. The default is 1 with the embedded PostgreSQL, and 0 if DATABASE_URL is set.',
     ),
   DATABASE_POOL_SIZE: wholeNumber(2, 1000)
     .default(16)
@@ -209,7 +209,7 @@ export const settings = z.object({
     .refine(plans => !plans.includes('community'), 'must not name community, which always has the Agent API')
     .describe('The names of the plans whose accounts cannot use the Agent API, separated by commas.'),
   WEBHOOK_ALLOWED_CIDRS: cidrs.describe(
-    'The private networks that the server may send webhooks and chat messages to, and fetch documents of OAuth clients from: CIDRs, separated by commas.',
+    'The networks without public IP addresses that the server may send webhooks and chat messages to: CIDRs, separated by commas. The server may also fetch the documents of OAuth clients from these networks.',
   ),
   WORKER: flag
     .default(true)

@@ -78,8 +78,8 @@ export const administrationEntries = {
     ofUser,
   ),
   'user.deletion_cancelled': entry('The deletion of a user was cancelled.', ofUser),
-  'user.erased': entry('The clean-up erased a user and all personal data of the user.', { ...ofUser, rows }),
-  'password.set': entry('A user set a password. The server ended all browser sessions of the user.', {
+  'user.erased': entry('The clean-up erased a user as docs/erasure.md describes.', { ...ofUser, rows }),
+  'password.set': entry('A user set a password. The server ended all earlier browser sessions of the user.', {
     ...ofUser,
     sessions: whole('the number of browser sessions that the server ended'),
   }),

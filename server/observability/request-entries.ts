@@ -95,7 +95,9 @@ export const signInEntries = {
     ...request,
     user_id: userId
       .optional()
-      .describe('the id of the user with the entered e-mail address; absent if no user has this e-mail address'),
+      .describe(
+        'the id of the user with the entered e-mail address; absent if no user has this e-mail address, or if the user may not sign in',
+      ),
   }),
   'password.refused': countedEntry(
     'A signed-in user entered a wrong password in a form that asks for the current password.',
