@@ -28,6 +28,13 @@ export function findWorkerd(): string | undefined {
   return runtime?.command;
 }
 
+/** Returns the path of TypeScript 5.0, the oldest supported version. Prints a warning and returns another 5 if it is missing. */
+export function findTypeScript5(): string {
+  const [oldest] = inCache('typescript-5.0/bin/tsc');
+  if (!oldest) console.warn('TypeScript 5.0 is not installed: a test compiles with a later TypeScript 5 instead.');
+  return oldest ?? join(repository, 'test/consumers/node_modules/typescript/bin/tsc');
+}
+
 /** Returns the path of Chromium, or undefined if Chromium is not installed. */
 export function findChromium(): string | undefined {
   const candidates = [
