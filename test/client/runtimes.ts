@@ -28,7 +28,10 @@ export function findWorkerd(): string | undefined {
   return runtime?.command;
 }
 
-/** Returns the path of TypeScript 5.0, the oldest supported version. Prints a warning and returns another 5 if it is missing. */
+/**
+ * Returns the path of TypeScript 5.0, the oldest version that the client supports. If version 5.0 is missing, prints a
+ * warning and returns a later TypeScript 5.
+ */
 export function findTypeScript5(): string {
   const [oldest] = inCache('typescript-5.0/bin/tsc');
   if (!oldest) console.warn('TypeScript 5.0 is not installed: a test compiles with a later TypeScript 5 instead.');

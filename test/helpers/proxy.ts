@@ -3,7 +3,7 @@ import { createConnection, createServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 
-/** A proxy in front of PostgreSQL or an HTTP server that simulates a slow network, packet loss and broken connections. */
+/** A proxy in front of PostgreSQL or an HTTP server. It simulates a slow network, packet loss and broken connections. */
 export interface TcpProxy {
   /** The URL of the database or HTTP server with the proxy in its place. */
   url: string;
