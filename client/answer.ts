@@ -66,7 +66,7 @@ function errorOf(request: PreparedRequest, answer: Answer, body: unknown, attemp
 function unexpectedMessage({ status, headers }: Answer): string {
   if (status === 304) return 'The server answered 304. Use the option etag instead of the header If-None-Match.';
   if (status !== 0 && (status < 300 || status > 399)) {
-    return `The response with status ${status} did not come from the Agent API. Check baseUrl.`;
+    return `The response with status ${status} does not have the form of the Agent API. Check baseUrl.`;
   }
   const location = headers.get('location');
   return `The server redirects${location === null ? '' : ` to ${location}`}. Set baseUrl to the final address.`;

@@ -96,7 +96,7 @@ function fieldOf(headers: PlainHeaders, name: string): string | undefined {
 }
 
 /** Whether one of the signatures was made with one of the keys. The runtime compares signatures in constant time. */
-async function isSigned(message: Uint8Array<ArrayBuffer>, signatures: string, keys: SigningKey[]) {
+async function isSigned(message: ArrayBuffer, signatures: string, keys: SigningKey[]) {
   const candidates = signatures
     .split(' ')
     .filter(signature => signature.startsWith('v1,'))
