@@ -6,6 +6,7 @@ import {
   createAccount,
   createBoard,
   createMember,
+  createTag,
   createWorld,
   insertIdea,
   issueToken,
@@ -425,6 +426,41 @@ describe('comments and following', () => {
     }
     expect(await votesOf(elsewhere)).toEqual([]);
     expect(await server.sql('select from comments where idea_id = $1', [elsewhere])).toEqual([]);
+  });
+});
+
+describe('moderation on the board', () => {
+  test("a moderator sets the status, adds and removes a tag on the idea's page of the board, and each form leads back to this page", async () => {
+    const id = await put('The one');
+    const tagId = await createTag(server, world.accountId, world.boardId, 'Design');
+    const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
+    const send = (form: string, fields: Record<string, string>) =>
+      moderator.submit(ideaPath(id), `/admin/ideas/${id}/${form}?on=${world.boardSlug}`, fields);
+    expect((await send('status', { status: 'planned' })).location).toBe(`${ideaPath(id)}?notice=status_set`);
+    expect((await send('tags', { tag_id: String(tagId) })).location).toBe(`${ideaPath(id)}?notice=tag_added`);
+    const page = parse((await moderator.get(`${ideaPath(id)}?notice=tag_added`)).html);
+    expect(page.querySelector('.notice-success')?.textContent).toContain('The tag is added.');
+    expect(page.querySelector('.chip-planned')?.textContent).toContain('planned');
+    expect((await send(`tags/${tagId}/remove`, {})).location).toBe(`${ideaPath(id)}?notice=tag_removed`);
+    expect((await member.get(ideaPath(id))).html).not.toContain('/admin/ideas');
+  });
+
+  test('a moderator approves or rejects a pending idea from its page on the board, and other members get 404 for this page', async () => {
+    const [approved, rejected] = [
+      await put('Good', { moderationState: 'pending' }),
+      await put('Bad', { moderationState: 'pending' }),
+    ];
+    const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
+    expect((await member.get(ideaPath(approved))).status).toBe(404);
+    const on = `?on=${world.boardSlug}`;
+    const sent = await moderator.submit(ideaPath(approved), `/admin/ideas/${approved}/approve${on}`);
+    expect(sent.location).toBe(`${ideaPath(approved)}?notice=approved`);
+    expect((await member.get(ideaPath(approved))).status).toBe(200);
+    const form = `/admin/ideas/${rejected}/reject${on}`;
+    expect((await moderator.get(ideaPath(rejected))).html).toContain(`href="${form}"`);
+    const refused = await moderator.submit(form, form, { reason: 'Not our product' });
+    expect(refused.location).toBe(`${boardPath()}?notice=rejected`);
+    expect(noticeIn((await moderator.get(refused.location ?? '')).html)).toContain('The idea is rejected.');
   });
 });
 

@@ -332,7 +332,7 @@ describe('caches', () => {
     expect(changed.status).toBe(200);
   });
 
-  test('a public page is the same for each cookie without a session, each token and each language, and caches must store it by cookie', async () => {
+  test('without a session, a public page does not depend on cookies, tokens or languages, and its Vary header names Cookie', async () => {
     await put('The one');
     const { text, headers } = await get(boardPath());
     const other = await get(boardPath(), { cookie: 'session=1', authorization: 'Bearer x', 'accept-language': 'de' });

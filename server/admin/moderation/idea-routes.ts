@@ -11,7 +11,7 @@ import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { changeIdea } from './act-on-board.ts';
 import { showIdea } from './idea-page.ts';
-import { ideaPath, type Notice, notices } from './way-back.ts';
+import { ideaPath, type Notice, notices, wayBack } from './way-back.ts';
 
 /** The page of an idea, with forms that set the idea's status and tags, and follow or unfollow the idea. */
 export const ideaRoutes: Route[] = [
@@ -50,7 +50,7 @@ function changeRoute(form: string, work: (op: PersonOperation, id: number, visit
     run: async visit => {
       const id = visit.id();
       const notice = await changeIdea(visit, id, op => work(op, id, visit));
-      return visit.path(ideaPath(id), { notice });
+      return wayBack(visit, ideaPath(id), { notice });
     },
     again: showIdea,
     problemOf: problemOfAction,

@@ -27,6 +27,8 @@ const excerptLength = 220;
 
 const notices = {
   awaits_approval: 'Your idea was sent. The moderators of the board publish or reject it.',
+  rejected: 'The idea is rejected. Its author gets the reason.',
+  rejected_already: 'The idea was already rejected.',
 };
 
 /**

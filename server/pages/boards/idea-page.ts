@@ -12,6 +12,7 @@ import { shortLine } from '../../text/plain-text.ts';
 import { fieldOf, type Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
 import { type BoardVisit, boardOf, ideaPath, pathOn } from './opened-board.ts';
+import { presentChanges } from './present-changes.ts';
 import { frameOfBoard, presentIdea, presentName, presentTime, presentVote } from './present-idea.ts';
 
 const IdeaQuery = z.object({ cursor: word(500).optional() });
@@ -22,6 +23,11 @@ const notices = {
   commented: 'Your comment is on the page.',
   followed: 'You follow this idea. You get a notice when it changes.',
   unfollowed: 'You no longer follow this idea.',
+  approved: 'The idea is published.',
+  approved_already: 'The idea was already published.',
+  status_set: 'The status is set.',
+  tag_added: 'The tag is added.',
+  tag_removed: 'The tag is removed.',
 };
 
 /** Shows an idea of a board with a page of its comments, the oldest first. Members can vote, comment and follow it. */
@@ -55,6 +61,13 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     ...presentComments(comments, cursor => `${pathOn(request, `/ideas/${idea.id}`, { cursor })}#comments`),
     first: cursor === undefined ? undefined : { label: 'Back to the first comments', href: path },
     vote: presentVote(visit, board, idea),
+    // Moderators change the idea with the forms of the admin area, which lead back to this page.
+    moderator: member?.isModerator && {
+      action: (form: string) => pathInAdmin(visit, `/admin/ideas/${idea.id}/${form}`),
+      adminPath: visit.path(`/admin/ideas/${idea.id}`),
+      isFrozen: board.is_frozen,
+      changes: presentChanges(idea, board),
+    },
     member: member && {
       commentPath: isOpen ? pathOn(request, `/ideas/${idea.id}/comments`) : undefined,
       comment: visit.field('body'),
@@ -76,4 +89,8 @@ function presentComments({ rows, nextCursor }: Page<CommentView>, pathAt: (curso
     })),
     next: nextCursor === null ? undefined : { label: 'More comments', href: pathAt(nextCursor) },
   };
+}
+
+function pathInAdmin(visit: BoardVisit, path: string): string {
+  return visit.path(path, { on: boardOf(visit.request).slug });
 }
