@@ -73,10 +73,15 @@ describe('who may open a board', () => {
       await createMember(server, (await createAccount(server)).accountId, 'owner'),
     );
     for (const by of [new Visitor(server), stranger]) {
-      for (const rest of ['', `/ideas/${id}`, '/new']) {
+      for (const rest of ['', `/ideas/${id}`]) {
         const [private_, missing] = [await by.get(boardPath() + rest), await by.get(`/b/no-such-board${rest}`)];
         expect([private_.status, private_.html]).toEqual([404, missing.html]);
       }
+    }
+    expect((await stranger.get(`${boardPath()}/new`)).status).toBe(404);
+    for (const slug of [world.boardSlug, 'no-such-board']) {
+      const { status, location } = await new Visitor(server).get(`/b/${slug}/new`);
+      expect([status, location]).toEqual([303, `/admin/sign-in?next=%2Fb%2F${slug}%2Fnew`]);
     }
   });
 

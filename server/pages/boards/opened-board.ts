@@ -76,22 +76,24 @@ export function boardOf({ boardOfRequest }: FastifyRequest): BoardOfRequest {
 
 /**
  * An onRequest hook for pages and forms that only members of the board's account may use. Sends visitors to the sign-in
- * page, and then back to the page of the form.
+ * page, and then back to the page, or after a form to the board. The answer does not reveal whether the board exists.
  */
-export async function requireMember(request: FastifyRequest, reply: FastifyReply) {
+export async function sendToSignIn(request: FastifyRequest, reply: FastifyReply) {
+  if (request.browserSession) return;
+  const account = fieldOf(request.query, 'account');
+  const board =
+    boardPath(fieldOf(request.params, 'slug')) + (account === '' ? '' : `?${new URLSearchParams({ account })}`);
+  return redirectToSignIn(request, reply, request.method === 'GET' ? request.url : board);
+}
+
+/** An onRequest hook that refuses a signed-in person who is no member of the board's account. */
+export async function requireMember(request: FastifyRequest) {
   const { slug, member } = boardOf(request);
-  if (!request.browserSession) {
-    return redirectToSignIn(request, reply, pathOn(request, request.method === 'GET' ? restOf(request) : ''));
-  }
   if (member) return;
   throw new Refusal(403, 'Only for members', 'Only members of this board can submit ideas, vote and comment.', {
     label: 'Back to the board',
     href: boardPath(slug),
   });
-}
-
-function restOf(request: FastifyRequest): string {
-  return request.url.slice(boardPath(boardOf(request).slug).length);
 }
 
 export function boardPath(slug: string): string {

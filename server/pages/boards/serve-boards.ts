@@ -5,7 +5,7 @@ import { serveRoutes } from '../shell/visit.ts';
 import { showBoard } from './board-page.ts';
 import { showIdea } from './idea-page.ts';
 import { memberRoutes } from './member-routes.ts';
-import { type BoardVisit, boardOf, openBoards, requireMember } from './opened-board.ts';
+import { type BoardVisit, boardOf, openBoards, requireMember, sendToSignIn } from './opened-board.ts';
 
 const area = {
   pageOf: definePages('pages/boards'),
@@ -31,6 +31,6 @@ export function serveBoards(server: ServerDependencies) {
       { path: '/b/:slug/ideas/:id', isPublicPage: true, show: showIdea },
     ];
     serveRoutes(app, server, accountOf, pages, [open]);
-    serveRoutes(app, server, accountOf, memberRoutes, [open, requireMember]);
+    serveRoutes(app, server, accountOf, memberRoutes, [sendToSignIn, open, requireMember]);
   };
 }
