@@ -197,6 +197,19 @@ describe('an idea', () => {
     expect(linkIn(text, 'All ideas of ')).toBe(boardPath());
   });
 
+  test('URLs in descriptions, ideas and comments are links on the public pages, but not on the cards of ideas', async () => {
+    await server.sql(`update boards set description = 'Read https://a.example/d.' where id = $1`, [world.boardId]);
+    const id = await put('Linked', 'new', { body: 'See https://a.example/b.\nThanks' });
+    await comment(id, 'Or (https://a.example/c)');
+    const link = (url: string) => `<a href="${url}" rel="nofollow ugc noopener">${url}</a>`;
+    const { text } = await get(ideaPath(id));
+    expect(text).toContain(`>See ${link('https://a.example/b')}.\nThanks</p>`);
+    expect(text).toContain(`>Or (${link('https://a.example/c')})</p>`);
+    const board = await get(boardPath());
+    expect(board.text).toContain(`>Read ${link('https://a.example/d')}.</p>`);
+    expect(board.text).not.toContain(link('https://a.example/b'));
+  });
+
   test('the public page of an idea shows its comments oldest first, on several pages', async () => {
     const id = await put('Discussed');
     for (let n = 1; n <= 25; n++) await comment(id, `Comment ${n}.`);

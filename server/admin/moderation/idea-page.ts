@@ -10,6 +10,7 @@ import { presentIdea } from '../../pages/public-board/present-idea.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Visit } from '../../pages/shell/visit.ts';
+import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { optionsOf } from '../shell/choices.ts';
 import { actOnIdea } from './act-on-board.ts';
@@ -32,7 +33,12 @@ export function showIdea(visit: Visit, problem?: Problem) {
     const isPending = idea.moderation_state === 'pending';
     const isFixed = isPending || idea.merged_into_id !== null || board.is_frozen;
     const data = {
-      idea: { ...presentIdea(idea), id: idea.id, body: idea.body, submitted: showTime(new Date(idea.created_at)) },
+      idea: {
+        ...presentIdea(idea),
+        id: idea.id,
+        body: linkedText(idea.body),
+        submitted: showTime(new Date(idea.created_at)),
+      },
       author: presentPerson(visit, people.get(idea.author_id), wayToIdea(ideaId)),
       board: { label: shownName(board.name), href: visit.path('/admin/ideas', { board: board.slug }) },
       isPending,
@@ -82,7 +88,7 @@ function presentChanges(idea: IdeaView, board: BoardView) {
 function presentComment(visit: Visit, ideaId: number, comment: CommentView, people: Map<number, PersonView>) {
   return {
     id: comment.id,
-    body: comment.body,
+    body: linkedText(comment.body),
     author: shownName(comment.author_name),
     person: presentPerson(visit, people.get(comment.author_id), wayToIdea(ideaId)),
     time: showTime(new Date(comment.created_at)),

@@ -10,6 +10,7 @@ import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import type { ReadOperation } from '../../domain/operation.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
 import type { Html } from '../../text/html.ts';
+import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { definePage } from '../shell/page.ts';
 import { readQuery } from '../shell/query.ts';
@@ -63,7 +64,7 @@ function presentBoard(board: BoardView, query: BoardQuery, page: Page<IdeaView>)
   const isFiltered = q !== undefined || status !== undefined || status_key !== undefined;
   return {
     name: shortLine(board.name, 100),
-    description: board.description,
+    description: board.description === '' ? undefined : linkedText(board.description),
     isFrozen: board.is_frozen,
     searchPath: boardPath(board.slug),
     q: q ?? '',

@@ -9,6 +9,7 @@ import { type IdeaView, readIdea } from '../../domain/ideas/read-idea.ts';
 import type { ReadOperation } from '../../domain/operation.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
 import type { Html } from '../../text/html.ts';
+import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { definePage, type Link } from '../shell/page.ts';
 import { readQuery } from '../shell/query.ts';
@@ -42,7 +43,7 @@ export async function showIdea(
     ...(cursor === undefined ? { canonicalPath: path } : {}),
   });
   return ideaPage(frame, {
-    idea: { ...presentIdea(idea), body: idea.body },
+    idea: { ...presentIdea(idea), body: linkedText(idea.body) },
     board: { label: shortLine(board.name, 100), href: boardPath(board.slug) },
     isMerged: idea.merged_into_id !== null,
     // Undefined if the target of the merge is not public.
@@ -60,7 +61,7 @@ function presentComments({ rows, nextCursor }: Page<CommentView>, path: string) 
   return {
     comments: rows.map(({ id, body, author_name, created_at }) => ({
       id,
-      body,
+      body: linkedText(body),
       authorName: presentName(author_name),
       createdAt: presentTime(created_at),
     })),
