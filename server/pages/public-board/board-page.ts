@@ -15,10 +15,12 @@ import { shortLine } from '../../text/plain-text.ts';
 import { definePage } from '../shell/page.ts';
 import { readQuery } from '../shell/query.ts';
 import { boardFrame, boardPath, ideaPath, presentIdea } from './present-idea.ts';
+import { findTag, presentTags } from './tag-filter.ts';
 
 const BoardQuery = z.object({
   status: IdeaStatus.optional(),
   status_key: StatusKey.optional(),
+  tag: text(1, 40).optional(),
   q: text(0, 100).optional(),
   sort: z.enum(['newest', 'top']).default('newest'),
   cursor: word(500).optional(),
@@ -30,7 +32,7 @@ const boardPage = definePage<object>('pages/public-board/board');
 const excerptLength = 220;
 
 /**
- * Renders the ideas of a public board, filtered by status and search text. The newest or the most popular ideas come
+ * Renders the ideas of a public board, filtered by status, tag and search text. The newest or the most popular ideas come
  * first.
  */
 export async function showBoard(op: ReadOperation, config: Pick<Config, 'BASE_URL'>, given: unknown): Promise<Html> {
@@ -43,7 +45,9 @@ export async function showBoard(op: ReadOperation, config: Pick<Config, 'BASE_UR
     isPending: false,
   };
   const place = placeOf(query, query.sort, defaultPerPage);
-  const [board, page] = await Promise.all([readBoard(op), listIdeas(op, filter, place)]);
+  const reading = readBoard(op);
+  const tag = query.tag === undefined ? undefined : findTag(await reading, query.tag);
+  const [board, page] = await Promise.all([reading, listIdeas(op, { ...filter, tagId: tag?.id }, place)]);
   const visible = board.statuses.filter(status => !status.is_hidden);
   // A hidden status gets the same 404 as an unknown status.
   if (query.status_key !== undefined && !visible.some(({ key }) => key === query.status_key)) {
@@ -53,15 +57,17 @@ export async function showBoard(op: ReadOperation, config: Pick<Config, 'BASE_UR
   const frame = boardFrame(board, {
     config,
     title: shortLine(board.name, 100),
+    view: 'ideas',
+    description: board.description,
     ...(isWhole ? { canonicalPath: boardPath(board.slug) } : {}),
   });
-  return boardPage(frame, presentBoard({ ...board, statuses: visible }, query, page));
+  return boardPage(frame, presentBoard({ ...board, statuses: visible }, { ...query, tag: tag?.name }, page));
 }
 
 function presentBoard(board: BoardView, query: BoardQuery, page: Page<IdeaView>) {
-  const { q, sort, status, status_key } = query;
+  const { q, sort, status, status_key, tag } = query;
   const link = (changes: Partial<BoardQuery>) => addressOf(board.slug, { ...query, cursor: undefined, ...changes });
-  const isFiltered = q !== undefined || status !== undefined || status_key !== undefined;
+  const isFiltered = [q, status, status_key, tag].some(filter => filter !== undefined);
   return {
     name: shortLine(board.name, 100),
     description: board.description === '' ? undefined : linkedText(board.description),
@@ -69,7 +75,7 @@ function presentBoard(board: BoardView, query: BoardQuery, page: Page<IdeaView>)
     searchPath: boardPath(board.slug),
     q: q ?? '',
     // The search form sends the current status and order in hidden fields.
-    kept: Object.entries(changesOf({ status, status_key, sort })).map(([name, value]) => ({ name, value })),
+    kept: Object.entries(changesOf({ status, status_key, tag, sort })).map(([name, value]) => ({ name, value })),
     statuses: [
       {
         label: 'All',
@@ -86,11 +92,13 @@ function presentBoard(board: BoardView, query: BoardQuery, page: Page<IdeaView>)
       { label: 'Newest', href: link({ sort: 'newest' }), isCurrent: sort === 'newest' },
       { label: 'Top', href: link({ sort: 'top' }), isCurrent: sort === 'top' },
     ],
+    tag: tag === undefined ? undefined : { name: shortLine(tag, 40), removal: link({ tag: undefined }) },
     heading: q === undefined ? 'Ideas' : `Ideas with “${shortLine(q, 100, '…')}” in the title`,
     isFiltered,
     everything: { label: 'Show all ideas', href: boardPath(board.slug) },
     ideas: page.rows.map(idea => ({
       ...presentIdea(idea),
+      tags: presentTags(board.slug, idea.tags),
       excerpt: shortLine(idea.body, excerptLength, ''),
       href: ideaPath(board.slug, idea.id),
     })),
@@ -104,8 +112,8 @@ function addressOf(slug: string, query: Partial<BoardQuery>): string {
   return search === '' ? boardPath(slug) : `${boardPath(slug)}?${search}`;
 }
 
-function changesOf({ status, status_key, q, sort, cursor }: Partial<BoardQuery>): Record<string, string> {
-  const values = { q, status, status_key, sort: sort === 'newest' ? undefined : sort, cursor };
+function changesOf({ status, status_key, tag, q, sort, cursor }: Partial<BoardQuery>): Record<string, string> {
+  const values = { q, status, status_key, tag, sort: sort === 'newest' ? undefined : sort, cursor };
   return Object.fromEntries(
     Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );

@@ -14,6 +14,7 @@ import { shortLine } from '../../text/plain-text.ts';
 import { definePage, type Link } from '../shell/page.ts';
 import { readQuery } from '../shell/query.ts';
 import { boardFrame, boardPath, ideaPath, presentIdea, presentName, presentTime } from './present-idea.ts';
+import { presentTags } from './tag-filter.ts';
 
 const IdeaQuery = z.object({ cursor: word(500).optional() });
 
@@ -38,12 +39,13 @@ export async function showIdea(
   const path = ideaPath(board.slug, idea.id);
   const frame = boardFrame(board, {
     config,
-    isBoard: false,
+    description: idea.body,
+    isArticle: true,
     title: `${shortLine(idea.title, 200)} · ${shortLine(board.name, 100)}`,
     ...(cursor === undefined ? { canonicalPath: path } : {}),
   });
   return ideaPage(frame, {
-    idea: { ...presentIdea(idea), body: linkedText(idea.body) },
+    idea: { ...presentIdea(idea), tags: presentTags(board.slug, idea.tags), body: linkedText(idea.body) },
     board: { label: shortLine(board.name, 100), href: boardPath(board.slug) },
     isMerged: idea.merged_into_id !== null,
     // Undefined if the target of the merge is not public.

@@ -3,25 +3,53 @@ import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { Frame } from '../shell/page.ts';
 
+interface BoardFrame {
+  config: Pick<Config, 'BASE_URL'>;
+  title: string;
+  /** The view of the board that the page shows. The navigation marks this view. */
+  view?: 'ideas' | 'roadmap';
+  /** The text whose beginning describes the page in previews. */
+  description?: string;
+  isArticle?: boolean;
+  canonicalPath?: string;
+}
+
 /** Builds the frame of a page of a public board. Search engines may index a page only if it has a canonical path. */
 export function boardFrame(
-  board: { slug: string; name: string },
-  {
-    config,
-    title,
-    canonicalPath,
-    isBoard = true,
-  }: { config: Pick<Config, 'BASE_URL'>; title: string; canonicalPath?: string; isBoard?: boolean },
+  { slug, name }: { slug: string; name: string },
+  { config, title, view, description = '', isArticle = false, canonicalPath }: BoardFrame,
 ): Frame {
+  const site = { label: shortLine(name, 100), href: boardPath(slug) };
   return {
     title,
-    navigation: [{ label: shortLine(board.name, 100), href: boardPath(board.slug), isCurrent: isBoard }],
+    site,
+    navigation: [
+      { label: 'Ideas', href: boardPath(slug), isCurrent: view === 'ideas' },
+      { label: 'Roadmap', href: roadmapPath(slug), isCurrent: view === 'roadmap' },
+    ],
+    feed: { label: `New ideas of ${site.label}`, href: feedPath(slug) },
     ...(canonicalPath === undefined ? {} : { canonicalUrl: `${config.BASE_URL}${canonicalPath}` }),
+    preview: {
+      type: isArticle ? 'article' : 'website',
+      siteName: site.label,
+      description: shortLine(description, maxDescriptionLength, ''),
+    },
   };
 }
 
+/** The length of a description that search engines and chats show in full. */
+const maxDescriptionLength = 200;
+
 export function boardPath(slug: string): string {
   return `/b/${encodeURIComponent(slug)}`;
+}
+
+export function roadmapPath(slug: string): string {
+  return `${boardPath(slug)}/roadmap`;
+}
+
+export function feedPath(slug: string): string {
+  return `${boardPath(slug)}/feed.atom`;
 }
 
 export function ideaPath(slug: string, id: number): string {

@@ -4,8 +4,11 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { openPublicBoard } from '../../domain/boards/read-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { sendPage } from '../shell/page.ts';
+import { sendXml } from '../shell/xml.ts';
 import { showBoard } from './board-page.ts';
+import { showFeed } from './feed.ts';
 import { showIdea } from './idea-page.ts';
+import { showRoadmap } from './roadmap-page.ts';
 
 /**
  * Serves the pages of public boards, which everybody may read. They use no session and no cookie, so caches may store
@@ -17,6 +20,24 @@ export function servePublicBoards({ database, config }: Pick<ServerDependencies,
       const op = await openPublicBoard(database, request.params.slug);
       return sendPage(reply, await showBoard(op, config, request.query));
     });
+
+    app.get<{ Params: { slug: string } }>(
+      '/b/:slug/roadmap',
+      { config: { isPublicPage: true } },
+      async (request, reply) => {
+        const op = await openPublicBoard(database, request.params.slug);
+        return sendPage(reply, await showRoadmap(op, config));
+      },
+    );
+
+    app.get<{ Params: { slug: string } }>(
+      '/b/:slug/feed.atom',
+      { config: { isPublicPage: true } },
+      async (request, reply) => {
+        const op = await openPublicBoard(database, request.params.slug);
+        return sendXml(reply, 'application/atom+xml', await showFeed(op, config));
+      },
+    );
 
     app.get<{ Params: { slug: string; id: string } }>(
       '/b/:slug/ideas/:id',
