@@ -4,7 +4,8 @@ import { definePage, sendPage } from '../shell/page.ts';
 const entrancePage = definePage<object>('pages/entrance/entrance');
 
 /**
- * Serves the start page at /. It lists no boards, because a public board is only for people who know its URL. A client
+ * Serves the start page at /. It lists no boards, because most visitors look for one board. Search engines find all public boards in
+ * the sitemap. A client
  * that does not accept HTML gets 404, as on any unknown path.
  */
 export async function serveEntrance(app: FastifyInstance) {
