@@ -15,7 +15,7 @@ const rows = {
   'client/testing/': '@idea-board/client @idea-board/contract node',
   'scripts/openapi-diff/': 'commander jsoncompat node yaml',
 
-  'server/text/': '',
+  'server/text/': 'linkify-it',
   'server/entities/': 'contract/events.ts contract/grants.ts contract/status.ts @mikro-orm/core',
   'server/database/': `entities/ kept-secret.ts
     @mikro-orm/core @mikro-orm/postgresql graphile-worker kysely node pg pino umzug`,

@@ -39,6 +39,7 @@ import { serveBoards } from './pages/boards/serve-boards.ts';
 import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
 import { serveEntrance } from './pages/entrance/serve-entrance.ts';
 import { buildPages } from './pages/serve-pages.ts';
+import { serveSitemap } from './pages/sitemap/serve-sitemap.ts';
 import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
 
 /** The time limit of a test message to a chat. It is shorter than a job's time limit, because a person waits. */
@@ -132,6 +133,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   await app.register(
     pages.serve([
       serveBoards(server),
+      serveSitemap(server),
       serveDocumentation(server.config),
       serveEntrance,
       serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)),

@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { brotliCompressSync, constants, gunzip, gzipSync } from 'node:zlib';
+import { brotliCompress, brotliCompressSync, constants, gunzip, gzip, gzipSync } from 'node:zlib';
 import { negotiate } from '@fastify/accept-negotiator';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
@@ -20,11 +20,45 @@ export function compress(text: string): Compressed {
   };
 }
 
+/**
+ * The hook that compresses the pages that caches may share. Other pages must stay uncompressed: they contain a form_token,
+ * and the length of a compressed page that repeats a part of its URL would reveal the token (BREACH). A shared page
+ * contains no secret. Register this hook after answerConditionally, which makes the ETag of the uncompressed page.
+ */
+export async function compressSharedPage(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+  const isShared = String(reply.getHeader('Cache-Control')).startsWith('public');
+  if (!isShared || reply.hasHeader('Content-Encoding')) return payload;
+  vary(reply);
+  if (typeof payload !== 'string') return payload;
+  const encoding = encodingOf(request);
+  if (encoding === undefined) return payload;
+  reply.header('Content-Encoding', encoding).removeHeader('Content-Length');
+  return encoding === 'br' ? toBrotli(payload, { params: pageQuality }) : toGzip(payload);
+}
+
+const [toBrotli, toGzip] = [promisify(brotliCompress), promisify(gzip)];
+
+/** The quality for a text that is compressed for each request. Higher qualities take several times as long. */
+const pageQuality = { [constants.BROTLI_PARAM_QUALITY]: 4 };
+
 /** Sends a text in the best encoding that the client accepts. A client without Accept-Encoding gets plain text. */
 export async function sendCompressed(request: FastifyRequest, reply: FastifyReply, compressed: Compressed) {
-  reply.header('Vary', [reply.getHeader('Vary'), 'Accept-Encoding'].filter(Boolean).join(', '));
-  const accepted = request.headers['accept-encoding'] ?? 'identity';
-  const encoding = negotiate(accepted, ['br', 'gzip', 'identity']) as keyof Compressed | 'identity' | null;
-  if (encoding !== 'br' && encoding !== 'gzip') return reply.send(await promisify(gunzip)(compressed.gzip));
+  vary(reply);
+  const encoding = encodingOf(request);
+  if (encoding === undefined) return reply.send(await promisify(gunzip)(compressed.gzip));
   return reply.header('Content-Encoding', encoding).send(compressed[encoding]);
+}
+
+function vary(reply: FastifyReply) {
+  const names = String(reply.getHeader('Vary') ?? '')
+    .split(', ')
+    .filter(Boolean);
+  reply.header('Vary', [...new Set([...names, 'Accept-Encoding'])].join(', '));
+}
+
+/** Returns the best encoding that the client accepts, or undefined for plain text. */
+function encodingOf(request: FastifyRequest): keyof Compressed | undefined {
+  const accepted = request.headers['accept-encoding'] ?? 'identity';
+  const encoding = negotiate(accepted, ['br', 'gzip', 'identity']);
+  return encoding === 'br' || encoding === 'gzip' ? encoding : undefined;
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
+import { compressSharedPage } from '../http/compressed.ts';
 import { collectPaths, refuseOtherMethods } from '../http/method-not-allowed.ts';
 import { pathOf } from '../http/request-context.ts';
 import { type Script, serveAssets } from './shell/assets.ts';
@@ -35,11 +36,13 @@ export async function buildPages(server: ServerDependencies) {
     serve: (plugins: readonly FastifyPluginAsync[]) => async (app: FastifyInstance) => {
       app.removeAllContentTypeParsers();
       app.decorateRequest('frameOfError', null);
+      app.decorateRequest('wayOut', null);
       app.decorateReply('formTarget', null);
       app.decorateReply('pageScript', null);
       app.setErrorHandler(answerError);
       // An onSend hook sets the headers, because error pages need them too and a page may have set some itself.
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
+      app.addHook('onSend', compressSharedPage);
       const paths = collectPaths(app);
       for (const plugin of [serveAssets, ...plugins]) await app.register(plugin);
       for (const prefix of areas) {

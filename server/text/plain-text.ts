@@ -19,6 +19,15 @@ export function oneLine(text: string): string {
   return blank.test(line) ? '' : line;
 }
 
+/** Returns the lines of a text without control characters. Keeps at most one empty line between two lines. */
+export function plainLines(text: string): string {
+  const lines = text.split(/\r\n|[\n\r\u2028\u2029]/).map(oneLine);
+  return lines
+    .filter((line, index) => line !== '' || lines[index - 1] !== '')
+    .join('\n')
+    .trim();
+}
+
 /** The characters of `control`, but without tabs and line feeds, which a text of several lines needs. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: visibleText escapes these characters.
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;

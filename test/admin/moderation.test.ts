@@ -329,6 +329,29 @@ describe('an idea', () => {
     expect(audit()).toEqual([]);
   });
 
+  test('the moderation pages link the URLs in an idea, in its comments and in a rejected idea', async () => {
+    const link = (url: string) => `<a href="${url}" rel="nofollow ugc noopener">${url}</a>`;
+    const body = 'See https://a.example/b.';
+    const [shown, waiting, refused] = [
+      await idea('Shown', { body }),
+      await pending('Waiting', { body }),
+      await idea('Refused', { body, moderationState: 'rejected' }),
+    ];
+    await server.sql('insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, $4)', [
+      world.accountId,
+      shown,
+      world.ownerId,
+      'Or https://a.example/c',
+    ]);
+    for (const path of [pathOf(shown), pathOf(waiting, '/reject'), pathOf(refused)]) {
+      expect([path, (await ada.get(path)).html]).toEqual([
+        path,
+        expect.stringContaining(`See ${link('https://a.example/b')}.`),
+      ]);
+    }
+    expect((await ada.get(pathOf(shown))).html).toContain(`Or ${link('https://a.example/c')}`);
+  });
+
   test('the admin page of an idea lets a moderator follow and unfollow the idea, and shows the comments on several pages', async () => {
     const id = await idea('Followed');
     const path = pathOf(id, '/follow');

@@ -25,6 +25,7 @@ export function watchResponses(server: Server): string[] {
     const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     if (path.startsWith('/docs') || path === '/api/v1/openapi.json' || path === '/unsubscribe') return;
+    if (path === '/robots.txt' || /^\/sitemap(-[^/]*)?\.xml$/.test(path)) return;
     // HTML pages are not part of the contract.
     if (/^\/((b|admin|assets)(\/|$)|$)/.test(path)) return;
     // The OAuth standards define these responses.

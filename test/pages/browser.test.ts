@@ -53,6 +53,8 @@ test('axe-core finds no accessibility violation on the public pages, at two scre
   for (const path of [
     boardPath,
     `${boardPath}?status_key=planned&sort=top&q=none`,
+    `${boardPath}?tag=design`,
+    `${boardPath}/roadmap`,
     `${boardPath}/ideas/${discussedId}`,
     `${boardPath}/ideas/${mergedId}`,
     `/unsubscribe?token=${token}`,
@@ -60,7 +62,7 @@ test('axe-core finds no accessibility violation on the public pages, at two scre
     await check(path);
   }
   expect(complaints).toEqual([]);
-  for (const path of ['/b/none', `${boardPath}?sort=worst`]) await check(path);
+  for (const path of ['/b/none', `${boardPath}/ideas/999999`, `${boardPath}?sort=worst`]) await check(path);
   await close();
 });
 
@@ -142,7 +144,7 @@ test('a member votes without a page load, sees similar ideas while typing a titl
   await close();
 });
 
-test('a reader without JavaScript can filter and search the ideas, go to the next page and open an idea', async () => {
+test('a reader without JavaScript can filter and search the ideas, go to the next page, open an idea and use the roadmap', async () => {
   if (!browser) return;
   const { page, complaints, close } = await openPage(
     browser,
@@ -164,6 +166,10 @@ test('a reader without JavaScript can filter and search the ideas, go to the nex
   expect(await page.getByText('Comment 25').count()).toBe(1);
   await page.getByRole('link', { name: 'All ideas of Web app' }).click();
   expect(new URL(page.url()).pathname).toBe(boardPath);
+  await page.getByRole('link', { name: 'Roadmap' }).click();
+  await page.getByRole('link', { name: 'Dark mode' }).click();
+  await page.getByRole('link', { name: 'Design' }).click();
+  expect(await page.getByRole('heading', { level: 3 }).allTextContents()).toEqual(['Dark mode']);
   expect(complaints).toEqual([]);
   await close();
 });

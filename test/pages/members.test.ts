@@ -75,7 +75,7 @@ describe('who may open a board', () => {
     for (const by of [new Visitor(server), stranger]) {
       for (const rest of ['', `/ideas/${id}`]) {
         const [private_, missing] = [await by.get(boardPath() + rest), await by.get(`/b/no-such-board${rest}`)];
-        expect([private_.status, private_.html]).toEqual([404, missing.html]);
+        expect([private_.status, private_.html]).toEqual([404, missing.html.replace('no-such-board', world.boardSlug)]);
       }
     }
     expect((await stranger.get(`${boardPath()}/new`)).status).toBe(404);

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ideaUrl } from '../../server/domain/ideas/present-idea.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { iconPath, stylesheetPath } from '../../server/pages/shell/assets.ts';
+import { signedIn } from '../admin/visitor.ts';
 import { type BoardInput, createBoard, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { request } from '../helpers/request.ts';
@@ -121,13 +122,16 @@ describe('the board', () => {
     }
   });
 
-  test('a page of a public board, its style sheet and its icon together have less than 50 kB', async () => {
+  test('a browser transfers less than 30 kB for a page of a public board with its style sheet and its icon', async () => {
     for (let n = 1; n <= 21; n++) {
       await put(`${'A long title '.repeat(15)}${n}`, 'new', { body: 'A long text, as people write them. '.repeat(50) });
     }
     let bytes = 0;
-    for (const path of [boardPath(), stylesheetPath, iconPath]) bytes += Buffer.byteLength((await get(path)).text);
-    expect(bytes).toBeLessThan(50_000);
+    for (const path of [boardPath(), stylesheetPath, iconPath]) {
+      bytes += Number((await get(path)).headers.get('content-length'));
+    }
+    expect(bytes).toBeGreaterThan(1000);
+    expect(bytes).toBeLessThan(30_000);
   });
 
   test('a public board shows a message if the list is empty, a search finds nothing or the board is frozen', async () => {
@@ -198,6 +202,19 @@ describe('an idea', () => {
     expect(linkIn(text, 'All ideas of ')).toBe(boardPath());
   });
 
+  test('URLs in descriptions, ideas and comments are links on the public pages, but not on the cards of ideas', async () => {
+    await server.sql(`update boards set description = 'Read https://a.example/d.' where id = $1`, [world.boardId]);
+    const id = await put('Linked', 'new', { body: 'See https://a.example/b.\nThanks' });
+    await comment(id, 'Or (https://a.example/c)');
+    const link = (url: string) => `<a href="${url}" rel="nofollow ugc noopener">${url}</a>`;
+    const { text } = await get(ideaPath(id));
+    expect(text).toContain(`>See ${link('https://a.example/b')}.\nThanks</p>`);
+    expect(text).toContain(`>Or (${link('https://a.example/c')})</p>`);
+    const board = await get(boardPath());
+    expect(board.text).toContain(`>Read ${link('https://a.example/d')}.</p>`);
+    expect(board.text).not.toContain(link('https://a.example/b'));
+  });
+
   test('the public page of an idea shows its comments oldest first, on several pages', async () => {
     const id = await put('Discussed');
     for (let n = 1; n <= 25; n++) await comment(id, `Comment ${n}.`);
@@ -264,24 +281,46 @@ describe('private data', () => {
     expect([asked.status, asked.text]).toEqual([404, (await get(`${boardPath()}?status_key=none`)).text]);
   });
 
-  test('requests for a private board or its ideas get the same response as requests for a missing board or idea', async () => {
+  /** Returns all that a visitor sees of an answer, without what differs in any two answers. */
+  async function seenAt(path: string) {
+    const { status, text, headers } = await get(path);
+    const { date, 'x-request-id': id, ...same } = Object.fromEntries(headers);
+    // The link to sign in leads back to the requested path.
+    const shown = text.replaceAll(encodeURIComponent(path.split('?', 1)[0] ?? ''), '(path)');
+    return JSON.stringify({ status, shown, same: { ...same, 'content-length': undefined } });
+  }
+
+  test('requests for a private board or its ideas get the same response as requests for a missing board', async () => {
     const other = await createBoard(server, world.accountId);
     const id = await insertIdea(server, { ...world, boardId: other.id });
-    const pages = [
-      await get('/b/none'),
-      await get(`/b/${other.slug}`),
-      await get(`/b/${other.slug}?sort=worst`),
-      await get(`/b/${other.slug}/ideas/${id}`),
-      await get('/b/none/ideas/1'),
-      // This path combines the slug of the public board with the id of an idea of the private board.
-      await get(ideaPath(id)),
+    const paths = [
+      '/b/none',
+      `/b/${other.slug}`,
+      `/b/${other.slug}?sort=worst`,
+      `/b/${other.slug}/ideas/${id}`,
+      `/b/${other.slug}/ideas/x`,
+      `/b/${other.slug}/roadmap`,
+      `/b/${other.slug}/feed.atom`,
+      '/b/none/ideas/1',
+      '/b/none/of/these',
     ];
-    const shown = pages.map(({ status, text, headers }) => {
-      const { date, 'x-request-id': id, ...same } = Object.fromEntries(headers);
-      return JSON.stringify({ status, text, same });
-    });
-    expect(new Set(shown).size).toBe(1);
-    expect(pages[0]?.status).toBe(404);
+    const seen = await Promise.all(paths.map(seenAt));
+    expect(new Set(seen).size).toBe(1);
+    expect(JSON.parse(seen[0] ?? '')).toMatchObject({ status: 404 });
+    expect(linkIn((await get(`/b/${other.slug}`)).text, 'Sign in')).toBe(
+      `/admin/sign-in?${new URLSearchParams({ next: `/b/${other.slug}` })}`,
+    );
+  });
+
+  test('an idea of another board gets the same response as a missing idea: a 404 page that links to the board', async () => {
+    const other = await createBoard(server, world.accountId);
+    const id = await insertIdea(server, { ...world, boardId: other.id });
+    const paths = [ideaPath(id), ideaPath(999_999_999), `${boardPath()}/ideas/x`, `${boardPath()}?status_key=none`];
+    const seen = await Promise.all(paths.map(seenAt));
+    expect(new Set(seen).size).toBe(1);
+    const { status, text } = await get(ideaPath(id));
+    expect([status, linkIn(text, 'All ideas of the board')]).toEqual([404, boardPath()]);
+    expect(text).toContain('The idea may be deleted, hidden or not yet approved');
   });
 
   test.each(['x', '-1', '1.5', '01x', '9'.repeat(30), '%27', ''])(
@@ -337,16 +376,53 @@ describe('caches', () => {
     const { text, headers } = await get(boardPath());
     const other = await get(boardPath(), { cookie: 'session=1', authorization: 'Bearer x', 'accept-language': 'de' });
     expect([other.text, other.headers.get('etag')]).toEqual([text, headers.get('etag')]);
-    expect(other.headers.get('vary')).toBe('Cookie');
+    expect(other.headers.get('vary')).toBe('Cookie, Accept-Encoding');
+  });
+
+  test('public pages and assets are compressed with Brotli or gzip if the client accepts it', async () => {
+    const id = await put('The one');
+    for (const path of [boardPath(), ideaPath(id), `${boardPath()}/feed.atom`, stylesheetPath]) {
+      const plain = await rawRequest(server, 'GET', path);
+      const vary = path === stylesheetPath ? 'Accept-Encoding' : 'Cookie, Accept-Encoding';
+      expect([path, plain.headers.get('content-encoding'), plain.headers.get('vary')]).toEqual([path, null, vary]);
+      for (const encoding of ['br', 'gzip']) {
+        const headers = { 'accept-encoding': encoding };
+        const packed = await get(path, headers);
+        expect([path, packed.headers.get('content-encoding'), packed.text]).toEqual([path, encoding, plain.text]);
+        expect(Number(packed.headers.get('content-length'))).toBeLessThan(plain.text.length);
+        const etag = plain.headers.get('etag');
+        expect(packed.headers.get('etag')).toBe(etag);
+        if (etag === null) continue;
+        const again = await rawRequest(server, 'GET', path, { headers: { ...headers, 'if-none-match': etag } });
+        expect([again.status, again.headers.get('vary'), again.headers.get('content-encoding')]).toEqual([
+          304,
+          'Cookie, Accept-Encoding',
+          null,
+        ]);
+      }
+    }
+  });
+
+  test('pages that caches must not share are not compressed, so their length reveals no form token', async () => {
+    const ada = await signedIn(server, world.ownerId);
+    for (const path of ['/admin', '/admin/profile', '/b/none', boardPath()]) {
+      const page = await ada.get(path, { headers: { 'accept-encoding': 'br, gzip' } });
+      expect([path, page.headers.get('cache-control'), page.headers.get('content-encoding')]).toEqual([
+        path,
+        'no-store',
+        null,
+      ]);
+    }
   });
 
   test('a HEAD request gets the headers of the public page without the body', async () => {
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id)]) {
-      const page = await get(path);
-      const head = await rawRequest(server, 'HEAD', path);
+      const headers = { 'accept-encoding': 'br' };
+      const page = await get(path, headers);
+      const head = await rawRequest(server, 'HEAD', path, { headers });
       expect([head.status, head.text]).toEqual([200, '']);
-      for (const name of ['content-type', 'content-length', 'etag', 'cache-control']) {
+      for (const name of ['content-type', 'content-encoding', 'content-length', 'etag', 'cache-control', 'vary']) {
         expect([name, head.headers.get(name)]).toEqual([name, page.headers.get(name)]);
       }
     }

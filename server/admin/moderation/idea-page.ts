@@ -10,6 +10,7 @@ import { presentIdea } from '../../pages/boards/present-idea.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Visit } from '../../pages/shell/visit.ts';
+import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { actOnIdea } from './act-on-board.ts';
 import { ideaPath, notices, presentPerson, wayToIdea } from './way-back.ts';
@@ -30,7 +31,12 @@ export function showIdea(visit: Visit, problem?: Problem) {
     const people = await readPeople(op, visit.account.id, authors);
     const isPending = idea.moderation_state === 'pending';
     const data = {
-      idea: { ...presentIdea(idea), id: idea.id, body: idea.body, submitted: showTime(new Date(idea.created_at)) },
+      idea: {
+        ...presentIdea(idea),
+        id: idea.id,
+        body: linkedText(idea.body),
+        submitted: showTime(new Date(idea.created_at)),
+      },
       author: presentPerson(visit, people.get(idea.author_id), wayToIdea(ideaId)),
       board: { label: shownName(board.name), href: visit.path('/admin/ideas', { board: board.slug }) },
       isPending,
@@ -54,7 +60,7 @@ export function showIdea(visit: Visit, problem?: Problem) {
 function presentComment(visit: Visit, ideaId: number, comment: CommentView, people: Map<number, PersonView>) {
   return {
     id: comment.id,
-    body: comment.body,
+    body: linkedText(comment.body),
     author: shownName(comment.author_name),
     person: presentPerson(visit, people.get(comment.author_id), wayToIdea(ideaId)),
     time: showTime(new Date(comment.created_at)),

@@ -8,6 +8,7 @@ import { type PersonOperation, problemOfAction } from '../../pages/shell/act.ts'
 import { idFieldOf } from '../../pages/shell/form.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
+import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { changeIdea } from './act-on-board.ts';
 import { showIdea } from './idea-page.ts';
@@ -65,7 +66,7 @@ async function showRejected(visit: Visit) {
   const title = shortLine(idea.title, 200);
   const data = {
     title,
-    body: idea.body,
+    body: linkedText(idea.body),
     reason: idea.reason,
     board: { label: shownName(idea.board_name), href: visit.path('/admin/ideas', { board: idea.board_slug }) },
     author: shownName(idea.author_name),

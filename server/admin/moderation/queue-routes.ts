@@ -14,6 +14,7 @@ import type { Problem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
+import { linkedText } from '../../text/linked-text.ts';
 import { shortLine, truncate } from '../../text/plain-text.ts';
 import { actOnIdea, changeIdea } from './act-on-board.ts';
 import { blockRoutes } from './block-routes.ts';
@@ -137,7 +138,7 @@ async function showRejection(visit: Visit, problem?: Problem) {
   const data = {
     title: shortLine(idea.title, 200),
     author: shownName(idea.author_name),
-    body: idea.body,
+    body: linkedText(idea.body),
     action: visit.path(`${ideaPath(id)}/reject`, wayOf(visit)),
     back: { label: 'Cancel', href: wayBack(visit, ideaPath(id)) },
     reason: visit.field('reason'),

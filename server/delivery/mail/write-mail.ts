@@ -1,6 +1,7 @@
 import { type NotificationSubject, wordsOf } from '../../domain/notifications/notification-words.ts';
 import { html } from '../../text/html.ts';
-import { oneLine, truncate } from '../../text/plain-text.ts';
+import { linkedText } from '../../text/linked-text.ts';
+import { plainLines, truncate } from '../../text/plain-text.ts';
 
 export interface MailContent {
   subject: string;
@@ -40,21 +41,26 @@ interface NotificationMail extends NotificationSubject {
 
 const maxQuoteLength = 1000;
 
+/**
+ * Writes the mail of a notification. The quoted text of a user keeps its lines, and each line is marked as a quotation,
+ * so that it cannot imitate other parts of the mail. Most mail programs link URLs in any text. So the quotation has links
+ * of its own, which show the real host.
+ */
 export function writeNotificationMail(about: NotificationMail): MailContent {
   const words = wordsOf(about);
-  const quote = words.quote ? truncate(oneLine(words.quote), maxQuoteLength) : '';
+  const quote = words.quote ? truncate(plainLines(words.quote), maxQuoteLength) : '';
   return {
     subject: words.subject,
     text: [
       words.sentence,
-      ...(quote ? [`> ${quote}`] : []),
+      ...(quote ? [quote.replace(/^/gm, '> ')] : []),
       ...(about.url ? [`${words.link}:\n${about.url}`] : []),
       `-- \n${words.reason}\n${words.ending}: ${about.unsubscribeUrl}`,
     ].join('\n\n'),
     html: pageOf(
       words.subject,
       html`<p>${words.sentence}</p>
-${quote !== '' && html`<blockquote style="margin:16px 0;padding:0 16px;border-left:3px solid #d6d3d1">${quote}</blockquote>`}
+${quote !== '' && html`<blockquote style="margin:16px 0;padding:0 16px;border-left:3px solid #d6d3d1;white-space:pre-wrap">${linkedText(quote)}</blockquote>`}
 ${about.url !== null && html`<p><a href="${about.url}">${words.link}</a></p>`}
 <hr style="border:0;border-top:1px solid #d6d3d1">
 <p style="font-size:13px;color:#57534e">${words.reason}<br><a href="${about.unsubscribeUrl}" style="color:#57534e">${words.ending}</a></p>`,

@@ -39,6 +39,21 @@ export async function readBoard(op: ReadOperation): Promise<BoardView> {
   return board;
 }
 
+const selectBoardAge = query('select_board_age', (db, $: Arguments<{ accountId: number; boardId: number }>) =>
+  db
+    .selectFrom('boards as b')
+    .select('b.created_at')
+    .where(b => b.and({ 'b.account_id': $.accountId, 'b.id': $.boardId })),
+);
+
+/** Returns the time when a board was created. */
+export async function readBoardAge(op: ReadOperation): Promise<string> {
+  const { accountId, boardId } = op.actor;
+  const [board] = await op.query(selectBoardAge, { accountId, boardId });
+  if (!board) throw new DomainError('not_found');
+  return board.created_at;
+}
+
 /** A public board, or a board of one of the given accounts. */
 const selectBoardsBySlug = query(
   'select_boards_by_slug',

@@ -1,4 +1,4 @@
-import { type Expression, type Kysely, sql } from 'kysely';
+import { type AliasedSelectQueryBuilder, type Expression, type ExpressionBuilder, type Kysely, sql } from 'kysely';
 import { type IdeaStatus, type StatusCategory, statusCategories, statusOfCategory } from '../../../contract/status.ts';
 import { type Arguments, type Query, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
@@ -9,6 +9,7 @@ import { type IdeaView, ideaViews } from './read-idea.ts';
 export interface IdeaFilter {
   status?: IdeaStatus | undefined;
   statusKey?: string | undefined;
+  tagId?: number | undefined;
   q?: string | undefined;
   sort: 'newest' | 'top';
   isPending: boolean;
@@ -21,7 +22,7 @@ type ListedIdea = IdeaView & { body_truncated: boolean };
 
 export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Place): Promise<Page<ListedIdea>> {
   const { accountId, boardId, voterId } = op.actor;
-  const { status, sort, isPending, statusKey, q = '', maxBodyLength } = filter;
+  const { status, sort, isPending, statusKey, tagId, q = '', maxBodyLength } = filter;
   const category = statusCategories.find(one => statusOfCategory[one] === status);
   const form = {
     sort,
@@ -32,22 +33,42 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
     hasCursor: place.cursor !== undefined,
     rowsOfStatus: place.offset === 0 ? (enoughRows.find(rows => rows > place.perPage) ?? null) : null,
   };
-  const list = listQueries.get(nameOf(form));
-  if (!list) throw new Error(`No query is named ${nameOf(form)}`);
-  const rows = await op.query(list, {
+  const values: ListArguments = {
     accountId,
     boardId,
     voterId,
     statusKey: statusKey ?? null,
     category: statusKey === undefined ? (category ?? null) : null,
+    tagId: tagId ?? 0,
     offset: place.offset,
     limit: place.perPage + 1,
     q,
     maxBodyLength: maxBodyLength ?? null,
     cursorKey: place.cursor?.key ?? '',
     cursorId: place.cursor?.id ?? 0,
-  });
+  };
+  const rows = await (tagId === undefined
+    ? readList(op, { ...form, tagged: null }, values)
+    : readTagged(op, form, values));
   return cutPage(rows, place, idea => cursorOf(sort, idea));
+}
+
+/**
+ * Reads the ideas with a tag. The ideas of a common tag are near the start of the list. If too few ideas with the tag
+ * are there, the tag is rare, and reading all its ideas is fast. So neither a common nor a rare tag scans the board.
+ */
+async function readTagged(op: ReadOperation, form: Omit<ListForm, 'tagged'>, values: ListArguments) {
+  if (form.rowsOfStatus !== null) {
+    const near = await readList(op, { ...form, rowsOfStatus: nearRows, tagged: 'near' }, values);
+    if (near.length === values.limit) return near;
+  }
+  return readList(op, { ...form, rowsOfStatus: null, tagged: 'anywhere' }, values);
+}
+
+function readList(op: ReadOperation, form: ListForm, values: ListArguments): Promise<ListedIdea[]> {
+  const list = listQueries.get(nameOf(form));
+  if (!list) throw new Error(`No query is named ${nameOf(form)}`);
+  return op.query(list, values);
 }
 
 function cursorOf(sort: IdeaFilter['sort'], idea: IdeaView): Cursor {
@@ -66,6 +87,8 @@ interface ListForm {
   hasCursor: boolean;
   /** The maximum number of rows to read for each status, or null if the page has an offset. */
   rowsOfStatus: number | null;
+  /** Where the list looks for ideas with the tag, or null without a tag. */
+  tagged: 'near' | 'anywhere' | null;
 }
 
 /**
@@ -77,9 +100,11 @@ interface ListForm {
  */
 const enoughRows = [21, 101] as const;
 
+/** The number of ideas at the start of a list that are searched for a tag before all ideas with the tag are read. */
+const nearRows = 500;
+
 /**
- * The arguments of every list query. Queries without a cursor or a search ignore the arguments for the cursor or the
- * search.
+ * The arguments of every list query. Queries without a tag, a cursor or a search ignore the arguments for it.
  */
 interface ListArguments {
   accountId: number;
@@ -87,6 +112,7 @@ interface ListArguments {
   voterId: number | null;
   statusKey: string | null;
   category: StatusCategory | null;
+  tagId: number;
   offset: number;
   limit: number;
   q: string;
@@ -97,14 +123,19 @@ interface ListArguments {
 
 const yesOrNo = [false, true];
 
+/** The ways to read a list. Only lists of published ideas can have a tag. */
+const ways: Pick<ListForm, 'isPending' | 'rowsOfStatus' | 'tagged'>[] = [
+  ...yesOrNo.flatMap(isPending =>
+    [...enoughRows, null].map(rowsOfStatus => ({ isPending, rowsOfStatus, tagged: null })),
+  ),
+  { isPending: false, rowsOfStatus: nearRows, tagged: 'near' },
+  { isPending: false, rowsOfStatus: null, tagged: 'anywhere' },
+];
+
 const forms: ListForm[] = (['newest', 'top'] as const).flatMap(sort =>
-  yesOrNo.flatMap(isPending =>
+  ways.flatMap(way =>
     yesOrNo.flatMap(isPublic =>
-      yesOrNo.flatMap(isSearch =>
-        yesOrNo.flatMap(hasCursor =>
-          [...enoughRows, null].map(rowsOfStatus => ({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus })),
-        ),
-      ),
+      yesOrNo.flatMap(isSearch => yesOrNo.map(hasCursor => ({ ...way, sort, isPublic, isSearch, hasCursor }))),
     ),
   ),
 );
@@ -118,57 +149,31 @@ const listQueries = new Map<string, Query<ListArguments, ListedIdea>>(
   }),
 );
 
-function nameOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm): string {
+function nameOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus, tagged }: ListForm): string {
   const words = [
     sort,
     isPending && 'pending',
     isPublic && 'public',
     isSearch && 'search',
     hasCursor && 'after',
-    rowsOfStatus ?? 'offset',
+    tagged === null ? (rowsOfStatus ?? 'offset') : `tagged_${tagged}`,
   ];
   return ['list_ideas', ...words.filter(word => word !== false)].join('_');
 }
 
-/**
- * Reads the first rows of each shown status from an index in the order of the list, then merges the rows. Without a
- * search, the cost does not grow with the number of ideas. With a cursor, it does not grow with the page number either.
- */
-function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus }: ListForm) {
+function ideasOf(form: ListForm) {
   return (db: Kysely<Tables>, $: Arguments<ListArguments>) => {
-    const key = sort === 'newest' ? 'i.created_at' : 'i.score';
+    const listed = form.tagged === 'anywhere' ? rowsOfTag(db, $, form) : rowsOfStatuses(db, $, form);
     const page = db
-      .selectFrom('statuses as shown')
-      .crossJoinLateral(from =>
-        from
-          .selectFrom('ideas as i')
-          .select(['i.id', `${key} as key`])
-          .where('i.account_id', '=', $.accountId)
-          .whereRef('i.status_id', '=', 'shown.id')
-          .where('i.moderation_state', '=', isPending ? 'pending' : 'published')
-          .$if(!isPending, ideas => ideas.where('i.merged_into_id', 'is', null))
-          .$if(isSearch, ideas => ideas.where(hasWords($.q)))
-          .$if(hasCursor, ideas => ideas.where(sql<boolean>`(${sql.ref(key)}, i.id) < (${$.cursorKey}, ${$.cursorId})`))
-          .orderBy(key, 'desc')
-          .orderBy('i.id', 'desc')
-          .limit(rowsOfStatus ?? sql<number>`${$.offset}::bigint + ${$.limit}::bigint`)
-          .as('of_status'),
+      .selectFrom(listed)
+      .select(['listed.id', 'listed.key'])
+      .$if(form.tagged === 'near', ideas =>
+        ideas.where(listed =>
+          listed.exists(taggedWith(db, $).select('it.idea_id').whereRef('it.idea_id', '=', listed.ref('listed.id'))),
+        ),
       )
-      .select(['of_status.id', 'of_status.key'])
-      .where(shown => shown.and({ 'shown.account_id': $.accountId, 'shown.board_id': $.boardId }))
-      .where(shown =>
-        shown
-          .case()
-          .when(sql`${$.statusKey}::text`, 'is not', null)
-          .then(shown('shown.key', '=', $.statusKey))
-          .when(sql`${$.category}::text`, 'is not', null)
-          .then(shown('shown.category', '=', $.category))
-          .else(isPending ? shown.lit(true) : shown.not('shown.is_hidden'))
-          .end(),
-      )
-      .$if(isPublic, shown => shown.where('shown.is_hidden', '=', false))
-      .orderBy('of_status.key', 'desc')
-      .orderBy('of_status.id', 'desc')
+      .orderBy('listed.key', 'desc')
+      .orderBy('listed.id', 'desc')
       .offset(sql<number>`${$.offset}::bigint`)
       .limit(sql<number>`${$.limit}::bigint`)
       .as('page');
@@ -178,6 +183,94 @@ function ideasOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus 
       .orderBy('page.key', 'desc')
       .orderBy('page.id', 'desc');
   };
+}
+
+type ListValues = Arguments<ListArguments>;
+type ListedRows = AliasedSelectQueryBuilder<{ id: number; key: string | number }, 'listed'>;
+
+/**
+ * Reads the first rows of each shown status from an index in the order of the list, then merges the rows. Without a
+ * search, the cost does not grow with the number of ideas. With a cursor, it does not grow with the page number either.
+ */
+function rowsOfStatuses(db: Kysely<Tables>, $: ListValues, form: ListForm): ListedRows {
+  return (
+    db
+      .selectFrom('statuses as shown')
+      .where(shown => isShown(shown, $, form))
+      .crossJoinLateral(from =>
+        from
+          .selectFrom('ideas as i')
+          .select(['i.id', `${keyOf(form)} as key`])
+          .whereRef('i.status_id', '=', 'shown.id')
+          .where(i => isListed(i, $, form))
+          .orderBy(keyOf(form), 'desc')
+          .orderBy('i.id', 'desc')
+          .limit(form.rowsOfStatus ?? sql<number>`${$.offset}::bigint + ${$.limit}::bigint`)
+          .as('of_status'),
+      )
+      .select(['of_status.id', 'of_status.key'])
+      // The rows of one status may end before the rows of another, so only the first merged rows are in the right order.
+      .$if(form.tagged === 'near', merged =>
+        merged.orderBy('of_status.key', 'desc').orderBy('of_status.id', 'desc').limit(nearRows),
+      )
+      .as('listed')
+  );
+}
+
+/**
+ * Reads all ideas with a tag one by one by their ids. With a plain join, PostgreSQL reads the index of the whole board for
+ * a tag of a hundredth of its ideas.
+ */
+function rowsOfTag(db: Kysely<Tables>, $: ListValues, form: ListForm): ListedRows {
+  return taggedWith(db, $)
+    .crossJoinLateral(from =>
+      from
+        .selectFrom('ideas as i')
+        .select(['i.id', 'i.status_id', `${keyOf(form)} as key`])
+        .whereRef('i.id', '=', 'it.idea_id')
+        .where(i => isListed(i, $, form))
+        .limit(1)
+        .as('tagged'),
+    )
+    .innerJoin('statuses as shown', 'shown.id', 'tagged.status_id')
+    .where(shown => isShown(shown, $, form))
+    .select(['tagged.id', 'tagged.key'])
+    .as('listed');
+}
+
+function taggedWith(db: Kysely<Tables>, $: ListValues) {
+  return db.selectFrom('idea_tags as it').where(it => it.and({ 'it.account_id': $.accountId, 'it.tag_id': $.tagId }));
+}
+
+function keyOf({ sort }: ListForm) {
+  return sort === 'newest' ? 'i.created_at' : 'i.score';
+}
+
+function isShown(
+  shown: ExpressionBuilder<Tables & { shown: Tables['statuses'] }, 'shown'>,
+  $: ListValues,
+  { isPending, isPublic }: ListForm,
+) {
+  const isWanted = shown
+    .case()
+    .when(sql`${$.statusKey}::text`, 'is not', null)
+    .then(shown('shown.key', '=', $.statusKey))
+    .when(sql`${$.category}::text`, 'is not', null)
+    .then(shown('shown.category', '=', $.category))
+    .else(isPending ? shown.lit(true) : shown.not('shown.is_hidden'))
+    .end();
+  const ofBoard = shown.and({ 'shown.account_id': $.accountId, 'shown.board_id': $.boardId });
+  return shown.and([ofBoard, isWanted, ...(isPublic ? [shown('shown.is_hidden', '=', false)] : [])]);
+}
+
+function isListed(i: ExpressionBuilder<Tables & { i: Tables['ideas'] }, 'i'>, $: ListValues, form: ListForm) {
+  return i.and([
+    i('i.account_id', '=', $.accountId),
+    i('i.moderation_state', '=', form.isPending ? 'pending' : 'published'),
+    ...(form.isPending ? [] : [i('i.merged_into_id', 'is', null)]),
+    ...(form.isSearch ? [hasWords($.q)] : []),
+    ...(form.hasCursor ? [sql<boolean>`(${sql.ref(keyOf(form))}, i.id) < (${$.cursorKey}, ${$.cursorId})`] : []),
+  ]);
 }
 
 /**

@@ -8,15 +8,18 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { type IdeaFilter, listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
+import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
 import { type BoardVisit, boardOf, boardPath, pathOn } from './opened-board.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
+import { findTag, presentTags } from './tag-filter.ts';
 
 const BoardQuery = z.object({
   status: IdeaStatus.optional(),
   status_key: StatusKey.optional(),
+  tag: text(1, 40).optional(),
   q: text(0, 100).optional(),
   sort: z.enum(['newest', 'top']).default('newest'),
   cursor: word(500).optional(),
@@ -32,7 +35,7 @@ const notices = {
 };
 
 /**
- * Shows the ideas of a board, filtered by status and search text. The newest or the most popular ideas come first.
+ * Shows the ideas of a board, filtered by status, tag and search text. The newest or the most popular ideas come first.
  */
 export async function showBoard(visit: BoardVisit, problem?: Problem) {
   const query = readQuery(BoardQuery, visit.request.query);
@@ -45,15 +48,24 @@ export async function showBoard(visit: BoardVisit, problem?: Problem) {
     isPending: false,
   };
   const place = placeOf(query, query.sort, defaultPerPage);
-  const [board, page] = await Promise.all([readBoard(read), listIdeas(read, filter, place)]);
+  const reading = readBoard(read);
+  const tag = query.tag === undefined ? undefined : findTag(await reading, query.tag);
+  const [board, page] = await Promise.all([reading, listIdeas(read, { ...filter, tagId: tag?.id }, place)]);
   const visible = board.statuses.filter(status => !status.is_hidden);
   // A hidden status gets the same 404 as an unknown status.
   if (query.status_key !== undefined && !visible.some(({ key }) => key === query.status_key)) {
     throw new DomainError('not_found');
   }
   const isWhole = Object.keys(changesOf(query)).length === 0;
-  const frame = frameOfBoard(visit, board, { canonicalPath: isWhole ? boardPath(slug) : undefined });
-  const data = { ...presentBoard(visit, { ...board, statuses: visible }, query, page), parameters };
+  const frame = frameOfBoard(visit, board, {
+    view: 'ideas',
+    description: board.description,
+    canonicalPath: isWhole ? boardPath(slug) : undefined,
+  });
+  const data = {
+    ...presentBoard(visit, { ...board, statuses: visible }, { ...query, tag: tag?.name }, page),
+    parameters,
+  };
   return visit.page('board', frame, data, { notices, problem });
 }
 
@@ -64,20 +76,20 @@ export function listPathOf(request: FastifyRequest, text: string): string {
 }
 
 function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, page: Page<IdeaView>) {
-  const { q, sort, status, status_key } = query;
+  const { q, sort, status, status_key, tag } = query;
   const { request } = visit;
   const link = (changes: Partial<BoardQuery>) =>
     pathOn(request, '', changesOf({ ...query, cursor: undefined, ...changes }));
-  const isFiltered = q !== undefined || status !== undefined || status_key !== undefined;
+  const isFiltered = [q, status, status_key, tag].some(filter => filter !== undefined);
   return {
     name: shortLine(board.name, 100),
-    description: board.description,
+    description: board.description === '' ? undefined : linkedText(board.description),
     isFrozen: board.is_frozen,
     searchPath: boardPath(board.slug),
     newPath: boardOf(request).member ? pathOn(request, '/new', q === undefined ? {} : { title: q }) : undefined,
     q: q ?? '',
     // The search form sends the current status and order in hidden fields.
-    kept: Object.entries({ ...boardOf(request).parameters, ...changesOf({ status, status_key, sort }) }).map(
+    kept: Object.entries({ ...boardOf(request).parameters, ...changesOf({ status, status_key, tag, sort }) }).map(
       ([name, value]) => ({ name, value }),
     ),
     statuses: [
@@ -96,11 +108,13 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
       { label: 'Newest', href: link({ sort: 'newest' }), isCurrent: sort === 'newest' },
       { label: 'Top', href: link({ sort: 'top' }), isCurrent: sort === 'top' },
     ],
+    tag: tag === undefined ? undefined : { name: shortLine(tag, 40), removal: link({ tag: undefined }) },
     heading: q === undefined ? 'Ideas' : `Ideas with “${shortLine(q, 100, '…')}” in the title`,
     isFiltered,
     everything: { label: 'Show all ideas', href: pathOn(request) },
     ideas: page.rows.map(idea => ({
       ...presentIdea(idea),
+      tags: presentTags(request, idea.tags),
       excerpt: shortLine(idea.body, excerptLength, ''),
       href: pathOn(request, `/ideas/${idea.id}`),
       vote: presentVote(visit, board, idea, `?${new URLSearchParams(changesOf(query))}`),
@@ -110,8 +124,8 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
   };
 }
 
-function changesOf({ status, status_key, q, sort, cursor }: Partial<BoardQuery>): Record<string, string> {
-  const values = { q, status, status_key, sort: sort === 'newest' ? undefined : sort, cursor };
+function changesOf({ status, status_key, tag, q, sort, cursor }: Partial<BoardQuery>): Record<string, string> {
+  const values = { q, status, status_key, tag, sort: sort === 'newest' ? undefined : sort, cursor };
   return Object.fromEntries(
     Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );

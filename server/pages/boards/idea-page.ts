@@ -8,12 +8,14 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
 import { isFollowing } from '../../domain/notifications/followers.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
+import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { fieldOf, type Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
 import { type BoardVisit, boardOf, ideaPath, pathOn } from './opened-board.ts';
 import { presentChanges } from './present-changes.ts';
 import { frameOfBoard, presentIdea, presentName, presentTime, presentVote } from './present-idea.ts';
+import { presentTags } from './tag-filter.ts';
 
 const IdeaQuery = z.object({ cursor: word(500).optional() });
 
@@ -48,11 +50,13 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   const path = pathOn(request, `/ideas/${idea.id}`);
   const frame = frameOfBoard(visit, board, {
     page: shortLine(idea.title, 200),
+    description: idea.body,
+    isArticle: true,
     canonicalPath: cursor === undefined ? ideaPath(slug, idea.id) : undefined,
   });
   const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && !board.is_frozen;
   const data = {
-    idea: { ...presentIdea(idea), body: idea.body },
+    idea: { ...presentIdea(idea), tags: presentTags(request, idea.tags), body: linkedText(idea.body) },
     board: { label: shortLine(board.name, 100), href: pathOn(request) },
     isPending: idea.moderation_state === 'pending',
     isMerged: idea.merged_into_id !== null,
@@ -83,7 +87,7 @@ function presentComments({ rows, nextCursor }: Page<CommentView>, pathAt: (curso
   return {
     comments: rows.map(({ id, body, author_name, created_at }) => ({
       id,
-      body,
+      body: linkedText(body),
       authorName: presentName(author_name),
       createdAt: presentTime(created_at),
     })),

@@ -17,6 +17,7 @@ import { listPathOf } from './board-page.ts';
 import { showIdea } from './idea-page.ts';
 import { type BoardVisit, boardOf, changeAsMember, pathOn } from './opened-board.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
+import { presentTags } from './tag-filter.ts';
 
 /** The pages and forms with which members submit ideas, vote, comment and follow ideas. */
 export const memberRoutes: Route<AccountOfUser | undefined>[] = [
@@ -83,6 +84,7 @@ async function showForm(visit: BoardVisit, problem?: Problem) {
     closed: problem ? undefined : closedProblem(board, visit.server.clock.now())?.message,
     similar: similar.map(idea => ({
       ...presentIdea(idea),
+      tags: presentTags(visit.request, idea.tags),
       href: pathOn(visit.request, `/ideas/${idea.id}`),
       vote: presentVote(visit, board, idea),
     })),

@@ -58,6 +58,7 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>) {
     // The person may have left the account since the server read the session.
     if (!member && !board.isPublic) throw new DomainError('not_found');
     const visitor = { accountId, boardId, voterId: null, isModerator: false } as const;
+    request.wayOut = wayToBoard(slug);
     request.boardOfRequest = {
       slug,
       isPublic: board.isPublic,
@@ -66,6 +67,15 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>) {
       read: { query: database.query, actor: member ?? visitor },
       parameters: account && boards.length > 1 ? { account: account.slug } : {},
     };
+  };
+}
+
+/** The way out for a missing page of a board, such as an idea that awaits approval. */
+function wayToBoard(slug: string) {
+  return {
+    explanation:
+      'This board has no such page. The idea may be deleted, hidden or not yet approved, or the link may be incomplete.',
+    link: { label: 'All ideas of the board', href: boardPath(slug) },
   };
 }
 
@@ -98,6 +108,14 @@ export async function requireMember(request: FastifyRequest) {
 
 export function boardPath(slug: string): string {
   return `/b/${encodeURIComponent(slug)}`;
+}
+
+export function roadmapPath(slug: string): string {
+  return `${boardPath(slug)}/roadmap`;
+}
+
+export function feedPath(slug: string): string {
+  return `${boardPath(slug)}/feed.atom`;
 }
 
 export function ideaPath(slug: string, id: number): string {

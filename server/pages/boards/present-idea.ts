@@ -4,22 +4,49 @@ import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardScript } from '../shell/assets.ts';
 import type { Frame } from '../shell/page.ts';
-import { type BoardVisit, boardOf, pathOn } from './opened-board.ts';
+import { type BoardVisit, boardOf, feedPath, pathOn } from './opened-board.ts';
+
+interface PageOfBoard {
+  /** The name of the page. Undefined for the board itself. */
+  page?: string;
+  /** The view of the board that the page shows. The navigation marks this view. */
+  view?: 'ideas' | 'roadmap';
+  /** The text whose beginning describes the page in previews. */
+  description?: string;
+  isArticle?: boolean;
+  canonicalPath?: string | undefined;
+}
+
+/** The length of a description that search engines and chats show in full. */
+const maxDescriptionLength = 200;
 
 /** Builds the frame of a page of a board. Search engines may index a page of a public board with a canonical path. */
 export function frameOfBoard(
   { request, server }: BoardVisit,
   board: Pick<BoardView, 'slug' | 'name'>,
-  { page, canonicalPath }: { page?: string; canonicalPath?: string | undefined } = {},
+  { page, view, description = '', isArticle = false, canonicalPath }: PageOfBoard = {},
 ): Frame {
+  const { isPublic, member, slug } = boardOf(request);
   const name = shortLine(board.name, 100);
-  return {
+  const frame = {
     title: page === undefined ? name : `${page} · ${name}`,
-    ...(boardOf(request).member ? { script: boardScript } : {}),
-    navigation: [{ label: name, href: pathOn(request), isCurrent: page === undefined }],
-    ...(canonicalPath === undefined || !boardOf(request).isPublic
-      ? {}
-      : { canonicalUrl: `${server.config.BASE_URL}${canonicalPath}` }),
+    ...(member ? { script: boardScript } : {}),
+    site: { label: name, href: pathOn(request) },
+    navigation: [
+      { label: 'Ideas', href: pathOn(request), isCurrent: view === 'ideas' },
+      { label: 'Roadmap', href: pathOn(request, '/roadmap'), isCurrent: view === 'roadmap' },
+    ],
+  };
+  if (!isPublic) return frame;
+  return {
+    ...frame,
+    feed: { label: `New ideas of ${name}`, href: feedPath(slug) },
+    ...(canonicalPath === undefined ? {} : { canonicalUrl: `${server.config.BASE_URL}${canonicalPath}` }),
+    preview: {
+      type: isArticle ? 'article' : 'website',
+      siteName: name,
+      description: shortLine(description, maxDescriptionLength, ''),
+    },
   };
 }
 

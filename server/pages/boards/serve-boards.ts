@@ -1,11 +1,15 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
+import { DomainError } from '../../domain/domain-error.ts';
 import { definePages, openArea, signedIn } from '../shell/area.ts';
 import { serveRoutes } from '../shell/visit.ts';
+import { sendXml } from '../shell/xml.ts';
 import { showBoard } from './board-page.ts';
+import { showFeed } from './feed.ts';
 import { showIdea } from './idea-page.ts';
 import { memberRoutes } from './member-routes.ts';
 import { type BoardVisit, boardOf, openBoards, requireMember, sendToSignIn } from './opened-board.ts';
+import { showRoadmap } from './roadmap-page.ts';
 
 const area = {
   pageOf: definePages('pages/boards'),
@@ -28,9 +32,16 @@ export function serveBoards(server: ServerDependencies) {
     const accountOf = (request: BoardVisit['request']) => boardOf(request).account;
     const pages = [
       { path: '/b/:slug', isPublicPage: true, show: showBoard },
+      { path: '/b/:slug/roadmap', isPublicPage: true, show: showRoadmap },
       { path: '/b/:slug/ideas/:id', isPublicPage: true, show: showIdea },
     ];
     serveRoutes(app, server, accountOf, pages, [open]);
+    app.get('/b/:slug/feed.atom', { onRequest: [open], config: { isPublicPage: true } }, async (request, reply) => {
+      const { isPublic, read } = boardOf(request);
+      // Feed readers have no session.
+      if (!isPublic) throw new DomainError('not_found');
+      return sendXml(reply, 'application/atom+xml', await showFeed(read, server.config));
+    });
     serveRoutes(app, server, accountOf, memberRoutes, [sendToSignIn, open, requireMember]);
   };
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
+import { compress, sendCompressed } from '../../http/compressed.ts';
 
 /** The static files of the pages. Their names contain a hash of the content, so browsers may cache them forever. */
 const style = loadAsset('style.css', 'text/css; charset=utf-8');
@@ -30,10 +31,10 @@ export const boardScript: Script = { path: boardAsset.path, isFetching: true };
 export const immutable = 'public, max-age=31536000, immutable';
 
 export async function serveAssets(app: FastifyInstance) {
-  for (const { path, type, content } of [style, icon, copyAsset, boardAsset, documentationStyle, startReference]) {
-    app.get(path, async (_request, reply) => {
+  for (const { path, type, compressed } of [style, icon, copyAsset, boardAsset, documentationStyle, startReference]) {
+    app.get(path, async (request, reply) => {
       reply.header('Cache-Control', immutable).type(type);
-      return content;
+      return sendCompressed(request, reply, compressed);
     });
   }
 }
@@ -41,5 +42,9 @@ export async function serveAssets(app: FastifyInstance) {
 function loadAsset(file: string, type: string) {
   const content = readFileSync(new URL(file, import.meta.url), 'utf8');
   const extension = file.slice(file.lastIndexOf('.'));
-  return { path: `/assets/${hash('sha256', content, 'hex').slice(0, 16)}${extension}`, type, content };
+  return {
+    path: `/assets/${hash('sha256', content, 'hex').slice(0, 16)}${extension}`,
+    type,
+    compressed: compress(content),
+  };
 }

@@ -10,7 +10,14 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Builds the frame of an error page. Without this function, the frame has only a title. */
     frameOfError: ((title: string) => Frame) | null | undefined;
+    /** The explanation and the link of the page for a missing path, if the route knows them better than this file. */
+    wayOut: WayOut | null | undefined;
   }
+}
+
+interface WayOut {
+  explanation: string;
+  link: Link;
 }
 
 interface ErrorPageData {
@@ -38,6 +45,7 @@ export function answerErrorPages(reporter: ErrorReporter) {
       title,
       explanation,
       link: wayOn(request, status),
+      ...(status === 404 ? (request.wayOut ?? wayOutOf(request)) : {}),
       ...(status === 500 ? { requestId: request.id } : {}),
     };
     return sendPage(reply, errorPage(request.frameOfError?.(title) ?? { title }, data), status);
@@ -48,6 +56,20 @@ function wayOn(request: FastifyRequest, status: number): Link | undefined {
   if (status === 400) return { label: 'Start again', href: pathOf(request) };
   const isLost = status === 404 || status === 405;
   return isLost && pathOf(request).startsWith('/admin') ? { label: 'To the admin area', href: '/admin' } : undefined;
+}
+
+/**
+ * Returns the way out for a missing path below /b. A private board gets the same answer as a missing board, so that
+ * visitors cannot learn that the board exists.
+ */
+function wayOutOf(request: FastifyRequest): WayOut | undefined {
+  const path = pathOf(request);
+  if (!path.startsWith('/b/')) return undefined;
+  return {
+    explanation:
+      'There is no public board at this address. The board may be private or deleted, its address may have changed, or the link may be incomplete. If you are a member of the board, sign in.',
+    link: { label: 'Sign in', href: `/admin/sign-in?${new URLSearchParams({ next: path })}` },
+  };
 }
 
 /** Returns the HTTP status of an error page: 400 for an invalid query, although the API answers 422 to such input. */

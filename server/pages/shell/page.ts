@@ -26,8 +26,12 @@ export interface Frame {
   navigation?: readonly NavigationLink[] | undefined;
   /** The output of another template at the end of the header, such as a sign-out form. */
   actions?: Html | undefined;
+  /** The feed with the news of the page. */
+  feed?: Link | undefined;
   /** The full URL of a page that search engines may index. Without it, the page asks them not to index it. */
   canonicalUrl?: string | undefined;
+  /** The preview of the page in search results, chats and social networks. Only a page with canonicalUrl has one. */
+  preview?: { type: 'website' | 'article'; siteName: string; description: string } | undefined;
   /** The session's form_token, which every POST form of the page sends. */
   formToken?: string;
   /** The script of the page. The page also works without it. */

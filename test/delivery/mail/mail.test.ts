@@ -119,7 +119,7 @@ describe('a notification mail', () => {
 
     const { mail } = smtp.received[0] ?? {};
     expect(mail?.subject).toBe('The owner commented on “Dark mode”');
-    expect(mail?.text).toContain('> We will do this soon.');
+    expect(mail?.text).toContain('> We will do this\n> soon.');
   });
 
   test('the mail about a merge links to the idea that the other idea was merged into', async () => {
@@ -174,7 +174,7 @@ describe('a notification mail', () => {
 });
 
 describe('texts of users in a mail', () => {
-  test('texts of users cannot add headers, markup or lines to a mail', async () => {
+  test('texts of users cannot add headers or markup to a mail, and each of their lines is marked as a quotation', async () => {
     const hostile = '<img src=x onerror=alert(1)>" onclick="x\u202e &amp; \'y\'';
     await server.sql('update ideas set title = $2 where id = $1', [
       ideaId,
@@ -198,7 +198,26 @@ describe('texts of users in a mail', () => {
     expect(mail?.html).toContain('&lt;img src=x onerror=alert(1)&gt;&quot; onclick=&quot;x');
     expect(mail?.html).toContain('&amp;amp; &#39;y&#39;');
     expect(mail?.text).not.toContain('\u202e');
-    expect(mail?.text?.split('\n').filter(line => line.startsWith('>'))).toHaveLength(1);
+    const quoted = mail?.text?.split('\n').filter(line => line.startsWith('>'));
+    expect(quoted).toEqual([
+      '> </blockquote><script>x</script>',
+      '> .',
+      `> ${hostile.replace('\u202e', '')}`.replace('  ', ' '),
+    ]);
+  });
+
+  test('a URL in a comment is a link in the HTML part of a mail, with the host that browsers open', async () => {
+    await createFollower('grace');
+    await runAsUser(server, world, world.ownerId, op =>
+      commentOnIdea(op, ideaId, 'See (https://a.example/b)\n\nand https://bücher.example/.'),
+    );
+    await runJobs(server);
+    const { mail } = smtp.received[0] ?? {};
+    expect(mail?.text).toContain('> See (https://a.example/b)\n> \n> and https://bücher.example/.');
+    expect(mail?.html).toContain(
+      '>See (<a href="https://a.example/b" rel="nofollow ugc noopener">https://a.example/b</a>)\n\nand <a ',
+    );
+    expect(mail?.html).toContain('>https://xn--bcher-kva.example/</a>.');
   });
 
   test('the subject of a mail shortens a long title between two characters, not inside one', async () => {

@@ -1,0 +1,52 @@
+import type { Config } from '../../config.ts';
+import { readBoard, readBoardAge } from '../../domain/boards/read-board.ts';
+import { listIdeas } from '../../domain/ideas/list-ideas.ts';
+import type { ReadOperation } from '../../domain/operation.ts';
+import { placeOf } from '../../domain/pagination.ts';
+import { presentTime } from '../../domain/time.ts';
+import type { Html } from '../../text/html.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import { loadTemplate } from '../shell/template.ts';
+import { boardPath, feedPath, ideaPath } from './opened-board.ts';
+import { presentName } from './present-idea.ts';
+
+const renderFeed = loadTemplate<object>('pages/boards/feed');
+
+const newestIdeas = 30;
+
+/** Renders the newest ideas of a public board as an Atom feed (RFC 4287). */
+export async function showFeed(op: ReadOperation, { BASE_URL }: Pick<Config, 'BASE_URL'>): Promise<Html> {
+  const place = placeOf({}, 'newest', newestIdeas);
+  const [board, createdAt, { rows: ideas }] = await Promise.all([
+    readBoard(op),
+    readBoardAge(op),
+    listIdeas(op, { sort: 'newest', isPending: false }, place),
+  ]);
+  const entries = ideas.map(idea => ({
+    id: idOf(BASE_URL, `idea-${idea.id}`, idea.created_at),
+    title: shortLine(idea.title, 200),
+    published: presentTime(idea.created_at),
+    updated: presentTime(idea.updated_at),
+    author: presentName(idea.author_name),
+    url: `${BASE_URL}${ideaPath(board.slug, idea.id)}`,
+    categories: [idea.status_label, ...idea.tags.map(({ name }) => name)].map(label => shortLine(label, 60)),
+    content: idea.body,
+  }));
+  return renderFeed({
+    id: idOf(BASE_URL, `board-${board.id}`, createdAt),
+    title: shortLine(board.name, 100),
+    subtitle: shortLine(board.description, 200, ''),
+    updated: entries.reduce((latest, { updated }) => (updated > latest ? updated : latest), presentTime(createdAt)),
+    self: `${BASE_URL}${feedPath(board.slug)}`,
+    alternate: `${BASE_URL}${boardPath(board.slug)}`,
+    entries,
+  });
+}
+
+/**
+ * Returns a tag URI (RFC 4151). It stays the same if the slug of the board changes, so that feed readers do not show ideas
+ * again.
+ */
+function idOf(baseUrl: string, name: string, createdAt: string): string {
+  return `tag:${new URL(baseUrl).hostname},${presentTime(createdAt).slice(0, 10)}:${name}`;
+}

@@ -1,0 +1,35 @@
+import { readBoard } from '../../domain/boards/read-board.ts';
+import { ideasOfStatus, listRoadmap, roadmapCategories } from '../../domain/ideas/list-roadmap.ts';
+import { cutRows } from '../../domain/pagination.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import { type BoardVisit, boardOf, pathOn, roadmapPath } from './opened-board.ts';
+import { frameOfBoard } from './present-idea.ts';
+
+/** Shows the planned, active and completed ideas of a board: a column for each status, the highest scores first. */
+export async function showRoadmap(visit: BoardVisit) {
+  const { read, slug } = boardOf(visit.request);
+  const [board, ideas] = await Promise.all([readBoard(read), listRoadmap(read)]);
+  const frame = frameOfBoard(visit, board, {
+    page: 'Roadmap',
+    view: 'roadmap',
+    description: board.description,
+    canonicalPath: roadmapPath(slug),
+  });
+  const columns = board.statuses
+    .filter(({ category, is_hidden }) => !is_hidden && roadmapCategories.some(shown => shown === category))
+    .map(({ key, category, label }) => {
+      const { rows, hasMore } = cutRows(ideas.get(key) ?? [], ideasOfStatus);
+      return {
+        category,
+        label: shortLine(label, 60),
+        href: pathOn(visit.request, '', { status_key: key, sort: 'top' }),
+        hasMore,
+        ideas: rows.map(({ id, title, score }) => ({
+          title: shortLine(title, 200),
+          href: pathOn(visit.request, `/ideas/${id}`),
+          score,
+        })),
+      };
+    });
+  return visit.page('roadmap', frame, { columns });
+}

@@ -1,0 +1,26 @@
+import type { FastifyRequest } from 'fastify';
+import type { BoardView } from '../../domain/boards/read-board.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import type { IdeaView } from '../../domain/ideas/read-idea.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import { pathOn } from './opened-board.ts';
+
+/**
+ * Finds the tag that a query names by its name or its id. Names are unique on a board without regard to upper and lower
+ * case. A name wins over an id, because a name can be a number.
+ */
+export function findTag({ tags }: Pick<BoardView, 'tags'>, wanted: string) {
+  const name = wanted.toLowerCase();
+  const tag = tags.find(one => one.name.toLowerCase() === name) ?? tags.find(one => String(one.id) === wanted);
+  if (!tag) throw new DomainError('not_found');
+  return tag;
+}
+
+/** Returns an idea's tags for a page. Each tag links to the list of ideas with this tag. */
+export function presentTags(request: FastifyRequest, tags: IdeaView['tags']) {
+  return tags.map(({ name, color }) => ({
+    name: shortLine(name, 40),
+    color,
+    href: pathOn(request, '', { tag: name }),
+  }));
+}

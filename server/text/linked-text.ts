@@ -1,0 +1,39 @@
+import { LinkifyIt } from 'linkify-it';
+import { type Html, type HtmlValue, html } from './html.ts';
+import { oneLine } from './plain-text.ts';
+
+/**
+ * Finds URLs that start with http:// or https://, also those with a user name. It finds no e-mail addresses. A closing
+ * bracket, a quotation mark or a punctuation mark at the end of a URL belongs to the sentence around the URL.
+ */
+const urls = new LinkifyIt({ fuzzyEmail: false, urlAuth: true });
+for (const schema of ['ftp:', 'mailto:', '//']) urls.add(schema, null);
+
+/**
+ * Turns plain text by a user into markup. The text is escaped, and its URLs become links. The style sheet keeps the line
+ * breaks. Search engines do not count the links as recommendations.
+ */
+export function linkedText(text: string): Html {
+  const parts: HtmlValue[] = [];
+  let end = 0;
+  for (const { index, lastIndex, raw } of urls.match(text) ?? []) {
+    const link = linkTo(raw);
+    if (!link) continue;
+    parts.push(text.slice(end, index), link);
+    end = lastIndex;
+  }
+  return html`${parts}${text.slice(end)}`;
+}
+
+/**
+ * Links a URL and shows the host as browsers resolve it. A host of other alphabets is shown in Punycode, because its
+ * letters may look like those of another host. Returns undefined for a URL that hides its host behind a user name or
+ * control characters. Such a URL stays text.
+ */
+function linkTo(raw: string): Html | undefined {
+  const url = URL.parse(raw);
+  const hidesHost = url?.username !== '' || url.password !== '' || oneLine(raw) !== raw;
+  if (hidesHost) return undefined;
+  const rest = raw.replace(/^https?:\/\/[^/?#\\]*/i, '');
+  return html`<a href="${url.href}" rel="nofollow ugc noopener">${url.origin}${rest}</a>`;
+}

@@ -1,0 +1,102 @@
+import { XmlDocument } from 'libxml2-wasm';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createBoard, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { request } from '../helpers/request.ts';
+import { runAsUser } from '../helpers/run-as-user.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+
+let server: TestServer;
+let world: World;
+const clock = testClock('2026-01-01T00:00:00Z');
+
+beforeAll(async () => {
+  server = await startServer({ environment: { BASE_URL: 'https://ideas.example.com' }, clock });
+  world = await createWorld(server, {
+    isPublic: true,
+    statuses: [
+      { key: 'open', category: 'inbox', label: 'Open' },
+      { key: 'spam', category: 'archived', label: 'Spam', isHidden: true },
+    ],
+  });
+});
+afterAll(() => server.close());
+
+const get = (path: string) => request(server, `GET ${path}`);
+
+/** Parses a sitemap with a strict XML parser and returns its URLs without the origin. */
+async function urlsIn(path: string) {
+  const { status, text, headers } = await get(path);
+  expect([path, status, headers.get('content-type')]).toEqual([path, 200, 'application/xml; charset=utf-8']);
+  expect(headers.get('cache-control')).toBe('public, max-age=15, must-revalidate');
+  using document = XmlDocument.fromString(text);
+  const urls = document.find('//s:loc', { s: 'http://www.sitemaps.org/schemas/sitemap/0.9' });
+  return urls.map(({ content }) => content.replace(/^https:\/\/ideas\.example\.com(?=\/)/, ''));
+}
+
+/** Returns the URLs of all parts that the sitemap lists. */
+async function allUrls() {
+  // The server counts the parts at most every ten minutes.
+  clock.advance(600_000);
+  const parts = await Promise.all((await urlsIn('/sitemap.xml')).map(urlsIn));
+  return parts.flat().sort();
+}
+
+test('the sitemap lists the public boards with their roadmaps and shown ideas, and nothing that is private', async () => {
+  const put = (status = 'open', input = {}) => insertIdea(server, world, { status, ...input });
+  const [shown, source] = [await put(), await put()];
+  await put('spam');
+  await put('open', { moderationState: 'pending' });
+  await put('open', { moderationState: 'rejected' });
+  await runAsUser(server, world, world.ownerId, op => mergeIdea(op, source, shown));
+  const secret = await createBoard(server, world.accountId);
+  await insertIdea(server, { ...world, boardId: secret.id });
+  const board = `/b/${world.boardSlug}`;
+  expect(await allUrls()).toEqual([board, `${board}/ideas/${shown}`, `${board}/roadmap`]);
+});
+
+test('the sitemap has no URLs of a board that became private, from the next request on', async () => {
+  const other = await createWorld(server, { isPublic: true });
+  const id = await insertIdea(server, other);
+  const path = `/b/${other.boardSlug}`;
+  expect(await allUrls()).toEqual(expect.arrayContaining([path, `${path}/ideas/${id}`]));
+  await server.sql('update boards set is_public = false where id = $1', [other.boardId]);
+  const parts = await Promise.all((await urlsIn('/sitemap.xml')).map(part => get(part)));
+  expect(parts.map(({ text }) => text).join('')).not.toContain(path);
+});
+
+test('ideas with distant ids are in different parts of the sitemap, and parts without pages do not exist', async () => {
+  await server.sql(`select setval(pg_get_serial_sequence('ideas', 'id'), 12345)`);
+  const distant = await insertIdea(server, world);
+  expect(await allUrls()).toContain(`/b/${world.boardSlug}/ideas/${distant}`);
+  expect(await urlsIn('/sitemap.xml')).toEqual(['/sitemap-1.xml', '/sitemap-3.xml']);
+  expect(await urlsIn('/sitemap-3.xml')).toEqual([`/b/${world.boardSlug}/ideas/${distant}`]);
+  for (const part of ['0', '2', '4', '9'.repeat(30), 'x', '']) {
+    expect([part, (await get(`/sitemap-${part}.xml`)).status]).toEqual([part, 404]);
+  }
+});
+
+test('the server counts the parts of the sitemap again after ten minutes', async () => {
+  await allUrls();
+  await server.sql(`select setval(pg_get_serial_sequence('ideas', 'id'), 54321)`);
+  await insertIdea(server, world);
+  expect(await urlsIn('/sitemap.xml')).not.toContain('/sitemap-11.xml');
+  clock.advance(600_000);
+  expect(await urlsIn('/sitemap.xml')).toContain('/sitemap-11.xml');
+});
+
+test('robots.txt names the sitemap and closes the admin area, the API and the forms to crawlers', async () => {
+  const { status, text, headers } = await get('/robots.txt');
+  expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
+  expect(text.split('\n')).toEqual([
+    'User-agent: *',
+    'Disallow: /admin',
+    'Disallow: /api/',
+    'Disallow: /oauth/',
+    'Disallow: /unsubscribe',
+    '',
+    'Sitemap: https://ideas.example.com/sitemap.xml',
+    '',
+  ]);
+});

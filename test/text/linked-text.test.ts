@@ -1,0 +1,101 @@
+import { parse } from 'node-html-parser';
+import { describe, expect, test } from 'vitest';
+import { linkedText } from '../../server/text/linked-text.ts';
+
+/** Returns the links of a text: the shown text and the URL. */
+function linksIn(text: string) {
+  const links = parse(linkedText(text).text).querySelectorAll('a');
+  return links.map(link => [link.textContent, link.getAttribute('href')]);
+}
+
+test('a URL in a text of a user becomes a link that search engines do not follow', () => {
+  expect(linkedText('See https://a.example/b?c=1&d=2\nfor <more>.').text).toBe(
+    'See <a href="https://a.example/b?c=1&amp;d=2" rel="nofollow ugc noopener">https://a.example/b?c=1&amp;d=2</a>\nfor &lt;more&gt;.',
+  );
+});
+
+test.each([
+  ['Read https://a.example/x.', 'https://a.example/x'],
+  ['Really https://a.example/x?!', 'https://a.example/x?'],
+  ['(see https://a.example/x)', 'https://a.example/x'],
+  ['(see https://a.example/x_(y))', 'https://a.example/x_(y)'],
+  ['<https://a.example/x>', 'https://a.example/x'],
+  ['“https://a.example/x”, he said', 'https://a.example/x'],
+  ['"https://a.example/x"', 'https://a.example/x'],
+  ['[https://a.example/x], then', 'https://a.example/x'],
+  ['https://a.example/x…', 'https://a.example/x'],
+  ['「https://a.example/x」。', 'https://a.example/x'],
+  ['HTTP://A.example:8080/X#y', 'http://a.example:8080/X#y'],
+])('the link in the text %s leads to %s', (text, url) => {
+  expect(linksIn(text)).toEqual([[url, url]]);
+});
+
+test.each([
+  'javascript:alert(1)',
+  'javascript://a.example/%0aalert(1)',
+  'data:text/html,x',
+  'ftp://a.example/x',
+  '//a.example/x',
+  'www.a.example',
+  'a.example/x',
+  'mailto:ada@example.com',
+  'ada@example.com',
+  'https://',
+  'xhttps://a.example',
+])('the text %s contains no link, because only URLs with http or https become links', text => {
+  expect(linksIn(text)).toEqual([]);
+});
+
+describe('hostile URLs', () => {
+  test('a link shows the host that browsers open, in Punycode if it has letters of other alphabets', () => {
+    expect(linksIn('https://аррӏе.com/ü')).toEqual([
+      ['https://xn--80ak6aa92e.com/ü', 'https://xn--80ak6aa92e.com/%C3%BC'],
+    ]);
+    expect(linksIn('https://ｂａｎｋ.example/')[0]?.[0]).toBe('https://bank.example/');
+    expect(linksIn('http://2130706433/')[0]?.[0]).toBe('http://127.0.0.1/');
+  });
+
+  test('a URL with a user name or with control characters stays text, because it can imitate another host', () => {
+    for (const url of ['https://bank.example@evil.example/', 'https://a:b@evil.example', 'https://a.example/\u202eb']) {
+      expect([url, linkedText(url).text]).toEqual([url, url]);
+    }
+  });
+
+  test('no text of a user ends the attribute of a link or adds markup', () => {
+    for (const text of [
+      `https://a.example/"onmouseover="alert(1)`,
+      `https://a.example/'onmouseover='alert(1)`,
+      'https://a.example/<script>alert(1)</script>',
+      'https://a.example/</a><img src=x>',
+      'https://a.example/&quot;onclick=&quot;x',
+    ]) {
+      const elements = parse(linkedText(text).text).querySelectorAll('*');
+      for (const { tagName, attributes } of elements) {
+        expect([tagName, Object.keys(attributes)]).toEqual(['A', ['href', 'rel']]);
+      }
+      expect(parse(linkedText(text).text).textContent).toBe(text);
+    }
+  });
+
+  test('the links of 10,000 characters take at most half a second of CPU time, whatever the text repeats', () => {
+    const repeated = [
+      'http://',
+      'https://a.b ',
+      'http://a@',
+      '(http://a.b/',
+      'http://a.b/(',
+      'mailto:',
+      'a@b.c\n',
+      '://',
+      '&',
+    ];
+    const prefixes = ['', 'http://a.b/'];
+    for (const text of prefixes.flatMap(prefix => repeated.map(part => prefix + part.repeat(10_000)))) {
+      const before = process.cpuUsage();
+      linkedText(text.slice(0, 10_000));
+      const { user, system } = process.cpuUsage(before);
+      // Each text takes about 10 ms, and a quadratic search would take many seconds.
+      expect((user + system) / 1000, text.slice(0, 30)).toBeLessThan(500);
+    }
+  });
+});
