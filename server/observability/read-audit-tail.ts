@@ -23,10 +23,9 @@ export async function readAuditTail(
     const { size } = await file.stat();
     const start = Math.max(0, size - mostBytes);
     const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(mostBytes), position: start });
-    const lines = buffer.toString('utf8', 0, bytesRead).split('\n');
-    // The first line is incomplete if the file has more bytes, and the last part is empty or still being written.
-    return lines
-      .slice(start > 0 ? 1 : 0, -1)
+    return buffer
+      .toString('utf8', 0, bytesRead)
+      .split('\n')
       .reverse()
       .flatMap(line => parseLine(line) ?? [])
       .filter(isWanted)
@@ -36,7 +35,7 @@ export async function readAuditTail(
   }
 }
 
-/** Returns undefined for a line that is no audit entry, for example because a crash cut the line. */
+/** Returns undefined for a line that is no audit entry, such as the first line if the read began inside the line. */
 function parseLine(line: string): AuditLine | undefined {
   try {
     return auditLine.safeParse(JSON.parse(line)).data;

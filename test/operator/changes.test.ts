@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { hiddenFields } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
+import { connect } from '../helpers/database.ts';
 import { createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { waitingJobs } from '../helpers/jobs.ts';
 import { request } from '../helpers/request.ts';
@@ -242,7 +243,15 @@ describe('two changes at the same time', () => {
   }
 
   test('of two parallel changes of a plan, the audit entry of the second names the plan of the first', async () => {
-    await changeAll(['business', 'starter'].map(plan => [onAccount('plan'), { plan }]));
+    const client = await connect(server.url);
+    await client.query('begin');
+    await client.query('select from accounts where id = $1 for update', [world.accountId]);
+    const changed = changeAll(['business', 'starter'].map(plan => [onAccount('plan'), { plan }]));
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await expect.poll(async () => (await client.query(waiting)).rowCount, { interval: 10, timeout: 10_000 }).toBe(2);
+    await client.query('commit');
+    await client.end();
+    await changed;
     const [first, second] = changes();
     expect([first.from, second.from]).toEqual(['community', first.to]);
     expect((await account()).plan).toBe(second.to);
