@@ -129,10 +129,19 @@ function pathsOf(words: string[]): string[] {
     '/admin/profile',
     '/admin/profile/notifications',
     '/admin/profile/following',
+    '/operator',
+    '/operator/accounts',
+    '/operator/accounts?q=b',
+    '/operator/accounts/1',
+    '/operator/users',
+    '/operator/users?q=member1',
+    '/operator/users/1',
+    '/operator/webhooks?state=dead',
   ];
 }
 
 const largeAccount = `
+update users set is_operator = true where id = 1;
 update boards set is_public = true, pre_moderation = true;
 insert into users (email, name) select 'member' || n || '@example.com', 'Member ' || n from generate_series(1, 20000) n;
 insert into memberships (account_id, user_id, role)

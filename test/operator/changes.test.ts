@@ -242,7 +242,7 @@ describe('two changes at the same time', () => {
     );
   }
 
-  test('of two parallel changes of a plan, the audit entry of the second names the plan of the first', async () => {
+  test('if two operators change a plan at the same time, the audit entry of the second change names the plan of the first', async () => {
     const client = await connect(server.url);
     await client.query('begin');
     await client.query('select from accounts where id = $1 for update', [world.accountId]);
@@ -257,7 +257,7 @@ describe('two changes at the same time', () => {
     expect((await account()).plan).toBe(second.to);
   });
 
-  test('of two parallel requests to delete an account or a user, one has an effect', async () => {
+  test('if two operators delete an account or a user at the same time, there is one audit entry and one mail to the owner', async () => {
     await changeAll(
       [onAccount('delete'), onUser('delete'), onAccount('delete'), onUser('delete')].map(path => [path, {}]),
     );
@@ -271,7 +271,7 @@ describe('two changes at the same time', () => {
     expect(mails.length).toBe(1);
   });
 
-  test('of two parallel blocks of the two owners of an account, one is refused', async () => {
+  test('if two operators block the two owners of an account at the same time, one block is refused', async () => {
     const secondId = await createMember(server, world.accountId, 'owner');
     const answers = await changeAll([world.ownerId, secondId].map(id => [`/operator/users/${id}/block`, { slug }]));
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 409]);

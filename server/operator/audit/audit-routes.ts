@@ -3,7 +3,8 @@ import { showTime } from '../../pages/shell/show.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { OperatorRoute, OperatorVisit } from '../shell/change.ts';
 
-const mostEntries = 100;
+/** More entries would make the page larger than 50 kB. */
+const mostEntries = 50;
 
 export const auditRoute: OperatorRoute = { path: '/operator/audit', show: showAudit };
 
