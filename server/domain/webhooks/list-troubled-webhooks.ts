@@ -18,7 +18,7 @@ export type WebhookTrouble = (typeof troubles)[number];
 export type TroubledWebhook = Awaited<ReturnType<typeof listTroubledWebhooks>>['rows'][number];
 
 /** A webhook in the order of the list: by account, then by id. */
-export interface WebhookPlace {
+interface WebhookPlace {
   accountId: number;
   endpointId: number;
 }

@@ -17,7 +17,7 @@ export function operate<T>({ server, user }: OperatorVisit, work: (admin: Admini
 }
 
 /** The page of a change, with a form that asks for the operator's password. */
-export interface ChangePage {
+interface ChangePage {
   /** The verb at the start of the heading, such as `Block` in `Block <name>?` */
   verb: string;
   name: string;
