@@ -11,8 +11,8 @@ const shownLength = 500;
 /** Returns the result of a successful response. For any other response, throws the matching error. */
 export function readAnswer<T>(request: PreparedRequest, answer: Answer, attempts: number): CallResult<T> {
   const { status, headers } = answer;
+  // The body keeps fields and values that this version does not know, because a newer server may send them.
   const body = parseJson(answer.text);
-  // Keeps unknown fields and values of the body, because a newer server may send them.
   const isNotModified = status === 304 && request.isConditional;
   if (!isNotModified && !isSuccess(request, answer, body)) throw errorOf(request, answer, body, attempts);
   return {
@@ -62,11 +62,11 @@ function errorOf(request: PreparedRequest, answer: Answer, body: unknown, attemp
   });
 }
 
-/** The message for a response that is not from the API. In a browser, the status of a redirect is 0. */
+/** Returns the message of an UnexpectedAnswerError. In a browser, the status of a redirect is 0. */
 function unexpectedMessage({ status, headers }: Answer): string {
   if (status === 304) return 'The server answered 304. Use the option etag instead of the header If-None-Match.';
   if (status !== 0 && (status < 300 || status > 399)) {
-    return `The response with status ${status} did not come from the Agent API. Check baseUrl.`;
+    return `The response with status ${status} does not have the form of the Agent API. Check baseUrl.`;
   }
   const location = headers.get('location');
   return `The server redirects${location === null ? '' : ` to ${location}`}. Set baseUrl to the final address.`;

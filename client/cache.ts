@@ -24,7 +24,7 @@ export class MemoryCache implements ResponseCache {
   readonly #maxCharacters: number;
   #characters = 0;
 
-  /** `maxCharacters` limits the total length of the stored responses. The default is 10,000,000. */
+  /** `maxCharacters` limits the total length of the stored responses and their keys. The default is 10,000,000. */
   constructor(options: { maxCharacters?: number | undefined } = {}) {
     checkOptions(options, ['maxCharacters']);
     this.#maxCharacters = options.maxCharacters ?? defaultMaxCharacters;
@@ -39,7 +39,8 @@ export class MemoryCache implements ResponseCache {
   set(key: string, response: CachedResponse) {
     this.#remove(key);
     this.#add(key, response);
-    // A Map lists its keys in the order of their insertion, so the first key is the key of the oldest response.
+    // A Map lists its keys in the order of their insertion, and `get` inserts a used response again. So the first key
+    // belongs to the response that was not used for the longest time.
     for (const oldest of this.#responses.keys()) {
       if (this.#characters <= this.#maxCharacters) break;
       this.#remove(oldest);

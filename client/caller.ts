@@ -54,7 +54,7 @@ const optionNames = [
 
 /** Calls operations of the API: sends requests, retries them if that is safe and useful, and reads the responses. */
 export class Caller {
-  /** The options of the client. `cache` is the cache itself. */
+  /** The options of the client. The option `cache` is the cache object, or undefined if the client has no cache. */
   readonly options: IdeaBoardOptions;
   readonly #defaults: RequestDefaults;
   readonly #fetch: Fetch;
@@ -185,7 +185,7 @@ function addressOf(baseUrl: unknown): string {
   try {
     const { protocol, origin, pathname, username, password, search, hash } = new URL(String(baseUrl));
     const isBare = `${username}${password}${search}${hash}` === '';
-    // The path of each operation begins with /api/v1.
+    // Removes /api/v1 from the end of the URL, because the path of each operation begins with /api/v1.
     if (/^https?:$/.test(protocol) && isBare)
       return `${origin}${pathname}`.replace(/\/+$/, '').replace(/\/api\/v1$/, '');
   } catch {

@@ -20,7 +20,7 @@ const ownParts = ['method', 'headers', 'body', 'signal', 'redirect'];
 
 const hookNames = ['onRequest', 'onResponse', 'onRetry'];
 
-/** The methods of `client.request()`. */
+/** The HTTP methods that `client.request()` accepts. */
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** The rule of each option. The client checks `baseUrl` and `token` elsewhere. */
@@ -74,7 +74,7 @@ const rules: Readonly<Record<string, Rule>> = {
   },
 };
 
-/** Throws a TypeError if an option does not exist or has an invalid value. An undefined option is a missing option. */
+/** Throws a TypeError if an option does not exist or has an invalid value. The value undefined is always valid. */
 export function checkOptions(options: unknown, names: readonly string[]) {
   if (!isObject(options)) throw new TypeError('The options must be an object');
   for (const [name, value] of Object.entries(options)) {

@@ -31,7 +31,7 @@ export type DetailsOf<K> = K extends keyof DetailsByKey ? DetailsByKey[K] : unde
 /** The API errors of an operation, one type for each key. */
 export type ApiErrorOf<O extends OperationId> = { [K in ErrorKeyOf<O>]: ApiError<O, K> }[ErrorKeyOf<O>];
 
-/** All errors that a call of an operation can throw. A check of `key` narrows the type. */
+/** All errors of this package that a call of an operation can throw. A check of `key` narrows the type. */
 export type OperationError<O extends OperationId = OperationId> =
   | ApiErrorOf<O>
   | UnexpectedAnswerError
@@ -62,15 +62,15 @@ export interface ErrorDetails {
 
 /** The base class of all errors of this package. */
 export abstract class IdeaBoardError extends Error {
-  /** The error key of the API. If the API did not respond, a key of this package. */
+  /** The error key of the API. If the error is not an error response of the API, a key of this package. */
   abstract readonly key: ErrorKey | OperationError['key'] | WebhookErrorKey | 'invalid_configuration';
   /** The `operationId` of the called operation in the OpenAPI document. For `request()`, the method and the path. */
   readonly operation: OperationName | undefined;
-  /** The HTTP status of the last response, or undefined if there was no response. */
+  /** The HTTP status of the response that caused the error. Undefined if no response caused the error. */
   readonly status: number | undefined;
-  /** The validation issues: the parts of the request that do not match its schema. Empty for other errors. */
+  /** The invalid parts of the request. Empty unless `key` is `validation_failed` or `invalid_request`. */
   readonly issues: readonly ValidationIssue[];
-  /** The id of the last request, from its response. The server's log has the same id. */
+  /** The id of the failed request, from the headers of its response. The server's log has the same id. */
   readonly requestId: string | undefined;
   readonly rateLimit: RateLimit | undefined;
   /** The wait before a retry, as the server requested it, in milliseconds. */
@@ -131,7 +131,7 @@ function lineOf({ operation, status, key, message, issues = [], requestId }: Err
   return [`${operation} failed with ${status} ${key}:`, ...sentences].join(' ');
 }
 
-/** A response that did not come from the API, for example from a proxy or a sign-in page. */
+/** The error of a response without the form of an API response, for example from a proxy or a sign-in page. */
 export class UnexpectedAnswerError extends IdeaBoardError {
   override readonly key = 'unexpected_answer';
   declare readonly operation: OperationName;
@@ -179,7 +179,7 @@ export class WebhookVerificationError extends IdeaBoardError {
   }
 }
 
-/** The error of a receiver of webhooks whose own configuration is wrong, for example without a secret. */
+/** The error of `verifyWebhook` and `signWebhook` if the webhook secret is missing or invalid. */
 export class ConfigurationError extends IdeaBoardError {
   override readonly key = 'invalid_configuration';
 }

@@ -32,8 +32,8 @@ export class IdeaBoard {
   }
 
   /**
-   * Returns a client with other options. The other options keep their values. Both clients share the cache, and the budget
-   * of retries.
+   * Returns a client with the changed options. All other options keep their values. Both clients share the budget of
+   * retries, and also the cache unless the option `cache` changes.
    */
   withOptions(changes: Partial<IdeaBoardOptions>): IdeaBoard {
     const caller = this.#caller.withOptions(changes);
@@ -42,8 +42,8 @@ export class IdeaBoard {
 
   /**
    * Calls an operation by its method and path, even if this version of the package has no method for the operation.
-   * Errors, retries, timeouts and the option `board` work as in other calls. The client does not check the type of the
-   * result.
+   * Errors, retries, timeouts and the option `board` work as in other calls. But the client retries a PATCH request
+   * only after status 429. The client does not check the type of the result.
    *
    * ```ts
    * const { hearts } = await client.request<{ hearts: number }>({ method: 'GET', path: '/api/v1/ideas/7/reactions' });

@@ -29,8 +29,8 @@ export class Ideas {
   }
 
   /**
-   * Lists the published ideas, newest first by default. Await the list for one page, or iterate over it for all ideas.
-   * With an `etag`, gets only one page.
+   * Lists the published ideas, newest first by default. With `moderation_state: 'pending'`, lists the ideas that await
+   * approval. Await the list for one page, or iterate over it for all ideas. With an `etag`, gets only one page.
    */
   list(query: ListIdeasQuery | undefined, options: ConditionalOptions): Call<IdeaList | NotModified>;
   list(query?: ListIdeasQuery, options?: CallOptions): List<Idea, IdeaList>;

@@ -15,7 +15,7 @@ export type LogLevel = (typeof logLevels)[number];
 /** An object that writes log messages, such as `console` or a logger of pino. */
 export type Logger = Readonly<Record<Exclude<LogLevel, 'off'>, (message: string) => unknown>>;
 
-/** Writes log messages up to a level. A log message never contains a token or a body. */
+/** Writes log messages up to a level. The client logs neither the token nor the body of a request. */
 export class Log {
   readonly #logger: Logger;
   readonly #level: LogLevel;

@@ -20,8 +20,8 @@ export interface IdeaBoardOptions extends Limits {
   /** Additional options of every `fetch`, for example a proxy. */
   fetchOptions?: FetchOptions | undefined;
   /**
-   * A cache for the responses of reads. Before the client uses a cached response, it asks the server whether the response
-   * is still current. `true` creates a `MemoryCache`. By default the client has no cache.
+   * A cache for the responses of reads. Before the client uses a cached response, it asks the server whether the
+   * response is still current. `true` creates a `MemoryCache`. By default the client has no cache.
    */
   cache?: boolean | ResponseCache | undefined;
   /** The amount of log messages. The default is the environment variable `IDEA_BOARD_LOG`, or else `off`. */

@@ -1,4 +1,4 @@
-/** The state of the rate limit that the request counted against. */
+/** The state of a rate limit, from the headers of a response. */
 export interface RateLimit {
   /**
    * The name of the rate limit: `apitoken:read`, `apitoken:write`, or `ip` for the limit of the client's IP address.

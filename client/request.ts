@@ -17,14 +17,14 @@ export interface CallInput<O extends OperationId = OperationId> {
   body?: Operations[O]['body'];
 }
 
-/** An operation: an operation of the contract, or the request of a call of `request()`. */
+/** An operation of the contract, or an operation that a program calls with `client.request()`. */
 export interface Operation {
   name: OperationName;
   method: string;
   path: string;
   isOnBoard: boolean;
   takesKey: boolean;
-  /** The id of an operation of the contract. */
+  /** The id of the operation in the contract. Undefined for `client.request()`. */
   id?: OperationId;
 }
 
@@ -32,7 +32,7 @@ export function knownOperation(id: OperationId): Operation {
   return { ...routes[id], name: id, id };
 }
 
-/** Returns an operation for a request. Assumes the usual rules of the API for its method. */
+/** Returns the operation of `client.request()`. Assumes that it takes a board and, for POST, an Idempotency-Key. */
 export function unknownOperation({ method, path }: ApiRequest): Operation {
   return { name: `${method} ${path as `/${string}`}`, method, path, isOnBoard: true, takesKey: method === 'POST' };
 }

@@ -21,8 +21,8 @@ export interface RetryContext {
 }
 
 /**
- * Returns the delay before the retry, in milliseconds. Returns undefined if there must be no retry, and `budget spent` if
- * only the budget prevents the retry.
+ * Returns the delay before the retry, in milliseconds. Returns undefined if there must be no retry, and `budget spent`
+ * if only the budget prevents the retry.
  */
 export function retryDelayMs(error: IdeaBoardError, context: RetryContext): number | 'budget spent' | undefined {
   const { limits, budget, request, leftMs, random } = context;

@@ -37,11 +37,11 @@ export interface VerifyOptions {
 const defaultToleranceSeconds = 300;
 
 /**
- * Verifies a webhook according to Standard Webhooks and returns its event. Pass the unparsed body, because the signature
- * covers its bytes. Pass both secrets during a rotation.
+ * Verifies a webhook according to Standard Webhooks and returns its event. Pass the unparsed body, because the
+ * signature covers its bytes. Pass both secrets during a rotation.
  *
- * Throws a WebhookVerificationError whose `key` names the reason. Throws a ConfigurationError if the secret is missing or
- * invalid: then your program is wrong, and not the webhook.
+ * Throws a WebhookVerificationError whose `key` names the reason. Throws a ConfigurationError if the secret is missing
+ * or invalid: then your program is wrong, and not the webhook.
  */
 export async function verifyWebhook(
   payload: string | Uint8Array | ArrayBuffer,
@@ -96,7 +96,7 @@ function fieldOf(headers: PlainHeaders, name: string): string | undefined {
 }
 
 /** Whether one of the signatures was made with one of the keys. The runtime compares signatures in constant time. */
-async function isSigned(message: Uint8Array<ArrayBuffer>, signatures: string, keys: SigningKey[]) {
+async function isSigned(message: ArrayBuffer, signatures: string, keys: SigningKey[]) {
   const candidates = signatures
     .split(' ')
     .filter(signature => signature.startsWith('v1,'))

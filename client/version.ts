@@ -2,8 +2,8 @@
 const version = '1.0.0';
 
 /**
- * Returns the User-Agent of the SDK. Returns undefined in browsers: they have a User-Agent of their own, and a header that
- * a page adds needs the consent of the server.
+ * Returns the User-Agent of the SDK. Returns undefined in browsers: they have a User-Agent of their own, and a header
+ * that a page adds needs the consent of the server.
  */
 export function userAgent(): string | undefined {
   const { navigator } = globalThis as { navigator?: { userAgent?: string } };

@@ -21,31 +21,31 @@ export function importKeys(secret: WebhookSecret | undefined, usage: 'sign' | 'v
   );
 }
 
-function bytesOfSecret(secret: unknown): Uint8Array<ArrayBuffer> {
+function bytesOfSecret(secret: unknown): ArrayBuffer {
   if (secret === undefined || secret === '') {
     const message = 'The webhook secret is not set. Set it to the secret that the server showed for the webhook.';
     throw new ConfigurationError({ message });
   }
   const key = typeof secret === 'string' ? decodeBase64(secret.trim().replace(secretPrefix, '')) : undefined;
   // The error does not quote the secret.
-  if (!key || key.length === 0) {
+  if (!key || key.byteLength === 0) {
     throw new ConfigurationError({ message: `A webhook secret must be ${secretPrefix} followed by base64.` });
   }
   return key;
 }
 
 /** Returns the bytes that the signature of a webhook covers. */
-export function signedBytes(id: string, timestamp: string, body: Uint8Array): Uint8Array<ArrayBuffer> {
+export function signedBytes(id: string, timestamp: string, body: Uint8Array): ArrayBuffer {
   const start = new TextEncoder().encode(`${id}.${timestamp}.`);
   const all = new Uint8Array(start.length + body.length);
   all.set(start);
   all.set(body, start.length);
-  return all;
+  return all.buffer;
 }
 
-export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+export function decodeBase64(text: string): ArrayBuffer | undefined {
   try {
-    return Uint8Array.from(atob(text), character => character.charCodeAt(0));
+    return Uint8Array.from(atob(text), character => character.charCodeAt(0)).buffer;
   } catch {
     return undefined;
   }

@@ -53,6 +53,14 @@ export const CommentList = listOf(Comment, 'CommentList', 'A page of comments, o
   next_cursor: null,
 });
 
+export const CommentInput = z
+  .strictObject({ body: text(1, 500).describe('Plain text, 1 to 500 characters after trimming.') })
+  .meta({
+    title: 'CommentInput',
+    description: 'The comment to add.',
+    examples: [{ body: commentExamples.second.body }],
+  });
+
 export const commentOnIdea = c.mutation({
   method: 'POST',
   path: '/api/v1/ideas/:id/comments',
@@ -62,11 +70,7 @@ export const commentOnIdea = c.mutation({
   pathParams: z.object(IdeaPath),
   query: BoardQuery,
   headers: IdempotencyHeaders,
-  body: z.strictObject({ body: text(1, 500).describe('Plain text, 1 to 500 characters after trimming.') }).meta({
-    title: 'CommentInput',
-    description: 'The comment to add.',
-    examples: [{ body: commentExamples.second.body }],
-  }),
+  body: CommentInput,
   responses: {
     201: Comment,
     ...raises(

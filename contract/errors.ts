@@ -180,8 +180,8 @@ export const mergeMeanings = {
 } as const satisfies ErrorMeanings;
 
 /**
- * The error keys of requests that the server refuses before it looks up their route. So no operation of the OpenAPI
- * document lists these keys.
+ * The error keys of requests that are invalid HTTP or too slow. The route makes no difference. So no operation of the
+ * OpenAPI document lists these keys.
  */
 export const transportKeys = [
   'bad_request',
@@ -303,7 +303,7 @@ function detailsField(keys: ErrorKey[]): z.ZodRawShape {
   };
 }
 
-/** The error keys that every endpoint can answer with. */
+/** The error keys that every endpoint except the probes can answer with. */
 const universal = ['rate_limited', 'internal_error', 'service_unavailable'] as const;
 
 /** The error keys that every authenticated endpoint can answer with before it runs its operation. */

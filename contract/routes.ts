@@ -73,7 +73,10 @@ type Nothing = Partial<Record<never, never>>;
 /** The query of a route without parameters. With this type, a client can omit the query. */
 export const NoQuery: z.ZodType<Nothing, Nothing> = z.strictObject({});
 
-/** The Idempotency-Key header of a POST request. The server executes requests with the same key only once. */
+/**
+ * The Idempotency-Key header of a POST request. Of the requests with the same token, path and key, only one takes
+ * effect in 24 hours.
+ */
 export const IdempotencyHeaders = {
   'idempotency-key': z
     .string()
@@ -99,5 +102,5 @@ export const ConditionalHeaders = {
     .meta({ examples: [etagExample] }),
 };
 
-/** The response if the If-None-Match header matches. The request does not count against the rate limit. */
+/** The response if the If-None-Match header matches. The request does not count against the token's rate limit. */
 export const notModified = { 304: noBody } as const;

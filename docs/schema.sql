@@ -1138,6 +1138,14 @@ CREATE FUNCTION rfc3339(p_time timestamp with time zone)
  IMMUTABLE PARALLEL SAFE STRICT
 RETURN to_char((p_time AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text);
 
+-- function similar_words_query(text)
+
+CREATE FUNCTION similar_words_query(title text)
+ RETURNS tsquery
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN (WITH words AS (SELECT found.lexeme, row_number() OVER (ORDER BY (char_length(found.lexeme)) DESC, found.lexeme) AS place FROM unnest(tsvector_to_array(to_tsvector('idea_search'::regconfig, NORMALIZE(similar_words_query.title, NFKC)))) found(lexeme) WHERE (char_length(found.lexeme) >= 3)) SELECT (COALESCE(string_agg((prefix_query(ARRAY[one.lexeme, other.lexeme]))::text, ' | '::text), (SELECT (prefix_query(array_agg(words.lexeme)))::text AS prefix_query FROM words), ''::text))::tsquery AS "coalesce" FROM (words one JOIN words other ON ((other.place > one.place))) WHERE ((one.place <= 6) AND (other.place <= 6)));
+
 -- function words_query(text)
 
 CREATE FUNCTION words_query(q text)

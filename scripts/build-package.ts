@@ -15,8 +15,8 @@ const dist = resolve(directory ?? join(source, 'dist'));
 const compiler = join(dirname(createRequire(import.meta.url).resolve('typescript/package.json')), 'bin/tsc');
 
 mkdirSync(dirname(dist), { recursive: true });
-// The compiler writes the same tree of folders as in the repository. The package is one folder of this tree. Another folder of the
-// tree is a package that this package imports by its name.
+// The compiler writes the same tree of folders as in the repository. The package is one folder of this tree. The other
+// folders of the tree are packages that this package imports by their names.
 const tree = mkdtempSync(join(dirname(dist), '.build-'));
 try {
   // Several threads would be slower here, because each thread would check the imports that the few files have in common.

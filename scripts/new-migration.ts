@@ -1,5 +1,5 @@
 /**
- * Creates an empty file for the next migration: npm run migration:new add_a_column. --directory DIR selects an
+ * Creates the file of the next migration, without SQL: npm run migration:new add_a_column. --directory DIR selects an
  * extension's migrations.
  */
 import { mkdir, rmdir, writeFile } from 'node:fs/promises';

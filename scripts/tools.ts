@@ -25,7 +25,8 @@ function listTools(): string {
   ]);
   return `## The tools
 
-A \`?\` marks an optional argument. The list of tools tells the client the type and the meaning of each argument.
+A \`?\` marks an optional argument. The list of tools tells the MCP client the type of each argument, and the meaning of
+most arguments.
 
 ${table(['tool', 'purpose', 'needed grant', 'counts as', 'destructive', 'arguments'], rows)}`;
 }
@@ -52,8 +53,8 @@ function listLimits(): string {
   const rows = [
     ['reads with one token', `${read.limit} in ${spanOf(read.windowSeconds)}`, '`RATE_LIMIT_READ`'],
     ['writes with one token', `${write.limit} in ${spanOf(write.windowSeconds)}`, '`RATE_LIMIT_WRITE`'],
-    ['all requests from one client address', `${RATE_LIMIT_IP.parse(undefined)} in a minute`, '`RATE_LIMIT_IP`'],
-    ['size of a message', `${maxBodyBytes / 1024} KiB`, 'none'],
+    ['all requests from one client IP address', `${RATE_LIMIT_IP.parse(undefined)} in a minute`, '`RATE_LIMIT_IP`'],
+    ['size of an MCP message', `${maxBodyBytes / 1024} KiB`, 'none'],
   ];
   return `## Limits
 
@@ -75,9 +76,10 @@ function listErrors(): string {
   const rows = keys.map(key => [`\`${key}\``, String(errors[key].status), adviceFor(key)]);
   return `## Errors
 
-The agent gets the error key, and this advice.
+The agent gets the error key and this advice. If the result of a call has \`isError\`, the HTTP status is 200 instead of
+the status in this table.
 
-${table(['error key', 'status', 'advice to the agent'], rows)}
+${table(['error key', 'HTTP status', 'advice to the agent'], rows)}
 For some error keys, \`error.details\` has the data for the next call. REST responses have the same details.
 
 ${table(['error key', 'fields of `details`', 'meaning'], listDetails(keys))}`;

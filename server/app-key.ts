@@ -26,7 +26,10 @@ export async function loadAppKey(config: KeyConfig, logger: Pick<Logger, 'warn'>
   return (await readKey(config)) ?? makeKeptSecret(keyFile(config), fileName);
 }
 
-/** Returns the application key for a command. With DATABASE_URL, it creates no key, because the server has one. */
+/**
+ * Returns the application key for a command. With DATABASE_URL, it throws instead of creating a missing key, because
+ * the server has one.
+ */
 export async function requireAppKey(config: KeyConfig): Promise<Buffer> {
   const key = config.APP_KEY ?? (await readKey(config));
   if (key) return key;

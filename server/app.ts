@@ -36,9 +36,9 @@ import { refuseUndeclaredBody, serveOperations } from './http/ts-rest.ts';
 import { serveTools } from './mcp/serve-tools.ts';
 import { buildOauth } from './oauth/serve-oauth.ts';
 import { serveOperator } from './operator/serve-operator.ts';
+import { serveBoards } from './pages/boards/serve-boards.ts';
 import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
 import { serveEntrance } from './pages/entrance/serve-entrance.ts';
-import { servePublicBoards } from './pages/public-board/serve-public-boards.ts';
 import { buildPages } from './pages/serve-pages.ts';
 import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
 
@@ -88,6 +88,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.decorateRequest('storedAnswer', null);
   app.decorateRequest('sparedCounter', null);
   app.decorateRequest('toolName', null);
+  app.decorateRequest('isPersonal', false);
   app.decorateRequest('errorKey', null);
   app.addHook('onRequest', setHeaders);
   app.addHook('onRequest', cors.allow);
@@ -131,7 +132,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   await app.register(oauth.serveEndpoints);
   await app.register(
     pages.serve([
-      servePublicBoards(server),
+      serveBoards(server),
       serveDocumentation(server.config),
       serveEntrance,
       serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)),
@@ -145,7 +146,10 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   return app;
 }
 
-/** Sets the headers of every answer. Browsers ignore Strict-Transport-Security over HTTP, so it is only for HTTPS. */
+/**
+ * Sets the common headers of all answers of Fastify. Browsers ignore Strict-Transport-Security over HTTP, so it is only
+ * for HTTPS.
+ */
 function headersOfAnswers({ BASE_URL }: Config) {
   const isSecure = BASE_URL.startsWith('https:');
   return async (request: FastifyRequest, reply: FastifyReply) => {

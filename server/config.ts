@@ -83,7 +83,7 @@ export const settings = z.object({
   MAX_CONNECTIONS: wholeNumber(1, 1_000_000)
     .default(2000)
     .describe(
-      'The maximum number of open client connections. The server closes each connection beyond this number at once.',
+      'The maximum number of open client connections of one server process. The server closes each further connection at once. METRICS_PORT has its own limit.',
     ),
   DATABASE_URL: z
     .url({ protocol: /^postgres(ql)?$/ })
@@ -91,7 +91,10 @@ export const settings = z.object({
     .describe(
       'The URL of a PostgreSQL 14 or newer. If the variable is unset, the server starts an embedded PostgreSQL.',
     ),
-  DATA_DIR: z.string().default('.data').describe('The data directory of the embedded PostgreSQL.'),
+  DATA_DIR: z
+    .string()
+    .default('.data')
+    .describe('The directory for the data of the embedded PostgreSQL, and for the file app.key if APP_KEY is unset.'),
   APP_KEY: z
     .string()
     .transform(value => Buffer.from(value, 'base64'))
@@ -115,23 +118,25 @@ export const settings = z.object({
   DEMO: flag
     .optional()
     .describe(
-      'With 1, the server loads demo data into an empty database. The default is 1 with the embedded PostgreSQL, and 0 if DATABASE_URL is set.',
+      'With 1, the server creates a demo account in a database without accounts. The default is 1 with the embedded PostgreSQL, and 0 if DATABASE_URL is set.',
     ),
   DATABASE_POOL_SIZE: wholeNumber(2, 1000)
     .default(16)
-    .describe('The maximum number of connections to PostgreSQL that one process opens.'),
+    .describe(
+      'The maximum number of connections to PostgreSQL in the connection pool of one server or worker process. The process also opens connections outside this pool: see docs/deployment.md.',
+    ),
   DATABASE_CONNECT_TIMEOUT_MS: wholeNumber(1, dayMs)
     .default(3000)
     .describe('How many milliseconds a request waits at most for a connection to PostgreSQL.'),
   DATABASE_STATEMENT_TIMEOUT_MS: wholeNumber(1, dayMs)
     .default(10_000)
-    .describe('The time limit for one SQL statement, in milliseconds.'),
+    .describe('The time limit for one SQL statement, in milliseconds. Migrations have no time limit.'),
   TRUST_PROXY: z
     .string()
     .default('')
     .transform(value => (value === '' ? false : value === 'true' ? true : value.split(',').map(part => part.trim())))
     .describe(
-      'The proxies whose X-Forwarded-For header the server trusts: IP addresses or CIDRs, separated by commas, or true for all.',
+      'The proxies that may name the IP address of a client in the header X-Forwarded-For: IP addresses or CIDRs, separated by commas. With true, every sender may do so. By default, the server ignores the header.',
     ),
   CORS_ORIGINS: origins.describe(
     'The origins of the web pages that can use the Agent API, such as https://app.example.com, separated by commas. With *, the server allows every origin. By default, the server allows no origin. Every visitor of such a page can read the token that the page uses.',
@@ -154,6 +159,9 @@ export const settings = z.object({
   RATE_LIMIT_WRITE: wholeNumber(0)
     .default(buckets['apitoken:write'].limit)
     .describe('The maximum number of write requests with one token in an hour: the rate limit apitoken:write.'),
+  RATE_LIMIT_MEMBER: wholeNumber(0)
+    .default(120)
+    .describe('The maximum number of votes, ideas and comments that one signed-in person can send in an hour.'),
   RATE_LIMIT_IP: wholeNumber(0)
     .default(600)
     .describe(
@@ -201,7 +209,7 @@ export const settings = z.object({
     .refine(plans => !plans.includes('community'), 'must not name community, which always has the Agent API')
     .describe('The names of the plans whose accounts cannot use the Agent API, separated by commas.'),
   WEBHOOK_ALLOWED_CIDRS: cidrs.describe(
-    'The private networks that the server may send webhooks and chat messages to: CIDRs, separated by commas.',
+    'The networks without public IP addresses that the server may send webhooks and chat messages to: CIDRs, separated by commas. The server may also fetch the documents of OAuth clients from these networks.',
   ),
   WORKER: flag
     .default(true)
@@ -209,7 +217,7 @@ export const settings = z.object({
   WORKER_CONCURRENCY: wholeNumber(1, 1000)
     .default(16)
     .describe(
-      'The maximum number of webhooks of one account that a process sends in parallel. For the webhooks of all accounts together, the limit is twice as high. For other jobs, such as mails, a process has a separate limit of the same size.',
+      'The maximum number of webhooks of one account that a process sends in parallel. For the webhooks of all accounts together, the limit is twice as high. For other jobs, such as mails, a process has a separate limit of the same size. For chat messages, the limit is fixed.',
     ),
   SMTP_URL: z
     .url({ protocol: /^smtps?$/ })

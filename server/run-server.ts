@@ -24,12 +24,15 @@ import { openDependencies } from './open-dependencies.ts';
 import { requireProductionSecrets } from './production-secrets.ts';
 import { type ReportCrashes, runUntilSignal, type StopReason, type Stops } from './run-until-signal.ts';
 
-/** Starts the database, the HTTP server and the worker. At SIGINT or SIGTERM, stops them in the reverse order. */
+/**
+ * Starts the HTTP server. Also starts the embedded PostgreSQL if DATABASE_URL is unset, and the worker unless WORKER is
+ * 0. Stops all of them at SIGINT or SIGTERM.
+ */
 export function runServer(environment: NodeJS.ProcessEnv): Promise<void> {
   return run(environment, startServer);
 }
 
-/** Starts only the worker. Stops it at SIGINT or SIGTERM. */
+/** Starts the worker without the HTTP server. Stops it at SIGINT or SIGTERM. */
 export function runWorker(environment: NodeJS.ProcessEnv): Promise<void> {
   return run(environment, startWorkerAlone);
 }
@@ -62,8 +65,8 @@ async function startServer(options: StartOptions, stops: Stops): Promise<void> {
   await startMetrics(server, stops);
   let worker: Worker | undefined;
   let app: FastifyInstance | undefined;
-  // The worker and the HTTP server stop in parallel. The HTTP server first waits until load balancers have noticed the
-  // stop.
+  // The worker and the HTTP server stop in parallel. After a SIGTERM, the HTTP server first waits, so that load
+  // balancers can notice the stop.
   stops.push(reason => Promise.all([worker?.stop(), app && stopServing(app, reason)]));
   // The routes of extensions are built before their subscriptions begin. So an extension with an error in its routes
   // gets no events.
@@ -76,7 +79,10 @@ async function startServer(options: StartOptions, stops: Stops): Promise<void> {
   greet(address, config.BASE_URL, tokens);
 }
 
-/** Makes /ready answer 503, serves until load balancers have noticed it, and then completes the open requests. */
+/**
+ * Makes /ready answer 503, and serves for another `noticeMs`, so that load balancers can notice it. Then completes the
+ * open requests.
+ */
 async function stopServing(app: FastifyInstance, { noticeMs }: StopReason): Promise<void> {
   app.isDraining = true;
   await delay(noticeMs);
@@ -85,7 +91,8 @@ async function stopServing(app: FastifyInstance, { noticeMs }: StopReason): Prom
 
 async function startWorkerAlone(options: StartOptions, stops: Stops): Promise<void> {
   const { config, extensions } = options;
-  // The worker usually connects to the embedded PostgreSQL that a server on this machine has started.
+  // Without DATABASE_URL, the worker usually connects to the embedded PostgreSQL that a server on this machine has
+  // started.
   const { server, url } = await openServer(options, stops, connectOrStart);
   await renewSubscriptions(server.database, extensions);
   const worker = await startWorker({ ...server, url });

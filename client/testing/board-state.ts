@@ -32,7 +32,10 @@ interface StoredIdea {
   mergedInto: StoredIdea | undefined;
   /** The ideas that are merged into this idea, in the order of the merges. */
   sources: StoredIdea[];
-  /** The votes on this idea itself by the id of the token. A removed vote stays, so that no vote of a source counts. */
+  /**
+   * The votes on this idea itself, by the id of the token. If the idea has sources, a removed vote stays as `none`, so
+   * that the vote of the same token on a source does not count.
+   */
   votes: Map<number, contract.VoteValue>;
   comments: Comment[];
   createdAt: string;
@@ -51,7 +54,7 @@ export class BoardState {
 
   constructor(settings: Partial<Board>, baseUrl: string, emit: (event: EventBody) => void) {
     const example = contract.BoardDetails.parse(exampleOf(contract.BoardDetails));
-    // The windows of the example are in the past or future.
+    // The time windows of the example board are not open now, so the test board has none.
     const windows = {
       submissions_open_at: null,
       submissions_close_at: null,
@@ -270,7 +273,7 @@ export class BoardState {
     if (condition) throw new Refusal(key);
   }
 
-  /** Ideas and comments share their ids, so that a test cannot mistake one for the other. */
+  /** No idea has the same id as a comment, so that a test cannot mistake one for the other. */
   #nextId(): number {
     this.#lastId += 1;
     return this.#lastId;
@@ -285,7 +288,7 @@ export function tallyOf(idea: StoredIdea, voterId: number) {
   return { score: up_count - down_count, my_vote: votes.get(voterId) ?? ('none' as const), up_count, down_count };
 }
 
-/** Returns the counted votes: one for each voter. The vote on the idea itself wins, then the idea that was merged first. */
+/** Returns each token's counted vote: its vote on the idea itself, or else on the source that was merged first. */
 function votesOf(idea: StoredIdea): Map<number, contract.VoteValue> {
   const ofSources = [...idea.sources].reverse().flatMap(source => [...votesOf(source)]);
   return new Map([...ofSources.filter(([, value]) => value !== 'none'), ...idea.votes]);

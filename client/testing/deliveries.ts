@@ -12,7 +12,7 @@ export interface Delivery {
 
 const timeoutMs = 10_000;
 
-/** Delivers events to the webhook receivers of a test. Makes one attempt for each event, without retries. */
+/** Delivers events to the webhook receivers of a test. Makes one attempt for each event and receiver. */
 export class Deliveries {
   readonly #receivers: { url: string; secret: string }[] = [];
   readonly #finished: Delivery[] = [];
@@ -37,13 +37,13 @@ export class Deliveries {
     }
   }
 
-  /** Waits until every event has been delivered. Returns all deliveries in their order. */
+  /** Waits until all delivery attempts so far have ended. Returns the attempts in their order. */
   async finished(): Promise<readonly Delivery[]> {
     await this.#running;
     return [...this.#finished];
   }
 
-  /** Ends the deliveries that still run. */
+  /** Aborts the delivery attempts that still run. */
   close(): Promise<void> {
     this.#closing.abort();
     return this.#running;

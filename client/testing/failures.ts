@@ -2,7 +2,7 @@ import type { ErrorKeyOf, OperationId } from '@idea-board/client';
 import { type DetailsOf, type ErrorKey, errorDetails } from '@idea-board/contract';
 import { Refusal } from './refusal.ts';
 
-/** The failures that an operation can have: the error keys of the operation, and the keys of the client's own errors. */
+/** The failures that a test can plan for an operation: its error keys, and the failures without an API answer. */
 export type FailureKeyOf<O extends OperationId> = ErrorKeyOf<O> | TransportFailure;
 
 /** The failures without an answer of the API. `@idea-board/client` throws an error with the same key. */

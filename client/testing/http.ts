@@ -10,7 +10,7 @@ export interface Answer {
   body: unknown;
 }
 
-/** Reads the JSON body of a request. Refuses the same bodies as the real server. */
+/** Reads the JSON body of a request. Refuses bodies by the rules of the real server. */
 export async function readBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -39,7 +39,7 @@ export function queryOf(parameters: URLSearchParams): Record<string, string | st
   return query;
 }
 
-/** Returns the headers of an answer to a valid token. The test server does not count requests, so none are used up. */
+/** Returns the rate limit headers of an answer. The test server does not count requests, so the whole limit is left. */
 export function rateLimitHeaders(bucket: Bucket): Headers {
   const { limit, windowSeconds } = buckets[bucket];
   return new Headers({

@@ -26,9 +26,9 @@ export interface TestServer {
   readonly token: string;
   /** The board. Change its settings at any time: `server.board.is_frozen = true`. */
   readonly board: Board;
-  /** Issues a token. Each token is a voter of its own, and tokens with the same user name belong to one user. */
+  /** Issues a token. Each token has its own vote on each idea. Tokens with the same user name belong to one user. */
   issueToken(grant: Grant, userName?: string): string;
-  /** Lets the next request of an operation fail. Several failures of one operation happen one after the other. */
+  /** Makes the next request of an operation fail. Several failures of one operation happen one after the other. */
   fail<O extends OperationId>(operation: O, key: FailureKeyOf<O>, options?: FailOptions): void;
   /** Publishes a pending idea, as a moderator does on a web page. */
   approve(ideaId: number): void;
@@ -36,7 +36,7 @@ export interface TestServer {
   sendWebhooksTo(url: string): string;
   /** Sends the example of an event from the contract to all webhook URLs. */
   sendExample(type: EventBody['type']): void;
-  /** Waits until all events so far have been delivered. Returns all deliveries in their order. */
+  /** Waits until all delivery attempts so far have ended. Returns the attempts in their order. */
   deliveries(): Promise<readonly Delivery[]>;
   close(): Promise<void>;
 }

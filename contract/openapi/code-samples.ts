@@ -9,7 +9,11 @@ export interface CodeSample {
   source: string;
 }
 
-/** The SDK's method of each operation. The SDK has no methods for the probes and for the tools of agents. */
+/**
+ * The SDK's method of each operation. Agents use the tools with a client of the Model Context Protocol. The SDK's
+ * `request` does not suit the tools, because it retries a POST request and relies on the header `Idempotency-Key`. The
+ * tools ignore this header.
+ */
 const methods: Record<OperationId, string | null> = {
   getToken: 'token.get',
   getBoard: 'board.get',
@@ -24,8 +28,8 @@ const methods: Record<OperationId, string | null> = {
   removeIdeaTag: 'ideas.removeTag',
   mergeIdea: 'ideas.merge',
   unmergeIdea: 'ideas.unmerge',
-  getHealth: null,
-  getReadiness: null,
+  getHealth: 'request',
+  getReadiness: 'request',
   useTools: null,
 };
 
@@ -65,10 +69,11 @@ export function codeSamples(parameters: Json[], route: Route, id: OperationId, b
   ];
 }
 
-function callMethod(method: string, { pathParameters, body }: ExampleRequest): string {
+function callMethod(name: string, { method, path, pathParameters, body }: ExampleRequest): string {
   const values = [...pathParameters, ...(body === undefined ? [] : [body])];
-  const call = `client.${method}(${values.map(literal).join(', ')})`;
-  const isList = method === 'ideas.list' || method === 'ideas.comments';
+  const given = name === 'request' ? [{ method, path }] : values;
+  const call = `client.${name}(${given.map(literal).join(', ')})`;
+  const isList = name === 'ideas.list' || name === 'ideas.comments';
   return `import { IdeaBoard } from '@idea-board/client';
 
 const client = new IdeaBoard({
@@ -78,17 +83,19 @@ const client = new IdeaBoard({
 ${isList ? `for await (const item of ${call}) console.log(item);` : `const result = await ${call};`}`;
 }
 
-function callFetch({ method, path, headers, body, needsToken }: ExampleRequest): string {
-  const lines = [
-    ...(method === 'GET' ? [] : [`  method: '${method}',`]),
-    ...(needsToken || body !== undefined ? ['  headers: {'] : []),
-    ...(needsToken ? [`    Authorization: \`Bearer \${process.env.IDEA_BOARD_TOKEN}\`,`] : []),
-    ...Object.entries(headers).map(([name, value]) => `    ${/^\w+$/.test(name) ? name : `'${name}'`}: '${value}',`),
-    ...(needsToken || body !== undefined ? ['  },'] : []),
-    ...(body === undefined ? [] : [`  body: JSON.stringify(${literal(body).replaceAll('\n', '\n  ')}),`]),
-  ];
-  const init = lines.length === 0 ? '' : `, {\n${lines.join('\n')}\n}`;
-  return `const response = await fetch(\`\${process.env.IDEA_BOARD_URL}${path}\`${init});\nconst result = await response.json();`;
+function callFetch({ method, path, headers, body }: ExampleRequest): string {
+  const lines = Object.entries(headers).map(
+    ([name, value]) => `${/^\w+$/.test(name) ? name : `'${name}'`}: '${value}',`,
+  );
+  return `const response = await fetch(\`\${process.env.IDEA_BOARD_URL}${path}\`, {
+  method: '${method}',
+  headers: {
+    Authorization: \`Bearer \${process.env.IDEA_BOARD_TOKEN}\`,
+    ${lines.join('\n    ')}
+  },
+  body: JSON.stringify(${literal(body).replaceAll('\n', '\n  ')}),
+});
+const result = await response.json();`;
 }
 
 function callCurl({ method, path, headers, body, needsToken }: ExampleRequest): string {

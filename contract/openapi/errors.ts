@@ -77,8 +77,8 @@ function jsonRpcExample(key: ErrorKey, route: Raising): Json {
 }
 
 /**
- * Returns the exact body that the server sends with an error key. The issues of validation_failed depend on the schema
- * of the request body.
+ * Returns an example of the body that the server sends with an error key. The issues of validation_failed depend on the
+ * schema of the request.
  */
 function errorExample(key: ErrorKey, route: Raising, components: Json): Json {
   const meaning = meaningOn(route, key);

@@ -29,7 +29,10 @@ export function toJsonSchema(schema: unknown, io: 'input' | 'output'): Json | nu
   return jsonSchema;
 }
 
-/** Moves every schema with a title to the components, and puts a reference in its place. */
+/**
+ * Moves every schema with a title to the components, and puts a reference in its place. A different schema with the
+ * same title stays in place.
+ */
 export function nameSchemas(value: unknown, schemas: Json): unknown {
   if (Array.isArray(value)) return value.map(one => nameSchemas(one, schemas));
   if (value === null || typeof value !== 'object') return value;

@@ -125,7 +125,7 @@ function floorOf(child: Child, startMessage: string, client: pg.Client, url: str
   };
 }
 
-/** Queues all deliveries before the worker starts. Measures the time from the first delivery to the last. */
+/** Queues all deliveries before the worker starts. Measures the rate of arrivals and the CPU time of each delivery. */
 async function measureRate(one: Contestant, receiver: Child, count: number) {
   await one.queueMany(count);
   await receiver.call('take');

@@ -125,7 +125,7 @@ function anyOf<T>(choices: readonly T[]): T {
   return choices[Math.floor(Math.random() * choices.length)] as T;
 }
 
-/** Picks a random word with its frequency in the seeded titles: the share of the n-th most common word is about 1/n. */
+/** Picks a random word. As in the seeded titles, the share of the n-th most common word is proportional to 1/n. */
 function byFrequency(words: readonly string[]): string {
   return words[Math.floor(words.length ** Math.random()) - 1] as string;
 }

@@ -17,7 +17,7 @@ const tokenCount = 64;
 
 /**
  * Fills a migrated, empty database with one account and one board. The same size gives the same data, except for the
- * tokens.
+ * tokens and the times.
  */
 export async function seed(url: string, size: SeedSize): Promise<Seed> {
   const client = new pg.Client({ connectionString: url });
@@ -85,7 +85,7 @@ from unnest(array['billing', 'mobile', 'export', 'search', 'performance', 'desig
 
 const makeTitles = 'create temporary table titles (idea_id bigint, title text)';
 
-/** A title has three to nine words. The n-th most common word has a share of 1/n, as in natural language. */
+/** A title has three to nine words. The share of the n-th most common word is proportional to 1/n, as in real texts. */
 const insertTitles = `
 insert into titles
 with vocabulary as (

@@ -27,7 +27,10 @@ export interface ApiClient {
   send(line: string, json: unknown, ...statuses: number[]): Promise<{ status: number; body: any } | undefined>;
 }
 
-/** Builds a client that retries a request after 503 or idempotency_key_in_use, with the same Idempotency-Key. */
+/**
+ * Builds a client that retries a request after 503 with Retry-After, after idempotency_key_in_use, and after an answer
+ * of the load balancer itself. Each retry has the same Idempotency-Key.
+ */
 export function buildApiClient(baseUrl: string, token: string, seen: Observations): ApiClient {
   async function exchange(method: string, target: string, json: unknown, key: string) {
     const hasBody = json !== undefined;

@@ -6,7 +6,10 @@ import { type Ledger, voteKey } from './ledger.ts';
 /** The maximum age of a heartbeat. The worker's cron records one each minute. */
 const oldestHeartbeatSeconds = 75;
 
-/** Compares the database with the acknowledged writes. Lists missing, wrong and additional rows. */
+/**
+ * Compares the database with the acknowledged writes. Lists missing, wrong and additional rows, wrong tallies,
+ * undelivered webhooks, stuck jobs and an old heartbeat.
+ */
 export async function checkDatabase(
   { query: rows }: Deployment,
   ledger: Ledger,

@@ -22,7 +22,7 @@ const statuses = ['open', 'planned', 'in_progress', 'done', 'declined'];
 const pauseMs = 100;
 
 /**
- * Sends all kinds of requests for an actor, one after the other, until the load ends. Nobody else changes the actor's
+ * Sends random reads and writes for an actor, one after the other, until the load ends. Nobody else changes the actor's
  * own ideas, so the expected state of these ideas is always known.
  */
 export async function runLoad(actor: Actor, options: LoadOptions) {

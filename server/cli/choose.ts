@@ -128,7 +128,7 @@ export async function chooseBoard(admin: Administration, accountId: number, slug
   });
 }
 
-/** Finds a token's issuer by e-mail address. Without an address, finds the account's only owner. */
+/** Finds a token's issuer by e-mail address or id. Without either, finds the account's only owner. */
 export async function chooseIssuer(admin: Administration, accountId: number, email: string | undefined): Promise<User> {
   if (email !== undefined) return requireUser(admin, email);
   const owners = await admin.em.find(Membership, { accountId, role: 'owner' }, { limit: 2 });
@@ -140,7 +140,7 @@ export async function chooseIssuer(admin: Administration, accountId: number, ema
 }
 
 /**
- * Returns BASE_URL if it is set. Otherwise returns the URL that the last started server recorded, because the PORT of
+ * Returns BASE_URL if it is set. Otherwise prefers the URL that the last started server recorded, because the PORT of
  * this command may differ from the server's.
  */
 export async function findLinkBase(admin: Administration, config: Config): Promise<Pick<Config, 'BASE_URL'>> {

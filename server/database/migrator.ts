@@ -163,7 +163,9 @@ async function readApplied(client: pg.Client): Promise<AppliedMigration[]> {
   return runOn(client, selectApplied, {});
 }
 
-/** Throws if a newer version has migrated the database, or if a file changed after it was applied. */
+/**
+ * Throws if a newer version has applied a migration that is not tolerated, or if a file changed after it was applied.
+ */
 function checkApplied(
   files: MigrationFile[],
   applied: AppliedMigration[],

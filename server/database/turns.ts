@@ -1,6 +1,6 @@
 /**
- * Waits until each key has fewer running calls than the limit, then runs the work. Throws a LockNotFreeError on a
- * timeout.
+ * Waits until each key, and all keys together, have fewer running calls than their limits. Then runs the work. Throws a
+ * LockNotFreeError on a timeout, or if too many calls wait already.
  */
 export type InTurn = <T>(keys: readonly string[], work: () => Promise<T>) => Promise<T>;
 
@@ -14,8 +14,8 @@ export interface TurnOptions {
 }
 
 /**
- * The maximum number of calls that wait for one key. Each waiting call belongs to an open request but holds no database
- * connection. Further calls fail immediately.
+ * The maximum number of calls that wait for one key, or for the limit of all keys. Each waiting call belongs to an open
+ * request but holds no database connection. Further calls fail immediately.
  */
 const maxWaiting = 1_000;
 

@@ -2,10 +2,15 @@ import { SecretBoxError } from '../domain/secret-box.ts';
 import type { Metrics } from '../observability/metrics.ts';
 import { type OutgoingAnswer, OutgoingRequestError, type OutgoingRequests } from '../outgoing/outgoing-request.ts';
 
-/** The outcome of one try to deliver an item. The reason is for the people who manage the webhook or chat channel. */
+/**
+ * The outcome of one try to deliver an item: a webhook, a chat message or a mail. The reason is for the people who
+ * manage the webhook or chat channel.
+ */
 export type Outcome = (
   | { result: 'delivered' }
-  /** The receiver will never accept the item. */
+  /**
+   * The item must not be sent again. For example, the receiver answered 410, or the mail server refused it for good.
+   */
   | { result: 'refused'; reason: string }
   | { result: 'failed'; reason: string; retryAfterMs?: number | undefined }
 ) & {
@@ -17,15 +22,15 @@ export type Outcome = (
 export interface Channel<Item> {
   readonly name: Parameters<Metrics['countDelivery']>[0];
   /**
-   * Tries once to deliver an item. Throws if no item can be delivered now, because the worker stops or the mail server
-   * is unavailable.
+   * Tries once to deliver an item. Throws if no HTTP answer arrives, if a secret cannot be decrypted, if the worker
+   * stops, or if no mail can be sent now.
    */
   send(item: Item, signal?: AbortSignal): Promise<Outcome>;
 }
 
 /**
- * Tries once to deliver an item and records the result in the metrics. Returns `failed` after a failed HTTP request or
- * decryption. Throws the channel's other errors.
+ * Tries once to deliver an item. Records the result in the metrics, unless the worker stops. Returns `failed` if the
+ * HTTP request or a decryption fails. Throws the channel's other errors.
  */
 export async function deliver<Item>(
   channel: Channel<Item>,
@@ -58,7 +63,7 @@ interface Post {
   body: string;
   /** The receiver's name in the reason of a failure, such as `The chat`. */
   receiver: string;
-  /** The HTTP statuses that mean that the receiver has been permanently removed. */
+  /** The HTTP statuses that give the outcome `refused`, such as 410 Gone. */
   goneStatuses: readonly number[];
   now: Date;
 }

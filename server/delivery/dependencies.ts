@@ -27,6 +27,6 @@ export interface TaskDependencies extends Omit<ServerDependencies, 'appKey' | 'p
    */
   queue: Queryable;
   locks: WorkerLocks;
-  /** When this signal is aborted, a long task ends early and leaves the rest of its work to other processes. */
+  /** When this signal is aborted, a long task ends early and leaves the rest of its work to later jobs. */
   stopping: AbortSignal;
 }

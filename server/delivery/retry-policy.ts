@@ -64,7 +64,10 @@ export function nextTry(policy: RetryPolicy, { failedTries, retryAfterMs, ageMs 
 const shortestPauseMs = 5_000;
 const longestPauseMs = 5 * minuteMs;
 
-/** The pause between tries at a failing endpoint. It grows with the time of failing, up to five minutes. */
+/**
+ * The pause between tries at a failing endpoint. It grows with the time of failing, up to five minutes, and changes at
+ * random by up to a fifth.
+ */
 export function pauseMs(failingForMs: number): number {
   const pause = Math.min(Math.max(failingForMs, shortestPauseMs), longestPauseMs);
   return withJitter(pause, retryPolicies.webhook.jitter);

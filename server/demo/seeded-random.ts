@@ -1,4 +1,7 @@
-/** Builds a generator of random numbers from 0 to 1. The same seed gives the same numbers (algorithm: mulberry32). */
+/**
+ * Builds a generator of random numbers from 0 to less than 1. The same seed gives the same numbers (algorithm:
+ * mulberry32).
+ */
 export function seededRandom(seed: number): () => number {
   let state = seed;
   return () => {

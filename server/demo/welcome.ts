@@ -1,8 +1,8 @@
 import type { DemoTokens } from './load-demo.ts';
 
 /**
- * Describes the new demo account for the message at the first start. `publicUrl` is the only URL that agents can
- * connect to.
+ * Describes the new demo account for the message at the first start. Agents that sign in by OAuth can connect only to
+ * `publicUrl`.
  */
 export function describeDemo(baseUrl: string, publicUrl: string, tokens: DemoTokens): string {
   const [first, second] = tokens.boardSlugs;

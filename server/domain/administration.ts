@@ -63,10 +63,7 @@ type AdministrationErrorReason =
   /** The person's role or the account's plan does not allow the operation. */
   | 'forbidden';
 
-/**
- * Rejects an operation and rolls back its transaction. The message is one line for the person who started the
- * operation.
- */
+/** Rejects an operation and rolls back its transaction. The person who started the operation reads the message. */
 export class AdministrationError extends Error {
   override readonly name = 'AdministrationError';
   readonly reason: AdministrationErrorReason;
@@ -78,8 +75,9 @@ export class AdministrationError extends Error {
 }
 
 /**
- * Runs a write. If the write violates a database constraint, throws an AdministrationError with the message for that
- * constraint. Checking before the write is not enough, because another transaction could take the same name in between.
+ * Runs a write. If the write violates one of the given database constraints, throws an AdministrationError with the
+ * message for that constraint. Checking before the write is not enough, because another transaction could take the same
+ * name in between.
  */
 export async function explainViolations<T>(messages: Record<string, string>, write: () => Promise<T>): Promise<T> {
   try {

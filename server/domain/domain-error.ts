@@ -15,7 +15,7 @@ interface ErrorFacts<K extends ErrorKey> {
   meanings?: ErrorMeanings | undefined;
 }
 
-/** Rejects an API request. The key is one of the error keys in the API contract. */
+/** Rejects a request or an operation. The key is one of the error keys in the API contract. */
 export class DomainError<K extends ErrorKey = ErrorKey> extends Error {
   readonly key: K;
   readonly issues: ValidationIssue[] | undefined;

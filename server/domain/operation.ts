@@ -11,17 +11,18 @@ interface PublicReader {
   readonly isModerator: false;
 }
 
-/** The user who acts on a board, either signed in on the pages or through a token of the Agent API. */
+/** The user who acts on a board: signed in on the pages, through a token of the Agent API, or through an extension. */
 export interface Actor {
   readonly accountId: number;
   readonly boardId: number;
   readonly userId: number;
-  /** The id of the token that acts for the user. Null if the user is signed in on the pages. */
+  /** The id of the token that acts for the user. Null if no token is used. */
   readonly tokenId: number | null;
-  /** The id of the voter. A token has its own voter. A user who is signed in on the pages has another. */
+  /** The id of the voter. A token has its own voter. A user who acts without a token has another voter. */
   readonly voterId: number;
   /**
-   * Whether the actor is a moderator. A moderator can read pending ideas, and a moderator's new ideas need no approval.
+   * Whether the actor may moderate the board. The user needs a role that may moderate, and a token also needs the
+   * moderate grant. A moderator can read pending ideas, and a moderator's new ideas need no approval.
    */
   readonly isModerator: boolean;
 }
@@ -36,7 +37,10 @@ export interface Operation extends ReadOperation {
 }
 
 export interface WriteOperation extends Operation {
-  /** Undefined if a token makes the change. Webhooks report such a change, but the audit log does not. */
+  /**
+   * Undefined if the change is made with a token or by an extension. Webhooks report such a change, but the audit log
+   * does not.
+   */
   readonly audit?: AuditTrail;
 }
 

@@ -9,9 +9,7 @@ export interface SecretBox {
   open(sealed: Uint8Array, purpose: string): string;
 }
 
-/**
- * The error if a secret cannot be decrypted: the stored bytes were changed, or another application key encrypted them.
- */
+/** The error if a secret cannot be decrypted, for example because it was encrypted with another application key. */
 export class SecretBoxError extends Error {
   override readonly name = 'SecretBoxError';
 }
@@ -26,8 +24,8 @@ const tagBytes = 16;
 const headBytes = 1 + nonceBytes + tagBytes;
 
 /**
- * Encrypts with AES-256-GCM. The key is derived from the application key, and each secret has a random nonce. A nonce
- * may repeat after about 2^32 secrets, but no installation has that many secrets.
+ * Encrypts with AES-256-GCM. The key is derived from the application key, and each secret has a random nonce. With
+ * random nonces, one key is safe for 2^32 secrets, and no installation has that many.
  */
 export function buildSecretBox(appKey: Uint8Array): SecretBox {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board secret box 1', 32));

@@ -25,7 +25,9 @@ export const Event = defineTable('Event', 'events', {
   toldAt: timestamp().nullable(),
 });
 
-/** A notification in the app. A user with a notification_email also gets the notification by mail. */
+/**
+ * A notification in the app. If SMTP_URL is set, a user with a notification_email also gets the notification by mail.
+ */
 export const Notification = defineTable('Notification', 'notifications', {
   ...accountKey,
   userId: bigint(),

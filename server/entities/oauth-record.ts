@@ -8,7 +8,10 @@ export const OauthRecord = defineTable('OauthRecord', 'oauth_records', {
   idHash: p.blob().primary(),
   /** The JSON document of oidc-provider (the library), without the record's id. */
   payload: p.json().$type<Record<string, unknown>>().columnType('jsonb'),
-  /** The user of the record. Null for a client, and until a user signs in. */
+  /**
+   * The user of the record. Null for a client and its registration access token, and for an authorization request that
+   * the user has not answered.
+   */
   userId: bigint().nullable(),
   tokenId: bigint().nullable(),
   accountId: bigint().nullable(),

@@ -6,8 +6,8 @@ export const User = defineTable('User', 'users', {
   /** The e-mail address for the sign-in. Null only for the placeholder user. */
   email: p.text().nullable(),
   /**
-   * The canonical form of the e-mail address. Queries find a user by this form. Null if another user has the same form,
-   * or until the server fills it in.
+   * The canonical form of the e-mail address. Queries find a user by this form. Null for the placeholder user, if
+   * another user has the same form, or until the server fills it in.
    */
   canonicalEmail: p.text().nullable(),
   name: p.text(),
@@ -48,7 +48,10 @@ export const Session = defineTable('Session', 'sessions', {
   expiresAt: timestamp(),
 });
 
-/** A link that lets a user set a password. The row is deleted when the password is set. */
+/**
+ * A link that lets a user set a password. The row is deleted when the user sets a password or gets another e-mail
+ * address, and after the link has expired.
+ */
 export const PasswordLink = defineTable('PasswordLink', 'password_links', {
   /** The SHA-256 of the token in the link. */
   tokenHash: p.blob().primary(),

@@ -15,7 +15,7 @@ export const WebhookEndpoint = defineTable('WebhookEndpoint', 'webhook_endpoints
   secret: p.blob(),
   previousSecret: p.blob().nullable(),
   previousSecretExpiresAt: timestamp().nullable(),
-  /** The time of the first failed attempt after the last success. Null if the last attempt succeeded. */
+  /** The time of the first failed attempt since the last success. Null if no attempt has failed since then. */
   failingSince: timestamp().nullable(),
   /** Until this time, only one process may send to the endpoint, because the endpoint is failing. */
   probedUntil: timestamp().nullable(),

@@ -72,7 +72,7 @@ const selectEvent = query('select_event_for_extension', (db, $: Arguments<{ acco
 
 type EventHandler = (event: ExtensionEvent, context: JobContext<Record<string, unknown>>) => Promise<unknown>;
 
-/** Builds the task that passes an event to an extension. Skips events of deleted ideas, as webhooks do. */
+/** Builds the task that passes an event to an extension. Skips an event that was deleted in the meantime. */
 function handleEvent({ on = {} }: Extension, { database, config }: ContextDependencies): Handler {
   return async (payload, context) => {
     const { account_id, event_id: eventId } = Payload.parse(payload);

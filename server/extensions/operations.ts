@@ -40,8 +40,8 @@ export interface JobOptions {
 export interface ExtensionOperations extends ExtensionQueries {
   createIdea(by: ActingUser, idea: { title: string; body: string }): Promise<z.output<typeof Idea>>;
   /**
-   * Returns undefined if the board has no such idea. Also returns undefined if the idea is pending approval and the
-   * member is not a moderator.
+   * Returns undefined if the board has no such idea. Also returns undefined if the idea is rejected, or if it is
+   * pending approval and the member is not a moderator.
    */
   readIdea(by: ActingUser, ideaId: number): Promise<z.output<typeof Idea> | undefined>;
   commentOnIdea(by: ActingUser, ideaId: number, body: string): Promise<z.output<typeof Comment>>;

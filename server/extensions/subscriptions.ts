@@ -40,8 +40,9 @@ const renew = query(
 );
 
 /**
- * Subscribes extensions to the events that they handle, starting with the next event. Every process does this at its
- * start, and a worker does it each hour. Subscriptions that no process renews are deleted: see clearLeftSubscriptions.
+ * Subscribes extensions to the events that they handle, starting with the next event. Every server and worker process
+ * does this at its start, and a worker does it each hour. Subscriptions that no process renews are deleted: see
+ * clearLeftSubscriptions.
  */
 export async function renewSubscriptions(
   database: Queryable,
@@ -86,7 +87,10 @@ const deleteOverdueJobs = sql(
   { isPrepared: false },
 );
 
-/** Deletes the subscriptions and the waiting jobs of extensions that are no longer in the setting EXTENSIONS. */
+/**
+ * Deletes subscriptions that were not renewed for a day, and jobs of extensions that are overdue by a week. Most of
+ * them belong to extensions that are no longer in the setting EXTENSIONS.
+ */
 export async function clearLeftSubscriptions(queue: Queryable, stopping: AbortSignal): Promise<void> {
   await queue.query(deleteLeft, {});
   while (!stopping.aborted) {

@@ -13,7 +13,7 @@ import { type Admission, pathOf, routeMetadata } from './request-context.ts';
 /**
  * The hook that admits a request before its body is read. It checks the rate limit of the IP address first (429), then
  * the token (401) and the token's rate limit (429). After them it checks the plan of the account (403), the board (400,
- * 403), the grant (403) and the issuer (403).
+ * 403, 422), the grant (403) and the issuer (403).
  */
 export function admitRequests(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
@@ -22,8 +22,8 @@ export function admitRequests(server: ServerDependencies) {
     // The MCP endpoint admits its requests itself after it has read the body, because the body names the tool.
     if (metadata?.auth === 'tools') return;
     if (!metadata) return chargeAddress(server, request, reply);
-    // While the database is slow, the readiness probe is admitted without counting against the rate limit. The probe
-    // itself must report the slow database, and concurrent probes share one check.
+    // While the database is slow or unavailable, the readiness probe is admitted without counting against the rate
+    // limit. The probe itself must report the state of the database, and concurrent probes share one check.
     if (metadata.auth === 'none') return chargeAddress(server, request, reply, { mayPassUncharged: true });
 
     const key = request.headers['idempotency-key'];
@@ -36,7 +36,10 @@ export function admitRequests(server: ServerDependencies) {
   };
 }
 
-/** Checks a token's plan, board, grant and issuer before the request is validated. Throws 400 or 403. */
+/**
+ * Checks the account's plan, and the board, grant and issuer of a token, before the request is validated. Throws errors
+ * with the HTTP status 400, 403 or 422.
+ */
 export function authorize(
   server: ServerDependencies,
   request: FastifyRequest,
@@ -113,7 +116,10 @@ function neededGrant(metadata: RouteMetadata & { auth: 'board' }, query: Record<
 
 const moderatingRoles: readonly (Role | null)[] = ['owner', 'admin', 'moderator'];
 
-/** Returns the grant on a board that the token can use now. Moderating needs a moderator, and writing a user who is not blocked. */
+/**
+ * Returns the grant on a board that the token can use now. If the issuer is blocked, this is `read`. The grant
+ * `moderate` needs an issuer who may moderate.
+ */
 export function usableGrant(principal: Principal, board: GrantedBoard): Grant {
   if (principal.issuer.isBlocked) return 'read';
   return board.grant === 'moderate' && !isModerateEffective(principal, board) ? 'write' : board.grant;

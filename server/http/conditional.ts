@@ -5,14 +5,16 @@ import { refund, setRateLimitHeaders } from './rate-limit.ts';
 import { routeMetadata } from './request-context.ts';
 
 /**
- * The hook that sets a weak ETag on reads of the API and on public pages. If the client already has the answer, the
- * hook answers 304 and does not count the request against the rate limit.
+ * The hook that sets a weak ETag on public pages and on reads of a board through the API. If the client already has the
+ * answer, the hook answers 304. The request then does not count against the token's rate limit.
  */
 export function answerConditionally(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isRead || reply.statusCode !== 200 || typeof payload !== 'string') return payload;
     const caching = cachingOf(request);
+    // The cookie of a session changes the page.
+    if (request.routeOptions.config.isPublicPage) reply.header('Vary', 'Cookie');
     if (!caching) return payload;
 
     // The ETag includes the URL. Otherwise all empty search results would have the same ETag, and a client could repeat
@@ -37,7 +39,8 @@ const publicSeconds = 15;
 
 function cachingOf(request: FastifyRequest): string | undefined {
   if (routeMetadata(request)?.auth === 'board') return 'private, no-cache';
-  if (request.routeOptions.config.isPublicPage) return `public, max-age=${publicSeconds}, must-revalidate`;
+  if (request.routeOptions.config.isPublicPage && !request.isPersonal)
+    return `public, max-age=${publicSeconds}, must-revalidate`;
   return undefined;
 }
 

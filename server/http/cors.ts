@@ -12,8 +12,8 @@ const exposedHeaders =
 const preflightSeconds = 7200;
 
 /**
- * Allows web pages of these origins to read the answers of the Agent API. This is no access control: each request still
- * needs a token. The API ignores cookies, so credentials are not allowed.
+ * Allows web pages of these origins to read the answers of the Agent API and of the OAuth endpoints. This is no access
+ * control: each request to the Agent API still needs a token. The API ignores cookies, so credentials are not allowed.
  */
 export function shareWithOrigins(origins: readonly string[]) {
   const isForAll = origins.includes('*');

@@ -9,7 +9,10 @@ declare module 'fastify' {
   }
 }
 
-/** During a stop, the server drops a request that has not arrived completely within this time. */
+/**
+ * How long a stopping server waits for the headers of requests. After this time, it closes each connection without an
+ * open request.
+ */
 const arrivalMs = 1_000;
 const sweepIntervalMs = 100;
 

@@ -45,7 +45,8 @@ export interface LookupResult {
   /** The reason why the bearer token is invalid. Null if it is valid. */
   failure: AuthenticationFailure | null;
   /**
-   * The rate limit of the token. Null if the request was not counted: its route has no limit, or its answer is stored.
+   * The rate limit of the token. Null if the request was not counted: its token is invalid, its route has no limit, or
+   * its answer is stored.
    */
   bucket: BucketState | null;
   storedAnswer: StoredAnswer | null;

@@ -50,7 +50,9 @@ export function buildOperationRunner(server: ServerDependencies) {
     return work({ actor: actorOf(request), now: clock.now(), query: database.query });
   }
 
-  /** Runs a write in one transaction. A write with an Idempotency-Key runs only once. */
+  /**
+   * Runs a write in one transaction. Of the writes with the same Idempotency-Key, only one takes effect in 24 hours.
+   */
   async function write<A extends Answer>(input: WriteInput, work: (op: WriteOperation) => Promise<A>): Promise<A> {
     const { request, prepare } = input;
     const { idempotency } = request;

@@ -84,7 +84,10 @@ export interface HeaderSetter {
   header(name: string, value: string | number): unknown;
 }
 
-/** Sets the rate limit headers of an answer: two of the IETF draft, and three with older names. */
+/**
+ * Sets the rate limit headers of an answer: two of the IETF draft, three with older names, and Retry-After if the
+ * request exceeds the limit.
+ */
 export function setRateLimitHeaders(reply: HeaderSetter, state: BucketState) {
   const remaining = remainingOf(state);
   reply.header('RateLimit-Policy', `"${state.name}";q=${state.limit};w=${state.windowSeconds}`);

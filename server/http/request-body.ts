@@ -2,7 +2,10 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '../domain/domain-error.ts';
 
-/** The hook that refuses a body with a Content-Encoding before it is read. The server decompresses no bodies. */
+/**
+ * The hook that refuses a body with a Content-Encoding other than identity, before the body is read. The server
+ * decompresses no bodies.
+ */
 export async function refuseEncodedBody({ headers, method }: FastifyRequest, reply: FastifyReply) {
   const encoding = headers['content-encoding']?.trim().toLowerCase() ?? '';
   // The server does not read the body of a GET.

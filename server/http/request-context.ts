@@ -23,6 +23,8 @@ declare module 'fastify' {
     /** The rate limit counter that skipped the request, because its Idempotency-Key has a stored answer. */
     sparedCounter: Counter | null;
     toolName: string | null;
+    /** Whether the answer is for one signed-in person, so that caches must not store it. */
+    isPersonal: boolean;
     /** The key of the error in the answer. Null if the answer is no error. */
     errorKey: ErrorKey | null;
   }
@@ -30,7 +32,7 @@ declare module 'fastify' {
     tsRestRoute?: Route;
     /** The Allow header, on a route that answers 405. */
     allow?: string;
-    /** Whether the page is the same for everybody. Caches may keep such a page for some seconds. */
+    /** Whether the page is the same for everybody without a session. Caches may keep this page for some seconds. */
     isPublicPage?: boolean;
   }
 }

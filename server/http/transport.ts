@@ -13,7 +13,10 @@ type TransportConfig = Pick<Config, 'REQUEST_TIMEOUT_MS' | 'MAX_CONNECTIONS'>;
 /** How many times Node checks for slow requests in one timeout. Requests exceed the timeout by at most a thirtieth. */
 const checksPerTimeout = 30;
 
-/** Makes Node refuse a request that takes longer than the timeout to arrive. Idle connections have the same timeout. */
+/**
+ * Makes Node refuse a request that takes longer than the timeout to arrive. A new connection on which no request
+ * arrives has the same timeout.
+ */
 export function boundedServer({ REQUEST_TIMEOUT_MS }: Pick<TransportConfig, 'REQUEST_TIMEOUT_MS'>): ServerOptions {
   return {
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -106,7 +109,10 @@ function mayAnswer(socket: Socket, latest: LatestRequest | undefined): boolean {
   return !response.headersSent && response.socket === socket;
 }
 
-/** The hook that refuses requests with invalid headers. Without the hook, Node would answer them without a body. */
+/**
+ * The hook that refuses HTTP/1.1 requests without a Host header, and requests with an unknown Expect header. Without
+ * the hook, Node would answer them without a body.
+ */
 export async function refuseInvalidHead({ raw }: FastifyRequest) {
   const { host, expect } = raw.headers;
   if (host === undefined && raw.httpVersion === '1.1') throw new DomainError('bad_request');

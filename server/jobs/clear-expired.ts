@@ -3,7 +3,10 @@ import type { Queryable } from '../database/database.ts';
 import { type Query, query } from '../database/query.ts';
 import { primaryKeyOf } from '../database/tables.ts';
 
-/** The tables whose expired rows are deleted: rate limits, stored responses, sessions, links and OAuth records. */
+/**
+ * The tables whose expired rows are deleted: rate limits, stored responses, sessions, password links, invitations and
+ * OAuth records.
+ */
 export const expiringTables = [
   'rate_limits',
   'idempotency_keys',
@@ -15,7 +18,7 @@ export const expiringTables = [
 
 const expiredBatchSize = 5_000;
 
-/** Deletes the expired rows of all accounts. Skips locked rows, so that neither requests nor this statement wait. */
+/** Deletes the expired rows of all accounts. Skips locked rows, so that the statement does not wait for requests. */
 const deleteExpired = expiringTables.map(table => {
   const key = primaryKeyOf(table);
   const keyOf = (alias: string) => sql.join(key.map(column => sql.ref(`${alias}.${column}`)));

@@ -15,7 +15,10 @@ export function countJobs(events: WorkerEvents, metrics: Metrics) {
   });
 }
 
-/** Writes the messages of graphile-worker to the log of the server. Completed jobs are logged at the level debug. */
+/**
+ * Writes the messages of graphile-worker to the log of the server. Messages other than warnings and errors get the
+ * level debug.
+ */
 export function logJobs(logger: Logger): GraphileLogger {
   return new GraphileLogger(() => (level, message, meta) => {
     const { failure, job, error } = (meta ?? {}) as { failure?: boolean; job?: Job; error?: unknown };

@@ -18,7 +18,7 @@ import { patienceOf, queryOn, WorkerConnections } from './worker-connections.ts'
 export interface Runner {
   /** Resolves when the runner has stopped. Rejects if it failed. */
   readonly ended: Promise<void>;
-  /** Lets running jobs finish if PostgreSQL is available. Resolves when the runner has stopped. */
+  /** Lets running jobs finish for a limited time, if PostgreSQL is available. Resolves when the runner has stopped. */
   stop(): Promise<void>;
 }
 
@@ -129,7 +129,9 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
     },
   };
 
-  /** Unlocks jobs of dead processes at intervals, and wakes all webhook lanes with due deliveries. */
+  /**
+   * Unlocks jobs of dead processes at intervals. If it finds any, it also wakes all webhook lanes with due deliveries.
+   */
   async function recoverJobs(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       try {

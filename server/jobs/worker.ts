@@ -6,7 +6,7 @@ import { buildOutgoingRequests, type OutgoingRequests } from '../outgoing/outgoi
 import { type Runner, type RunnerTiming, startRunner } from './runner.ts';
 
 export interface Worker {
-  /** Lets running jobs finish. Resolves when the worker has stopped. */
+  /** Lets running jobs finish for a limited time. Resolves when the worker has stopped. */
   stop(): Promise<void>;
 }
 

@@ -1,12 +1,15 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 
-/** A JSON-RPC message of the MCP protocol. At this point only its size and depth are checked. */
+/**
+ * A JSON-RPC message of the MCP protocol. So far, isMessage has checked only how many values it has, and how deeply
+ * they are nested.
+ */
 export type Message = Record<string, unknown>;
 
 export interface ProtocolRequest {
   message: Message;
   headers: Record<string, string | string[] | undefined>;
-  /** Runs the tool that the message calls. Undefined if the message is not a valid tool call. */
+  /** Runs the tool that the message calls. Undefined if the message is not a valid call of an existing tool. */
   runTool: (() => Promise<CallToolResult>) | undefined;
 }
 

@@ -22,7 +22,8 @@ import { buildTools, definitionsByGrant, type Tool } from './tools.ts';
 /**
  * Serves POST /api/v1/mcp. A tool call takes the same steps as a REST request: authentication and rate limits in one
  * round trip, authorization, validation, and the endpoint. Only the order differs: the body is read first, because it
- * names the tool. The body has the usual size limit, and is not processed before the token is authenticated.
+ * names the tool. The body has the usual size limit. Before the token is authenticated, the server parses and validates
+ * the body, but runs nothing.
  */
 export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   const tools = buildTools();
@@ -48,7 +49,10 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
     return answerWithSdk(offer, protocolRequest);
   }
 
-  /** Answers a request. If the body cannot be read, the answer says so only after all other checks have passed. */
+  /**
+   * Answers a request. If the body cannot be read, the answer says so only after the checks of the origin, the token
+   * and the plan.
+   */
   async function answerRequest(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -124,8 +128,9 @@ function highestGrant(principal: Principal): Grant {
 }
 
 /**
- * Returns a function that tells whether a web page of an origin may use the tools. Only browsers send an Origin header.
- * The check prevents DNS rebinding: a page could resolve its own host name to a server in the private network.
+ * Returns a function that tells whether a web page of an origin may use the tools. Browsers send an Origin header, and
+ * other MCP clients usually send none. The check prevents DNS rebinding: a page could resolve its own host name to a
+ * server in the private network.
  */
 export function allowsOrigin(config: Pick<Config, 'BASE_URL' | 'CORS_ORIGINS'>) {
   const allowed = [issuerOf(config), ...config.CORS_ORIGINS];

@@ -55,7 +55,7 @@ export function buildTools(): ReadonlyMap<string, Tool> {
   return tools;
 }
 
-/** Returns the definitions of the tools that are useful with each grant. */
+/** Returns, for each grant, the definitions of the tools that a token with this grant may call. */
 export function definitionsByGrant(tools: Iterable<Tool>): Record<Grant, ToolDefinition[]> {
   const all = [...tools];
   const usableWith = (held: Grant) =>

@@ -46,10 +46,10 @@ export function refuseManyParameters(query: object): void {
   if (Object.keys(query).length > maxParameters) throw new DomainError('validation_failed');
 }
 
-/** The maximum URL length of an authorization request. The URL is stored until the request is answered. */
+/** The maximum URL length of a request to oidc-provider. An authorization request is stored until the user answers. */
 const maxLength = 8 * 1024;
 
-/** Whether an authorization request can be stored: a short URL without NUL, which PostgreSQL cannot store. */
+/** Whether a request can be stored: its URL is short and has no NUL, which PostgreSQL cannot store. */
 export function canBeStored({ query, req }: Context): boolean {
   if ((req.url?.length ?? 0) > maxLength) return false;
   return !Object.values(query)

@@ -63,12 +63,12 @@ export const administrationEntries = {
     email: text('the new e-mail address, masked; absent if the e-mail address is unchanged').optional(),
   }),
   'user.address_requested': entry(
-    'A user asked to change their own e-mail address. The change takes effect when the user opens the link in the mail.',
+    'A user asked to change one of their own e-mail addresses. The change takes effect when the user confirms it through the link in the mail.',
     {
       ...ofUser,
       field: oneOf(
         ['email', 'notification_email'],
-        'the e-mail address to change. `email`: the e-mail address for signing in. `notification_email`: the e-mail address for notifications',
+        'which e-mail address is to change: `email` for signing in, or `notification_email` for notifications',
       ),
       email: text('the new e-mail address, masked'),
     },
@@ -80,8 +80,8 @@ export const administrationEntries = {
     ofUser,
   ),
   'user.deletion_cancelled': entry('The deletion of a user was cancelled.', ofUser),
-  'user.erased': entry('The clean-up erased a user and all personal data of the user.', { ...ofUser, rows }),
-  'password.set': entry('A user set a password. The server ended all browser sessions of the user.', {
+  'user.erased': entry('The clean-up erased a user as docs/erasure.md describes.', { ...ofUser, rows }),
+  'password.set': entry('A user set a password. The server ended all earlier browser sessions of the user.', {
     ...ofUser,
     sessions: whole('the number of browser sessions that the server ended'),
   }),
@@ -92,7 +92,7 @@ export const administrationEntries = {
     from: z.enum(roles).describe('the role before the change'),
     to: z.enum(roles).describe('the role after the change'),
   }),
-  'member.removed': entry('A member was removed from an account.', {
+  'member.removed': entry('A member was removed from an account or left the account.', {
     ...ofMember,
     role: z.enum(roles).describe('the role before the removal'),
   }),
@@ -127,7 +127,9 @@ export const administrationEntries = {
     expires_at: z
       .string()
       .nullable()
-      .describe('the time when the token expires; null if the token never expires, and for every OAuth grant'),
+      .describe(
+        'the time when the token expires; null if the token never expires; for an OAuth grant, the time until which the client can redeem its authorization code',
+      ),
   }),
   'token.revoked': entry('An API token or an OAuth grant was revoked.', ofToken),
   'oauth.consent_denied': entry('On the consent page, a user refused to give an OAuth client access to boards.', {
@@ -204,7 +206,7 @@ export const administrationEntries = {
     ...ofChannel,
     reason: oneOf(
       ['administrator', 'gone'],
-      'the cause. `administrator`: a person disabled the chat connection. `gone`: the chat service answered that the channel no longer exists',
+      'the cause. `administrator`: a person disabled the chat connection. `gone`: the chat service answered 404 or 410',
     ),
   }),
   'chat_channel.enabled': entry('A chat connection was enabled.', ofChannel),

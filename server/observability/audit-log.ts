@@ -6,7 +6,10 @@ import type { Redactor } from './redactor.ts';
 
 /** The log of security events, with one line of JSON for each entry (specification: Limits, operational rule 3). */
 export interface AuditLog {
-  /** Writes an entry. `at` is the time of the event, by default the current time. */
+  /**
+   * Writes an entry, or only counts a repeated one (see countsRepetitions). `at` is the time of the event, by default
+   * the current time.
+   */
   record<Name extends AuditEntryName>(name: Name, fields: AuditEntries[Name], at?: Date): void;
 }
 
@@ -27,7 +30,10 @@ interface RepeatWindow {
   timer: NodeJS.Timeout;
 }
 
-/** The maximum number of different entries in a time window. It limits the memory and lines that attackers can use. */
+/**
+ * The maximum number of different entries of one name in a time window. It limits the memory and lines that attackers
+ * can use.
+ */
 const maxKinds = 100;
 
 const definitions: Record<AuditEntryName, EntryDefinition> = auditEntries;

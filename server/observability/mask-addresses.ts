@@ -1,7 +1,10 @@
 import ipaddr from 'ipaddr.js';
 import { canonicalAddress } from '../domain/users/canonical-address.ts';
 
-/** Returns 12 hexadecimal digits. The same text always has the same hash, and the hash does not reveal the text. */
+/**
+ * Returns 12 hexadecimal digits. With the same key, the same text always has the same hash, and the hash does not
+ * reveal the text.
+ */
 export type HashText = (text: string) => string;
 
 export const cutOff = '[…]';
@@ -43,9 +46,9 @@ const opening = /^['`{|}*]+(?=.)/u;
 const invisible = /\p{Cf}+/gu;
 
 /**
- * Masks every e-mail address in a text, such as `j***@e***.com#3f9a0c1d2b4e` (specification: Limits, operational rule
- * 3). The mask has the first character of the local part and of the domain, the top-level domain, and the hash of the
- * canonical address. Addresses that are already masked stay unchanged.
+ * Masks the e-mail addresses in a text, such as `j***@e***.com#3f9a0c1d2b4e` (specification: Limits, operational rule
+ * 3). Cuts the text after maxAddresses. The mask has the first character of the local part and of the domain, the
+ * top-level domain, and the hash of the canonical address. Addresses that are already masked stay unchanged.
  */
 export function maskAddresses(text: string, hash: HashText): string {
   if (text.search(signs) < 0) return text;

@@ -135,7 +135,7 @@ function attempt(work: () => unknown): unknown {
   }
 }
 
-/** Returns the keys and passwords in settings, each in all notations that a text may contain. */
+/** Returns the keys and passwords in settings, each in the usual notations, such as base64 or URL encoding. */
 function secretsOf(settings: object): string[] {
   return Object.entries(settings).flatMap(([name, value]) => {
     if (value instanceof Uint8Array && isSecretName(name)) {

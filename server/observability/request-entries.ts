@@ -5,7 +5,7 @@ const request = { request_id: field.requestId, ip: field.ip };
 const withToken = { ...request, account_id: field.accountId, token_id: field.tokenId };
 const userId = whole('the id of the user');
 
-/** The error keys of 403 answers to requests with a valid token. */
+/** The error keys for a request with a valid token that is not allowed to make this request. */
 export const grantRefusals = [
   'agent_api_unavailable',
   'board_not_granted',
@@ -33,13 +33,16 @@ export const requestEntries = {
     'The server refused an expired token. The secret of the token was right.',
     withToken,
   ),
-  'grant.refused': countedEntry('The server answered 403 to a request with a valid token.', {
-    ...request,
-    reason: oneOf(grantRefusals, 'the error key of the response'),
-    account_id: field.accountId,
-    token_id: field.tokenId,
-    user_id: whole('the id of the issuer of the token'),
-  }),
+  'grant.refused': countedEntry(
+    'The server refused a request with a valid token, because the plan, the token or its issuer did not allow the request.',
+    {
+      ...request,
+      reason: oneOf(grantRefusals, 'the error key of the response'),
+      account_id: field.accountId,
+      token_id: field.tokenId,
+      user_id: whole('the id of the issuer of the token'),
+    },
+  ),
   'rate_limit.exceeded': entry(
     'A client exceeded a rate limit. If the client sends more requests in the same time window, the server writes no further entry.',
     {
@@ -55,7 +58,7 @@ export const requestEntries = {
       token_id: field.tokenId.optional(),
     },
   ),
-  'readiness.not_ready': entry('`GET /ready` answered 503.', {
+  'readiness.not_ready': entry('`GET /ready` answered 503, because a check failed.', {
     failed: z
       .array(z.enum(['database', 'migrations', 'cron']))
       .readonly()
@@ -92,7 +95,9 @@ export const signInEntries = {
     ...request,
     user_id: userId
       .optional()
-      .describe('the id of the user with the entered e-mail address; absent if no user has this e-mail address'),
+      .describe(
+        'the id of the user with the entered e-mail address; absent if no user has this e-mail address, or if the user may not sign in',
+      ),
   }),
   'password.refused': countedEntry(
     'A signed-in user entered a wrong password in a form that asks for the current password.',

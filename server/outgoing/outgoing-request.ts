@@ -12,11 +12,13 @@ import { type AddressGuard, forbiddenAddress, isForbiddenHost, problemOfUrl } fr
 export interface OutgoingRequests {
   /**
    * Resolves to the answer, even if its HTTP status is an error. Does not follow redirects. Rejects with an
-   * OutgoingRequestError if the complete answer does not arrive in time.
+   * OutgoingRequestError if the request fails or takes too long, and with the signal's reason if the signal is aborted.
    */
   post(url: string, request: OutgoingPost): Promise<OutgoingAnswer>;
   get(url: string, request: OutgoingRequest): Promise<OutgoingAnswer>;
-  /** The time limit for a quick answer. If a receiver takes longer, the server sends it only one request at a time. */
+  /**
+   * The time limit for a quick answer. If a receiver takes longer, each process sends it only one request at a time.
+   */
   readonly quickMs: number;
   /** Closes the idle connections. */
   close(): void;

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest 
 import type { ServerDependencies } from '../dependencies.ts';
 import { collectPaths, refuseOtherMethods } from '../http/method-not-allowed.ts';
 import { pathOf } from '../http/request-context.ts';
-import { serveAssets } from './shell/assets.ts';
+import { type Script, serveAssets } from './shell/assets.ts';
 import { answerErrorPages } from './shell/error-page.ts';
 import { strictHeaders } from './shell/headers.ts';
 
@@ -10,12 +10,12 @@ declare module 'fastify' {
   interface FastifyReply {
     /** Another server that a form on the page may redirect to, as a source for the directive form-action. */
     formTarget: string | null;
-    /** Whether the page loads copy.js, the script of the copy buttons. */
-    hasCopyButtons: boolean;
+    /** The script that the page loads. */
+    pageScript: Script | null;
   }
 }
 
-/** Paths that contain only pages. A request for a missing path below them gets an error page. */
+/** Paths that contain only pages and their files. A request for a missing path below them gets an error page. */
 const areas = ['/b', '/admin', '/operator', '/assets'];
 
 /**
@@ -36,7 +36,7 @@ export async function buildPages(server: ServerDependencies) {
       app.removeAllContentTypeParsers();
       app.decorateRequest('frameOfError', null);
       app.decorateReply('formTarget', null);
-      app.decorateReply('hasCopyButtons', false);
+      app.decorateReply('pageScript', null);
       app.setErrorHandler(answerError);
       // An onSend hook sets the headers, because error pages need them too and a page may have set some itself.
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
@@ -62,11 +62,12 @@ export async function buildPages(server: ServerDependencies) {
 }
 
 /**
- * Extends the content security policy for one page. Without the extension, browsers do not run copy.js, and do not
+ * Extends the content security policy for one page. Without the extension, browsers do not run its script, and do not
  * follow a redirect to another server after a form.
  */
-function forPage({ formTarget, hasCopyButtons }: FastifyReply, name: string, value: string): string {
+function forPage({ formTarget, pageScript }: FastifyReply, name: string, value: string): string {
   if (name !== 'content-security-policy') return value;
   const withTarget = formTarget ? value.replace("form-action 'self'", `form-action 'self' ${formTarget}`) : value;
-  return hasCopyButtons ? `${withTarget};script-src 'self'` : withTarget;
+  if (!pageScript) return withTarget;
+  return `${withTarget};script-src 'self'${pageScript.isFetching ? ";connect-src 'self'" : ''}`;
 }

@@ -48,7 +48,7 @@ const told = () => readAudit(server.auditLines).map(({ event, by, by_user_id }) 
 const byOwner = (event: string) => ({ event, by: 'user', by_user_id: world.ownerId });
 
 describe('the account', () => {
-  test('the account page shows the plan of the account, the e-mail addresses of its owners, and how many members and boards it has', async () => {
+  test('the account page shows the plan of the account, the e-mail address of its owner, and how many members and boards it has', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     expect((await visitor.get('/admin/account')).html).toContain('community, with the Agent API');
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
@@ -60,7 +60,7 @@ describe('the account', () => {
     expect(html).not.toContain('name="slug"');
   });
 
-  test('after an owner changes the name and slug of an account, the admin pages find the account only by the new slug', async () => {
+  test('an owner can change the name and the slug of an account, and the account page then works only with the new slug', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       other.accountId,
@@ -77,7 +77,7 @@ describe('the account', () => {
     ]);
   });
 
-  test('an invalid account name or slug, or the slug of another account, is refused, and the form still shows the entered values', async () => {
+  test('an empty account name, an invalid slug and the slug of another account are refused, and the form still shows the entered slug', async () => {
     const [other] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
       (await createWorld(server)).accountId,
     ]);
@@ -169,7 +169,7 @@ describe('the deletion of the account', () => {
 });
 
 describe.each(['admin', 'moderator', 'member'] as const)('the pages of the account, for a %s', role => {
-  test(`a person with the role ${role} cannot change or delete the account, and only owners and admins can read the account page`, async () => {
+  test(`a person with the role ${role} cannot change or delete the account, and can open the account page only if the role is admin`, async () => {
     const other = await signedIn(server, await createMember(server, world.accountId, role));
     const mayWatch = role === 'admin';
     const fields = hiddenFields((await other.get('/admin')).html, '/admin/sign-out');
@@ -183,7 +183,7 @@ describe.each(['admin', 'moderator', 'member'] as const)('the pages of the accou
   });
 });
 
-test('requests for the account page of another account get 404, and a visitor who is not signed in is redirected to the sign-in page', async () => {
+test('a request for the account page or deletion page of another account gets 404, and a visitor who is not signed in must sign in first', async () => {
   const [other] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
     (await createWorld(server)).accountId,
   ]);

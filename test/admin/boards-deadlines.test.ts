@@ -163,7 +163,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ ...before, voting_open_at: '2026-06-01 14:00:00+00' });
   });
 
-  test('new deadlines are not saved if another person changed the board after the form was opened, and the deadlines page shows that change', async () => {
+  test('new deadlines are not saved if the board was changed after the form was opened, and the deadlines page shows that change', async () => {
     const { html } = await visitor.get(path);
     const hidden = Object.fromEntries(
       [...html.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(([, name, value]) => [
@@ -226,7 +226,7 @@ describe('a time zone', () => {
     );
   });
 
-  test('the server converts times to the same local times as PostgreSQL', async () => {
+  test('the server converts 400 times to the same local times as PostgreSQL in each of six time zones', async () => {
     const zones = ['Europe/London', 'America/St_Johns', 'Asia/Tehran', 'Pacific/Chatham', 'Africa/Casablanca', 'UTC'];
     const hours = Array.from({ length: 400 }, (_, index) => new Date(Date.UTC(2001, 0, 1) + index * 500 * 3_600_000));
     const rows = await server.sql<{ zone: string; at: string; local: string }>(

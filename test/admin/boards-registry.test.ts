@@ -36,7 +36,7 @@ const defaults = ['open', 'planned', 'in_progress', 'done', 'declined', 'archive
 describe('the statuses of a board', () => {
   const allowed = { allow_votes: 'yes', allow_comments: 'yes' };
 
-  test('after an admin adds, edits or removes a status of a board, the API immediately returns the new list of statuses', async () => {
+  test('an owner can add, edit and remove a status of a board, and the next API response for the board shows the edit and the removal', async () => {
     const added = await submit('statuses', { key: 'in_review', label: 'In <review>', category: 'active', ...allowed });
     expect([added.status, added.location]).toEqual([303, pathOf('statuses?notice=added')]);
     const { html } = await visitor.get(pathOf('statuses'));
@@ -65,7 +65,7 @@ describe('the statuses of a board', () => {
     ]);
   });
 
-  test("an admin can move a status in a board's list of statuses, and a double click moves it only once", async () => {
+  test("an owner can move a status in a board's list of statuses, and a double click moves it only once", async () => {
     const { html } = await visitor.get(pathOf('statuses'));
     const form = html.split(`action="${pathOf('statuses/done/move')}"`)[1]?.split('</form>')[0] ?? '';
     expect([...form.matchAll(/name="position" value="(\d+)"/g)].map(([, position]) => position)).toEqual(['3', '5']);
@@ -98,7 +98,7 @@ describe('the statuses of a board', () => {
     expect(audited().filter(([, by]) => by === 'user')).toEqual([]);
   });
 
-  test('an admin cannot remove a status that ideas still have, and the list of statuses shows how many ideas have it', async () => {
+  test('an owner cannot remove a status that ideas still have, and the page of statuses shows how many published and pending ideas have it', async () => {
     const remove = async (key: string): Promise<Seen> => {
       const form_token = formTokenIn((await visitor.get(pathOf('statuses'))).html);
       return visitor.post(pathOf(`statuses/${key}/remove`), { form_token });
@@ -121,7 +121,7 @@ describe('the statuses of a board', () => {
     expect(await keys()).toEqual(defaults);
   });
 
-  test('the list of statuses of a board has several pages and shows "more than 1,000 ideas" instead of a higher number', async () => {
+  test('a list of 21 statuses of a board has two pages, and a status with 1,002 ideas shows "more than 1,000 ideas"', async () => {
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state)
       select s.account_id, s.board_id, $2, s.id, 'An idea', 'Of what', 'published'
@@ -148,7 +148,7 @@ describe('the statuses of a board', () => {
 describe('the tags of a board', () => {
   const tags = async () => (await board()).tags as { id: number; name: string; color: string }[];
 
-  test('after an admin adds, edits or removes a tag of a board, the API immediately returns the new list of tags', async () => {
+  test('after an owner adds, edits or removes a tag of a board, the API immediately returns the new list of tags', async () => {
     const added = await submit('tags', { name: ' Billing ', color: '#AB12CD' });
     expect([added.status, added.location]).toEqual([303, pathOf('tags?notice=added')]);
     const [tag] = await tags();
@@ -191,7 +191,7 @@ describe('the tags of a board', () => {
     expect(audited().filter(([, by]) => by === 'user')).toEqual([]);
   });
 
-  test("a board's long list of tags has several pages", async () => {
+  test('a list of 51 tags of a board has two pages, with 50 tags on the first page', async () => {
     await server.sql(
       `insert into tags (account_id, board_id, name, color)
       select $1, $2, rpad('tag ' || n, 40, 'W'), '#0f766e' from generate_series(1, 51) n`,

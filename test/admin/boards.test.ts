@@ -103,7 +103,7 @@ describe('a new board', () => {
 });
 
 describe('the settings of a board', () => {
-  test('after an admin changes the settings and the slug of a board, the browser is redirected to the settings page under the new slug', async () => {
+  test('after an owner changes the settings and the slug of a board, the browser is redirected to the settings page under the new slug', async () => {
     const { token } = await issueToken(server, world, 'read');
     const slug = unique();
     const answer = await save({ name: 'Renamed', slug, description: 'New', pre_moderation: 'yes', is_public: 'yes' });
@@ -125,7 +125,7 @@ describe('the settings of a board', () => {
     ]);
   });
 
-  test('invalid settings do not change a board, and the form still shows the entered values', async () => {
+  test('a slug that is taken or an empty name does not change a board, and the form still shows the entered name', async () => {
     const other = await createWorld(server, { isPublic: true });
     const before = await stored();
     const answer = await save({ name: 'Mine', slug: other.boardSlug, is_public: 'yes' });
@@ -137,7 +137,7 @@ describe('the settings of a board', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('new settings are not saved if another person changed the board after the form was opened, and the settings page shows that change', async () => {
+  test('new settings are not saved if the board was changed after the form was opened, and the settings page shows that change', async () => {
     const fields = { form_token: '', seen_at: '', name: 'Mine', slug: world.boardSlug, description: 'Same' };
     const opened = await visitor.get(settingsPath);
     fields.form_token = formTokenIn(opened.html);
@@ -162,7 +162,7 @@ describe('the settings of a board', () => {
     expect(await stored()).toMatchObject({ name: one.status === 303 ? 'Mine' : 'Also mine', pre_moderation: false });
   });
 
-  test('after an admin confirms the freeze of a board, the API refuses new ideas until the board is unfrozen', async () => {
+  test('after an owner confirms the freeze of a board, the API refuses new ideas until the board is unfrozen', async () => {
     const { token } = await issueToken(server, world, 'moderate');
     const submit = () => request(server, 'POST /api/v1/ideas', { token, json: { title: 'An idea', body: 'Of what.' } });
     expect((await visitor.get(settingsPath)).html).toContain(`href="${path}/freeze"`);
@@ -289,7 +289,7 @@ describe('the pages of boards', () => {
     ]);
   });
 
-  test('the admin pages of boards escape HTML in all names and labels, and remove characters that change the text direction', async () => {
+  test('the admin pages of boards escape HTML in names and labels, and outside form fields remove characters that change the text direction', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const tagId = await createTag(server, world.accountId, world.boardId, hostile);
     await insertIdea(server, world, { moderationState: 'pending' });

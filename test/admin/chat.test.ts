@@ -50,7 +50,7 @@ const told = () => readAudit(server.auditLines).map(({ time: _, ...line }) => li
 const byOwner = () => ({ by: 'user', by_user_id: world.ownerId, account_id: world.accountId });
 
 describe('a chat channel', () => {
-  test("an admin can send a test message to a new chat channel, and no page or log shows the secret path in the channel's URL", async () => {
+  test("an owner can send a test message to a new chat channel, and no page or log shows the secret path in the channel's URL", async () => {
     const url = `${receiver.url}/hooks/a-secret-path`;
     const added = await create({
       kind: 'mattermost',
@@ -104,7 +104,7 @@ describe('a chat channel', () => {
     ]);
   });
 
-  test('an invalid chat channel is refused, and the form names the mistake and keeps all entered values except the URL', async () => {
+  test('an invalid chat channel is refused, and the form names the mistake and keeps the entered name and events but not the URL', async () => {
     const cases: [Record<string, string>, string][] = [
       [{ url: '' }, 'is not a URL'],
       [{ kind: 'discord' }, 'must be the URL of an incoming webhook'],
@@ -131,7 +131,7 @@ describe('a chat channel', () => {
     expect([await channels(), server.auditLines]).toEqual([[], []]);
   });
 
-  test('an admin can disable a chat channel after a confirmation, enable it again, and delete it after a confirmation', async () => {
+  test('an owner can disable a chat channel after a confirmation, enable it again, and delete it after a confirmation', async () => {
     const id = await addChannel(world);
     const path = `${list}/${id}`;
     expect((await visitor.get(`${path}/disable`)).html).toContain('Disable <bdi>#ideas</bdi>?');
@@ -150,7 +150,7 @@ describe('a chat channel', () => {
     ]);
   });
 
-  test('an admin can see and delete a chat channel whose URL cannot be decrypted, but cannot send a test message to it', async () => {
+  test('an owner can see and delete a chat channel whose URL cannot be decrypted, but cannot send a test message to it', async () => {
     const id = await addChannel(world);
     await server.sql('update chat_channels set url = $2 where id = $1', [id, Buffer.alloc(60, 1)]);
     expect((await visitor.get(list)).html).toContain('encrypted with another APP_KEY');
@@ -194,7 +194,7 @@ describe('the pages of chat channels', () => {
     expect(server.auditLines).toEqual([]);
   });
 
-  test('the list of chat channels shows the channels of all boards, escapes HTML in names, and has pages below 38 kB', async () => {
+  test('the list of chat channels shows 30 channels on two pages and escapes HTML in names, and an account can have at most 100 channels', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     const { id: second } = await createBoard(server, world.accountId, { name: hostile });
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);

@@ -43,7 +43,7 @@ function readVsCodeLink(link = '') {
   return { opens, server: JSON.parse(decodeURIComponent(query)) };
 }
 
-/** Returns each link with its parts that are encoded in the formats of the clients. */
+/** Returns a link, its URL-decoded forms, and the values of its query parameters decoded from Base64. */
 function decodingsOf(link: string): string[] {
   const decoded = decodeURIComponent(link);
   const values = [...new URL(link, 'http://localhost').searchParams.values()];
@@ -55,7 +55,7 @@ describe('the part of the page of tokens that connects an agent', () => {
     ['all tools', '', 'idea-board', address],
     ['tools that only read', '?tools=read', 'idea-board-read-only', `${address}?readonly=true`],
   ])(
-    'every link and every command for %s has the address of this server and no secret',
+    'every link and command that connects an agent with %s contains the MCP address of this server and no secret',
     async (_what, query, name, url) => {
       const { links, texts } = readPage(await visitor.get(`/admin/tokens${query}`));
       expect(readCursorLink(links['Add to Cursor'])).toEqual({
@@ -81,7 +81,7 @@ describe('the part of the page of tokens that connects an agent', () => {
     },
   );
 
-  test('a person switches between all tools and the tools that only read without a script', async () => {
+  test('on the page of API tokens, links without a script switch between all MCP tools and the MCP tools that only read', async () => {
     const { html, headers } = await visitor.get('/admin/tokens');
     expect([html.includes('<script'), headers.get('content-security-policy')?.includes('script-src')]).toEqual([
       false,
@@ -94,19 +94,19 @@ describe('the part of the page of tokens that connects an agent', () => {
     expect(readPage(other).links['All tools']).toBe('/admin/tokens#connect-agent');
   });
 
-  test('the content security policy of the page of tokens lets a link open a program', async () => {
+  test('the content security policy of the page of API tokens allows links that open a program, such as VS Code', async () => {
     const { headers } = await visitor.get('/admin/tokens');
     const directives = headers
       .get('content-security-policy')
       ?.split(';')
       .map(one => one.trim().split(' ')[0]);
     expect(directives).toContain('default-src');
-    // Only these directives can stop a link to the scheme of a program.
+    // Only these directives can stop a link that opens a program, such as a link that begins with vscode:.
     expect(directives).not.toContain('sandbox');
     expect(directives).not.toContain('navigate-to');
   });
 
-  test('claude.ai gets a link only if the address of this server begins with https', async () => {
+  test('the page of API tokens has a link to claude.ai only if BASE_URL begins with https', async () => {
     const local = await visitor.get('/admin/tokens');
     expect(readPage(local).links['Add to Claude']).toBeUndefined();
     expect(local.html).toContain('need an address that begins with https');
@@ -123,7 +123,7 @@ describe('the part of the page of tokens that connects an agent', () => {
     }
   });
 
-  test('people who cannot create a token see no links that connect an agent', async () => {
+  test('a moderator or member cannot open the page of API tokens, so they do not see its links that connect an agent', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     expect((await admin.get('/admin/tokens')).html).toContain('cursor://');
     for (const role of ['moderator', 'member'] as const) {
@@ -135,7 +135,7 @@ describe('the part of the page of tokens that connects an agent', () => {
     expect((await admin.get('/admin/tokens')).status).toBe(303);
   });
 
-  test('an account without boards or without the Agent API in its plan sees no links that connect an agent', async () => {
+  test('the page of API tokens has no links that connect an agent if the account has no board or its plan excludes the Agent API', async () => {
     const hasLinks = async () => (await visitor.get('/admin/tokens')).html.includes('connect-agent');
     expect(await hasLinks()).toBe(true);
     await server.sql(`update accounts set plan = 'starter' where id = $1`, [world.accountId]);
@@ -157,7 +157,7 @@ describe('the page of a new token', () => {
     return { ...readPage(seen), token };
   };
 
-  test('no link on the page of a new token contains the token, in any encoding', async () => {
+  test('no link on the page of a new API token contains the token, even after URL decoding or Base64 decoding', async () => {
     const { links, token } = await create('write');
     const secret = token.split('_').slice(2).join('_');
     expect(secret).toHaveLength(43);
@@ -166,7 +166,7 @@ describe('the page of a new token', () => {
     expect(Object.keys(links)).toContain('Add to VS Code');
   });
 
-  test('the link to VS Code asks for the token and sends the answer as the Authorization header', async () => {
+  test('the link that opens VS Code makes it ask the person for the API token and send the token in the Authorization header', async () => {
     const { links } = await create('write');
     for (const [label, url] of [
       ['Add to VS Code', address],
@@ -178,7 +178,7 @@ describe('the page of a new token', () => {
     }
   });
 
-  test('the texts to copy connect each client with the new token, and the token works at the MCP endpoint', async () => {
+  test('the texts to copy for Claude Code, Cursor and Codex contain the new API token, and the token works at the MCP endpoint', async () => {
     const { texts, token } = await create('write');
     const [, header = ''] =
       / --header "Authorization: Bearer ([^"]+)"$/.exec(texts['The command for Claude Code'] ?? '') ?? [];
@@ -194,7 +194,7 @@ describe('the page of a new token', () => {
     );
   });
 
-  test('a token that may write also gets texts with the read-only address, and a token that only reads does not', async () => {
+  test('the page of a new write token also shows the read-only MCP address, and the page of a new read token does not', async () => {
     const writing = await create('write');
     expect(writing.texts['The command for Claude Code, read only']).toContain(
       `idea-board-read-only "${address}?readonly=true"`,

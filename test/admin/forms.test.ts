@@ -47,7 +47,7 @@ describe('a form of a signed-in user', () => {
     },
   );
 
-  test('an admin form from another site is refused even with the right form_token, and the refusal is in the audit log', async () => {
+  test('a sign-out form from another site is refused even with the right form_token, and the refusal is in the audit log', async () => {
     // This server has its own audit log, because an audit log combines identical entries into one line.
     const own = await startServerForTest({ on: server, environment: { BASE_URL: server.config.BASE_URL } });
     const there = new Visitor(own);
@@ -90,7 +90,7 @@ describe('a form of a signed-in user', () => {
     expect(await isSignedIn()).toBe(false);
   });
 
-  test('without BASE_URL, the server accepts admin forms from its own pages under any host name, such as 127.0.0.1 or localhost', async () => {
+  test('without BASE_URL, the server accepts the sign-in form at 127.0.0.1 and at localhost, but not from another origin', async () => {
     const own = await startServerForTest({ on: server });
     const person = await givePassword(server, world.ownerId);
     for (const baseUrl of [own.baseUrl, own.baseUrl.replace('127.0.0.1', 'localhost')]) {
@@ -106,7 +106,7 @@ describe('a form of a signed-in user', () => {
     }
   });
 
-  test('an admin form that is sent as JSON, plain text or multipart/form-data gets 415', async () => {
+  test('a sign-out form that is sent as JSON, plain text or multipart/form-data gets 415', async () => {
     for (const type of ['application/json', 'text/plain', 'multipart/form-data; boundary=x']) {
       const answer = await visitor.post(
         '/admin/sign-out',

@@ -160,7 +160,7 @@ describe('the invitation link of an existing user', () => {
     expect((await visitor.get(path)).html).toContain('name="password"');
   });
 
-  test('an invitation cannot be accepted without a session or without the form_token of the session', async () => {
+  test('an invitation cannot be accepted without a session or without a form_token', async () => {
     const userId = await createUser(server);
     const person = await signedIn(server, userId);
     const path = await invited(await emailOf(server, userId));
@@ -306,7 +306,7 @@ describe('an invitation', () => {
     expect(await membersWith(email)).toEqual([]);
   });
 
-  test('only people who may assign a role can create and revoke invitations in that role, and only owners can invite owners', async () => {
+  test('an owner can invite another owner, and an admin can neither create, replace nor revoke such an invitation', async () => {
     const email = newAddress();
     expect((await admin.get(list)).html).not.toContain('value="owner"');
     expect((await invite(email, 'owner')).status).toBe(403);
@@ -477,7 +477,7 @@ test('rate limits apply to the invitations of each inviter, account and e-mail a
   for (const { key } of keys) expect(key).toMatch(/^invitation:address:[\w-]{22}$/);
 });
 
-test('the list of open invitations has pages below 50 kB', async () => {
+test('the list of 30 open invitations has two pages, and the first page has fewer than 50,000 characters', async () => {
   const { accountId, ownerId } = await createWorld(server);
   await server.sql(
     `insert into invitations (account_id, email, role, inviter_id, delivery, created_at, expires_at)

@@ -80,7 +80,7 @@ let lastIp = 0;
 const stranger = () => new Visitor(server, { 'x-forwarded-for': `10.0.${lastIp >> 8}.${lastIp++ & 255}` });
 
 describe('spellings of one address', () => {
-  test('all spellings of an e-mail address share one rate limit for wrong passwords', async () => {
+  test('different spellings of an e-mail address share one rate limit for wrong passwords', async () => {
     const tries = spellings(iris.email).flatMap(email => Array.from({ length: 5 }, () => email));
     await Promise.all(tries.map(email => stranger().signIn(email, 'a wrong password')));
     const failures = readAudit(server.auditLines).filter(line => line.event === 'sign_in.failed');
@@ -92,7 +92,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from sessions where user_id = $1', [irisId])).toEqual([]);
   });
 
-  test('all spellings of an e-mail address share one rate limit for password links', async () => {
+  test('different spellings of an e-mail address share one rate limit for password links', async () => {
     const asked = spellings(iris.email).flatMap(email => [email, email, email, email]);
     await Promise.all(asked.map(email => stranger().post('/admin/password-link', { email })));
     expect(await runJobs(server)).toEqual([]);
@@ -100,7 +100,7 @@ describe('spellings of one address', () => {
     expect(await server.sql('select from password_links where user_id = $1', [irisId])).toHaveLength(3);
   });
 
-  test('all spellings of an e-mail address share one rate limit for invitations', async () => {
+  test('different spellings of an e-mail address share one rate limit for invitations', async () => {
     const owner = await signedIn(server, world.ownerId);
     const invited = `ada.${count}@bücher.example`;
     const same = [

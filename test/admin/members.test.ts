@@ -114,7 +114,7 @@ describe('a member', () => {
     expect((await visitor.get('/admin?notice=role')).html).toContain('Your role has changed.');
   });
 
-  test('an admin cannot promote a member to owner, or change or remove an owner', async () => {
+  test('an admin cannot make themselves an owner, and cannot change or remove an owner', async () => {
     const page = await admin.get(`/admin/members/${world.ownerId}`);
     expect(page.html).toContain('Only an owner can change or remove an owner.');
     expect(page.html).not.toMatch(/<select|remove"/);

@@ -172,13 +172,16 @@ describe('the pages of moderation', () => {
     expect(audit()).toEqual([]);
   });
 
-  test.each(['admin', 'owner'] as Role[])('an %s can open the pages of moderation', async role => {
-    const visitor = await signedIn(server, await createMember(server, world.accountId, role));
-    for (const path of ['/admin/queue', '/admin/ideas', '/admin/blocks']) {
-      expect([path, (await visitor.get(path)).status]).toEqual([path, 200]);
-    }
-    expect((await visitor.get('/admin')).html).toContain('href="/admin/queue"');
-  });
+  test.each(['admin', 'owner'] as Role[])(
+    'an %s can open the moderation queue, the list of ideas and the list of blocked people',
+    async role => {
+      const visitor = await signedIn(server, await createMember(server, world.accountId, role));
+      for (const path of ['/admin/queue', '/admin/ideas', '/admin/blocks']) {
+        expect([path, (await visitor.get(path)).status]).toEqual([path, 200]);
+      }
+      expect((await visitor.get('/admin')).html).toContain('href="/admin/queue"');
+    },
+  );
 
   test('the moderation pages neither show nor change ideas of another account', async () => {
     const { pages, forms } = await routesOf(await createWorld(server, { preModeration: true }));

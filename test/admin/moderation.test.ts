@@ -206,7 +206,7 @@ describe('the queue', () => {
 });
 
 describe('the ideas of a board', () => {
-  test('moderators can find ideas by title, status and number, but ideas in a hidden status only with the filter for that status', async () => {
+  test('an owner can find ideas by title, status and number, and the list omits ideas in a hidden status without the filter for that status', async () => {
     const own = await createWorld(server, {
       name: 'Main',
       statuses: [

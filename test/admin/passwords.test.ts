@@ -92,7 +92,7 @@ describe('a password link by mail', () => {
     expect(await server.sql('select from password_links where user_id = $1', [world.ownerId])).toEqual([]);
   });
 
-  test('if many concurrent requests use one password link, exactly one of them sets the password', async () => {
+  test('if eight concurrent requests use one password link, exactly one of them sets the password', async () => {
     const { token } = await mailedLink();
     const chosen = Array.from({ length: 8 }, (_, n) => `the password number ${n}`);
     const statuses = await Promise.all(chosen.map(async one => (await setBy(token, one)).status));
@@ -205,7 +205,7 @@ describe('a password', () => {
     expect([answer.status, answer.html.includes('differ')]).toEqual([422, true]);
   });
 
-  test('a password may have 256 characters of any kind and is accepted in every Unicode normalization form', async () => {
+  test('a password may have 256 characters, including emoji, and a sign-in also accepts it in another Unicode normalization form', async () => {
     const chosen = `Ä ${'🌧'.repeat(254)}`;
     expect((await setBy(token, chosen)).status).toBe(303);
     expect(await isIn(chosen.normalize('NFD'))).toBe(true);

@@ -77,7 +77,7 @@ async function linkTo(address: string): Promise<string> {
 
 const confirm = (path: string, by = visitor) => by.submit(path, `${profile}/confirm`);
 
-test('a user can change their name, and every profile page escapes HTML in the name', async () => {
+test('a user can change their name, and the profile pages escape HTML in the name', async () => {
   const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
   const answer = await send(profile, { name: ` ${hostile}` });
   expect(answer.location).toBe('/admin/profile?notice=saved');
@@ -194,7 +194,7 @@ describe('a new sign-in address', () => {
     expect((await visitor.get(waiting)).status).toBe(404);
   });
 
-  test('if many concurrent requests confirm one e-mail address, exactly one succeeds', async () => {
+  test('if four concurrent requests confirm one e-mail address, exactly one succeeds', async () => {
     const address = `once-${userId}@example.org`;
     await askForEmail(address);
     const path = await linkTo(address);
@@ -236,7 +236,7 @@ describe('an address for notifications', () => {
     expect(await user()).toMatchObject({ notification_email: address, email: address });
   });
 
-  test('a user who requests seven new e-mail addresses in a row gets 429 from the sixth on, so they cannot flood other people with mail', async () => {
+  test('a user who requests seven addresses for notifications in a row gets 429 from the sixth request on, and only five mails are sent', async () => {
     const statuses = [];
     for (let n = 0; n < 7; n++) statuses.push((await askForMail(`victim${n}-${userId}@example.org`)).status);
     expect(statuses).toEqual([303, 303, 303, 303, 303, 429, 429]);
@@ -245,7 +245,7 @@ describe('an address for notifications', () => {
   });
 });
 
-test('a forged or altered confirmation link cannot confirm an e-mail address', async () => {
+test('the confirmation page of an e-mail address answers 404 if the token in the link is forged or altered', async () => {
   const tokens = buildAddressTokens(testAppKey);
   const ours = { userId, field: 'email' as AddressField, address: 'mallory@example.org', basis: 'x'.repeat(22) };
   const end = new Date(clock.now().getTime() + 1000);
@@ -408,7 +408,7 @@ test('a user who is blocked in an account can still open their own profile', asy
   expect((await visitor.submit(`${profile}?account=${slug}`, profile, { name: 'Grace H.' })).status).toBe(303);
 });
 
-test('every form of the profile needs a session and the form_token of the session', async () => {
+test('every form of the profile needs a session and a form_token', async () => {
   const paths = [
     '',
     '/email',

@@ -100,7 +100,7 @@ describe('signing in', () => {
     expect((await old.get('/admin')).status).toBe(303);
   });
 
-  test("a sign-in never uses a session token that another person put into the browser's cookies", async () => {
+  test("a sign-in replaces a session token that another person put into the browser's cookies", async () => {
     const visitor = new Visitor(server);
     const planted = 'A'.repeat(43);
     visitor.cookies.set('idea_board_session', planted);

@@ -99,7 +99,7 @@ describe('password attempts', () => {
     for (let n = 0; n < 10; n++) expect((await trySignIn('203.0.113.7', owner.email, owner.password)).status).toBe(303);
   });
 
-  test('the database stores the e-mail address of a password attempt only as a hash', async () => {
+  test('the rate limit counters in the database contain the e-mail address of a password attempt only as a hash', async () => {
     await trySignIn('203.0.113.7');
     const keys = (await server.sql<{ key: string }>(`select key from rate_limits where key like 'sign-in:%'`)).map(
       ({ key }) => key,

@@ -88,7 +88,7 @@ describe('an API token', () => {
     ['an invalid day', { expires_on: 'soon' }, 'year-month-day'],
     ['a day with extra characters', { expires_on: '2030-02-31x' }, 'year-month-day'],
   ])(
-    'an API token with %s is refused, and the form still shows the entered values',
+    'an API token with %s is refused, and the form still shows the entered name and grant if they are valid',
     async (_what, given: Record<string, string>, why) => {
       const fields = { name: 'Support "bot"', level: 'write', expires_on: '2099-01-01', ...given };
       const { level: chosen, ...rest } = fields;
@@ -134,7 +134,7 @@ describe('an API token', () => {
     );
   });
 
-  test('an admin gets 404 for an API token of another account and cannot revoke it', async () => {
+  test('an owner gets 404 for an API token of another account and cannot revoke it', async () => {
     const other = await createWorld(server);
     const { id } = await issueToken(server, other, 'read');
     const { html } = await visitor.get('/admin');
@@ -148,7 +148,7 @@ describe('an API token', () => {
 });
 
 describe('the list of tokens', () => {
-  test("the list of tokens shows each token's grants, issuer, kind, last use, expiry and state, with active tokens first", async () => {
+  test('the list of API tokens shows grants, kinds, last uses, expiries and states, and lists active tokens before an expired one', async () => {
     const { id: used } = await issueToken(server, world, 'moderate', { name: 'Used' });
     const { id: oauth } = await issueToken(server, world, 'read', { name: 'Agent' });
     const { id: expired } = await issueToken(server, world, 'read', { name: 'Expired one' });
@@ -170,7 +170,7 @@ describe('the list of tokens', () => {
       expect(html).toContain(text);
   });
 
-  test('the list of tokens and the page that confirms a revocation escape HTML in every name', async () => {
+  test('the list of API tokens and the page that confirms a revocation escape HTML in every name', async () => {
     const hostile = `"><img src=x onerror='alert(1)'>`;
     await issueToken(server, world, 'read', { name: hostile });
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);
@@ -197,7 +197,7 @@ describe('the list of tokens', () => {
     expect(visitors.html).not.toContain('<img');
   });
 
-  test('the list of tokens has pages below 50 kB', async () => {
+  test('a list of 31 API tokens has two pages, and the first page has fewer than 50,000 characters', async () => {
     await server.sql(
       `insert into api_tokens (account_id, issuer_id, voter_id, name, secret_hash)
       select $1, $2, v.id, repeat('x', 100), sha256(v.id::text::bytea)

@@ -87,7 +87,7 @@ export function hiddenFields(html: string, action: string): Record<string, strin
   const form = forms.find(one => one.split('>', 1)[0]?.includes(`action="${action.replaceAll('&', '&amp;')}"`));
   expect(form, `a form to ${action} in ${html}`).toBeDefined();
   const inputs = form?.split('</form>', 1)[0]?.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g) ?? [];
-  return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value]));
+  return Object.fromEntries([...inputs].map(([, name = '', value = '']) => [name, value.replaceAll('&amp;', '&')]));
 }
 
 export interface Person {

@@ -121,7 +121,7 @@ describe('a webhook', () => {
     expect([await webhooks(), server.auditLines]).toEqual([[], []]);
   });
 
-  test('an admin can change a webhook with a form, and a URL that the admin does not change keeps its original spelling', async () => {
+  test('an owner can change a webhook with a form, and a URL that the owner does not change keeps its original spelling', async () => {
     const entered = 'HTTPS://Hooks.Example.com/é';
     const { id } = await addWebhook(server, world, { url: entered, eventTypes: ['idea.created'] });
     const path = `${list}/${id}`;
@@ -172,7 +172,7 @@ describe('a webhook', () => {
     );
   });
 
-  test('after an admin disables a webhook and confirms it, the webhook gets no events until the admin enables it again', async () => {
+  test('after an owner disables a webhook and confirms it, the webhook gets no events until the owner enables it again', async () => {
     const { id } = await addWebhook(server, world, { url: receiver.url });
     const path = `${list}/${id}`;
     const before = await visitor.get(path);
@@ -201,7 +201,7 @@ describe('a webhook', () => {
     ]);
   });
 
-  test('after an admin confirms the deletion of a webhook, the webhook and its delivery log are deleted', async () => {
+  test('after an owner confirms the deletion of a webhook, the webhook and its delivery log are deleted', async () => {
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/' });
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
     const path = `${list}/${id}/delete`;
@@ -214,7 +214,7 @@ describe('a webhook', () => {
 });
 
 describe('the list of webhooks', () => {
-  test('the list of webhooks has pages below 38 kB and counts at most 1,000 waiting deliveries of each webhook', async () => {
+  test('a list of 30 webhooks has two pages, and shows "1000 or more" for a webhook with 1,001 waiting deliveries', async () => {
     await server.sql(
       `insert into webhook_endpoints (account_id, url, description, event_types, secret, disabled_at, disabled_reason)
       select $1, 'https://hooks.example.com/' || repeat('x', 1900) || n, repeat('W', 200),
@@ -302,7 +302,7 @@ describe('the pages of webhooks', () => {
     },
   );
 
-  test('an admin gets 404 for the webhooks of another account and cannot change them', async () => {
+  test('an owner gets 404 for the webhooks of another account and cannot change them', async () => {
     const other = await createWorld(server);
     const { id, deliveryId } = await withDelivery(other);
     const before = await everything(other);

@@ -53,7 +53,7 @@ test.concurrent("the command doctor reports a newer user whose e-mail address is
   ]);
 });
 
-test.concurrent('a CLI command finds a user by every spelling of the e-mail address, but not by an address that only looks similar', async () => {
+test.concurrent('the command user update finds a user by another spelling of the e-mail address, but not by an address that only looks similar', async () => {
   const db = await openDatabase();
   const cli = cliOn(db.url, key);
   for (const spelling of ['ADA@xn--bcher-kva.example', 'ａda@BÜCHER.example.']) {

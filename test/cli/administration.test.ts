@@ -107,7 +107,7 @@ test.concurrent('a CLI command with invalid arguments exits with 2 before it con
   expect(results[1]?.stderr).toBe("error: option '--unfreeze' cannot be used with option '--freeze'\n");
 });
 
-test.concurrent('the user and member commands create, change, block, unblock and remove people', async ({
+test.concurrent('the CLI can create, change, block and unblock a user, and add, promote and remove a member', async ({
   db,
   cli,
 }) => {
@@ -160,7 +160,7 @@ test.concurrent('the command member remove revokes the API tokens that the membe
   ]);
 });
 
-test.concurrent('the command member invite mails the invitation link if SMTP is configured and otherwise prints it, and invitation revoke deletes the invitation', async ({
+test.concurrent('the command member invite prints the invitation link, but with SMTP_URL announces a mail instead, and invitation revoke deletes the invitation', async ({
   db,
   cli,
 }) => {
@@ -255,7 +255,10 @@ test.concurrent('the commands tag update and tag remove print the remaining tags
   expect(await cli.json('tag', 'remove', 'payments')).toEqual([]);
 });
 
-test.concurrent('the CLI shows an API token only when the token is created', async ({ db, cli }) => {
+test.concurrent('the CLI shows an API token when the token is created, but not in the list of tokens', async ({
+  db,
+  cli,
+}) => {
   await createInstallation(db);
   const boards = ['--board', 'web-app=moderate'];
   const made = await cli.json<{ id: number; token: string }>('token', 'create', '--name', 'Bot', ...boards);
@@ -293,7 +296,7 @@ test.concurrent('the CLI can approve and reject pending ideas, and lists their t
   ]);
 });
 
-test.concurrent('the CLI options --account, --board and --issuer are required only if there are several accounts, boards or owners', async ({
+test.concurrent('a CLI command without --account, --board or --issuer is refused if it needs one and there are several accounts, boards or owners', async ({
   db,
   cli,
 }) => {

@@ -54,7 +54,7 @@ async function createEmptyDatabase(
   return url.href;
 }
 
-test.concurrent('only the command migrate applies migrations, and other CLI commands change nothing and tell the operator to run migrate', async ({
+test.concurrent('on a database without migrations, account list and doctor report the pending migrations, and only migrate applies them', async ({
   onTestFinished,
 }) => {
   const url = await createEmptyDatabase(onTestFinished, 'cli_not_migrated');

@@ -246,7 +246,7 @@ describe('logs', () => {
 });
 
 describe('headers and options of fetch', () => {
-  test('the client names itself and its version in the header User-Agent, after the name of your program', async () => {
+  test('the client names itself and its version in the header User-Agent, after a User-Agent that the program sets', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     await new IdeaBoard({ baseUrl: gateway.url, token }).board.get();
     const headers = { 'User-Agent': 'feedback-bot/2.1' };

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createTag, createWorld, issueToken } from '../helpers/fixtures.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { compilingMs, createProject, type FreshProject, installFromRepository, repository } from './packed.ts';
-import { findRuntimes } from './runtimes.ts';
+import { findRuntimes, findTypeScript5 } from './runtimes.ts';
 
 const run = promisify(execFile);
 const [readme = '', serverReadme = ''] = ['client/README.md', 'README.md'].map(file =>
@@ -166,7 +166,7 @@ describe('the code of the README', () => {
   });
 
   const typescript7 = join(repository, 'node_modules/typescript/bin/tsc');
-  const typescript5 = join(repository, 'test/consumers/node_modules/typescript/bin/tsc');
+  const typescript5 = findTypeScript5();
   const onNode = { module: 'nodenext', types: ['node'], lib: ['es2022'] };
   const bundled = { module: 'esnext', moduleResolution: 'bundler', types: ['node'], lib: ['es2022'] };
   // skipDefaultLibCheck skips only the declaration files that come with TypeScript.

@@ -1,9 +1,11 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Caller } from '../../client/caller.ts';
+import { type OperationId, routes } from '../../client/contract.ts';
 import { Ideas } from '../../client/ideas.ts';
 import {
   ApiError,
   ConnectionError,
+  IdeaBoard,
   type IdeaBoardError,
   type IdeaBoardOptions,
   TimeoutError,
@@ -56,6 +58,7 @@ function ideasOf({ chance = 0, ...options }: Partial<IdeaBoardOptions> & { chanc
   return new Ideas(caller);
 }
 
+const operationIds = Object.keys(routes) as OperationId[];
 const away = { status: 503, body: { error: { key: 'service_unavailable', message: 'Away.' } } };
 const limited = (retryAfter: string, headers: Record<string, string> = {}) => ({
   status: 429,
@@ -132,6 +135,13 @@ describe('retried requests', () => {
   });
 });
 
+test('the client sends an idempotency key with the POST request of every method', () => {
+  const posts = operationIds.filter(id => routes[id].method === 'POST');
+  expect(posts).toContain('createIdea');
+  const keys = posts.map(id => prepareRequest(knownOperation(id), {}, { baseUrl: '', token }, {}).idempotencyKey);
+  expect(keys).toEqual(posts.map(() => expect.stringMatching(/^[0-9a-f]{32}$/)));
+});
+
 describe('retry delays', () => {
   test('before a retry, the client waits for the time in Retry-After, in seconds or as a date, plus random jitter', async () => {
     gateway.plan(limited('7'), limited('Fri, 01 May 2026 08:00:40 GMT', { date: 'Fri, 01 May 2026 08:00:00 GMT' }));
@@ -148,6 +158,9 @@ describe('retry delays', () => {
       retryAfterMs: 61_000,
       rateLimit: { limit: 20, remaining: 0, resetSeconds: 61 },
     });
+    gateway.plan(limited('60'));
+    await ideasOf().list();
+    expect(waits.splice(0)).toEqual([60_000]);
     gateway.plan(limited('2'));
     await expect(ideasOf({ maxRetryDelayMs: 1000 }).create(idea)).rejects.toMatchObject({ key: 'rate_limited' });
     expect(waits).toEqual([]);
@@ -169,6 +182,28 @@ describe('retry delays', () => {
       .list()
       .catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(TimeoutError);
+  });
+});
+
+describe('default timeouts', () => {
+  test('without options, a request of the client times out after 30 seconds, and a call with its retries after two minutes', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const startedAt = performance.now();
+    const timeouts: number[] = [];
+    const client = new IdeaBoard({
+      baseUrl: server.baseUrl,
+      token,
+      fetch: () => new Promise(() => {}),
+      hooks: {
+        onRetry: ({ error }) => timeouts.push(error instanceof TimeoutError ? performance.now() - startedAt : 0),
+      },
+    });
+    const failed = client.board.get().catch((error: unknown) => ({ error, afterMs: performance.now() - startedAt }));
+    await vi.runAllTimersAsync();
+    expect(await failed).toMatchObject({ error: { key: 'timed_out', attempts: 4 }, afterMs: 120_000 });
+    expect(timeouts).toHaveLength(3);
+    expect(timeouts[0]).toBe(30_000);
   });
 });
 

@@ -18,13 +18,24 @@ export function findRuntimes(): Runtime[] {
     ...found('Node 20', 'NODE20_PATH', nodes(20), /^v20\./, []),
     ...found('Node 22', 'NODE22_PATH', nodes(22), /^v22\./, []),
     ...found('Bun', 'BUN_PATH', inModules('.bin/bun', '@oven/bun-*/bin/bun', 'bun/bin/bun.exe'), /^1\./, []),
-    ...found('Deno', 'DENO_PATH', inModules('.bin/deno', '@deno/*/deno'), /^deno 2\./, [
-      'run',
-      '--quiet',
-      '--no-lock',
-      '--allow-net',
-    ]),
+    ...found('Deno', 'DENO_PATH', inCache('@deno/*/deno'), /^deno 2\./, ['run', '--quiet', '--no-lock', '--allow-net']),
   ];
+}
+
+/** Returns the path of workerd, the runtime of Cloudflare Workers. Prints a warning if it is missing. */
+export function findWorkerd(): string | undefined {
+  const [runtime] = found('workerd', 'WORKERD_PATH', inCache('@cloudflare/workerd-*/bin/workerd'), /^workerd /, []);
+  return runtime?.command;
+}
+
+/**
+ * Returns the path of TypeScript 5.0, the oldest version that the client supports. If version 5.0 is missing, prints a
+ * warning and returns a later TypeScript 5.
+ */
+export function findTypeScript5(): string {
+  const [oldest] = inCache('typescript-5.0/bin/tsc');
+  if (!oldest) console.warn('TypeScript 5.0 is not installed: a test compiles with a later TypeScript 5 instead.');
+  return oldest ?? join(repository, 'test/consumers/node_modules/typescript/bin/tsc');
 }
 
 /** Returns the path of Chromium, or undefined if Chromium is not installed. */
@@ -58,7 +69,7 @@ function found(name: string, variable: string, paths: string[], version: RegExp,
 
 function nodes(version: number): string[] {
   return [
-    ...inModules(`.cache/node/node_modules/node-${version}/bin/node`),
+    ...inCache(`node-${version}/bin/node`),
     ...(process.env.PATH ?? '').split(delimiter).map(directory => join(directory, 'node')),
     '/usr/bin/node',
     '/usr/local/bin/node',
@@ -68,6 +79,11 @@ function nodes(version: number): string[] {
 
 function inModules(...patterns: string[]): string[] {
   return patterns.flatMap(pattern => globSync(join(repository, 'node_modules', pattern)));
+}
+
+/** Returns paths in the directory where .ci/run installs runtimes. */
+function inCache(pattern: string): string[] {
+  return inModules(`.cache/runtimes/node_modules/${pattern}`);
 }
 
 function versionOf(command: string): string {

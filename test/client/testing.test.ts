@@ -151,7 +151,7 @@ describe('the answers of the test server', () => {
     { line: 'GET /health', as: 'nobody' },
   ];
 
-  test('the test server answers the same requests with the same status, body and headers as the real server', async () => {
+  test('the server of @idea-board/testing answers requests with the same statuses, bodies and headers as the real server, apart from ids, times and names', async () => {
     const [ofReal, ofTests] = await Promise.all(targets.map(target => play(target)));
     const byLine = (answers: unknown[] = []) => answers.map((answer, index) => [steps[index]?.line, answer]);
     expect(byLine(ofTests)).toEqual(byLine(ofReal));
@@ -258,7 +258,7 @@ describe('failures that a test plans', () => {
     }
   });
 
-  test('a planned failure happens once by default, and planned failures of one operation happen in their order', async () => {
+  test('a failure that a test plans at the test server happens once by default, and planned failures of one operation happen in their order', async () => {
     const server = await startForTest();
     const client = clientOf(server);
     const create = () => keyOf(client.ideas.create({ title: 'A', body: 'B' }));
@@ -400,7 +400,7 @@ describe('the webhooks of the test server', () => {
     }
   });
 
-  test('a webhook receiver that is down has a delivery without a status', async () => {
+  test('the test server records a delivery without a status if the webhook receiver is down', async () => {
     const server = await startForTest();
     server.sendWebhooksTo('http://127.0.0.1:1/');
     server.sendExample('webhook.test');

@@ -103,7 +103,14 @@ test('each TypeScript sample in the OpenAPI document compiles, and sends the exa
   await run(process.execPath, ['--input-type=module', '-e', program], { env: environment });
   // The SDK asks for the longest pages of a list.
   const sent = received.map(one => ({ ...one, line: one.line.replace('?per_page=100', '') }));
-  expect(sent).toEqual(exampleRequests);
+  // The SDK sends the token with every request, also to the probes.
+  expect(sent).toEqual(exampleRequests.map(one => ({ ...one, authorization: 'Bearer ib_1_secret' })));
+});
+
+test('each TypeScript sample in the OpenAPI document uses the SDK, except the sample for MCP', () => {
+  const sources = sourcesIn('TypeScript');
+  const withoutSdk = operations.filter((_, index) => !sources[index]?.includes("from '@idea-board/client'"));
+  expect(withoutSdk.map(({ path }) => path)).toEqual(['/api/v1/mcp']);
 });
 
 test('each curl sample in the OpenAPI document sends the example request of its operation', async () => {

@@ -19,7 +19,7 @@ async function clientWith(grant: 'read' | 'write' | 'moderate', board?: string) 
 }
 
 describe('the raw client', () => {
-  test('the raw client can create, read and list ideas, vote and comment over real HTTP', async () => {
+  test('the raw ts-rest client can create, read and list ideas, vote and comment over real HTTP', async () => {
     const client = await clientWith('write');
     const created = await client.createIdea({ body: { title: 'Dark mode', body: 'For late evenings.' } });
     if (created.status !== 201) throw new Error(`answered ${created.status}`);
@@ -36,7 +36,7 @@ describe('the raw client', () => {
     expect(list).toMatchObject({ status: 200, body: { data: [{ id }], has_more: false } });
   });
 
-  test('the raw client returns an error with its HTTP status and error key, and the type of the key depends on the operation', async () => {
+  test('the raw ts-rest client returns an error with its HTTP status and error key, and the type of the key depends on the operation', async () => {
     const client = await clientWith('read');
     const answer = await client.createIdea({ body: { title: 'Dark mode', body: 'For late evenings.' } });
     expect(answer.status).toBe(403);
@@ -47,7 +47,7 @@ describe('the raw client', () => {
     }
   });
 
-  test('the raw client adds its board to a request of a board operation unless the request names another board', async () => {
+  test('the raw ts-rest client adds its board to a request of a board operation unless the request names another board', async () => {
     const other = await createBoard(server, world.accountId);
     const { token } = await issueToken(server, world, { [world.boardId]: 'read', [other.id]: 'read' });
     const client = createClient({ baseUrl: `${server.baseUrl}/`, token, board: world.boardSlug });
@@ -60,7 +60,7 @@ describe('the raw client', () => {
     expect((await client.getHealth()).status).toBe(200);
   });
 
-  test('if a program repeats a request of the raw client with the same Idempotency-Key, it gets the first response again', async () => {
+  test('if a program repeats a request of the raw ts-rest client with the same Idempotency-Key, it gets the first response again', async () => {
     const client = await clientWith('write');
     const idea = { headers: { 'idempotency-key': 'once' }, body: { title: 'Once', body: 'Only.' } };
     const first = await client.createIdea(idea);

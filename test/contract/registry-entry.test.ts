@@ -47,7 +47,7 @@ test('the committed server.json equals the generated entry byte for byte', () =>
   expect(committed).toBe(`${JSON.stringify(registryEntry, null, 2)}\n`);
 });
 
-test('the URL template of the entry leads to the MCP endpoint of the server whose host is filled in', () => {
+test('the URL template in server.json leads to the MCP endpoint of the server whose host is filled in', () => {
   for (const { url, variables } of Entry.parse(JSON.parse(committed)).remotes) {
     // The registry refuses a variable that the entry does not describe, and every URL without https.
     expect([...url.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name)).toEqual(Object.keys(variables));
@@ -56,12 +56,12 @@ test('the URL template of the entry leads to the MCP endpoint of the server whos
   }
 });
 
-test('the entry asks for a token as an optional secret and contains none', () => {
+test('the entry for the MCP registry asks for an API token as an optional secret and contains no token', () => {
   const headers = Entry.parse(JSON.parse(committed)).remotes.flatMap(remote => remote.headers);
   expect(headers).toMatchObject([{ name: 'Authorization', isRequired: false, isSecret: true }]);
   expect(committed).not.toMatch(/ib_\d/);
 });
 
-test('the entry names the version and the title that the server tells MCP clients', () => {
+test('the entry for the MCP registry has the version and the title that the server tells MCP clients', () => {
   expect(registryEntry).toMatchObject({ title: serverInfo.title, version: serverInfo.version });
 });

@@ -28,9 +28,12 @@ test.each([
   'update ideas i set score = 1 from votes v where v.idea_id = i.id and v.account_id = $1 and i.account_id = $1',
   'delete from votes v using ideas i where i.id = v.idea_id and i.account_id = $1 and v.account_id = $1',
   'select count(*) from users',
-])('findFilterProblems() accepts an SQL statement that is limited to one account: %s', async statement => {
-  expect(await problemsOf(statement)).toEqual([]);
-});
+])(
+  'findFilterProblems() accepts an SQL statement that limits its tenant tables to one account, creates an account or uses no tenant table: %s',
+  async statement => {
+    expect(await problemsOf(statement)).toEqual([]);
+  },
+);
 
 test.each([
   ['select from ideas where id = $1', ['has no filter ideas.account_id']],
@@ -82,9 +85,12 @@ test.each([
     ['compares accounts with $3 and $1'],
   ],
   ['insert into votes (account_id) values ($1), ($2)', ['compares accounts with $1 and $2']],
-])('findFilterProblems() reports an SQL statement not limited to one account: %s', async (statement, problems) => {
-  expect((await problemsOf(statement)).sort()).toEqual([...problems].sort());
-});
+])(
+  'findFilterProblems() reports an SQL statement that does not limit every tenant table to one and the same account argument: %s',
+  async (statement, problems) => {
+    expect((await problemsOf(statement)).sort()).toEqual([...problems].sort());
+  },
+);
 
 test('findFilterProblems() throws an error for a kind of SQL statement that it cannot check', async () => {
   await expect(problemsOf('lock table ideas')).rejects.toThrow('Cannot check');
@@ -96,7 +102,7 @@ const functionProblemsOf = (language: string, body: string) =>
     columns,
   );
 
-test('findFunctionProblems() reports a database function that does not filter by the account in its own parameter', async () => {
+test('findFunctionProblems() accepts an SQL function that filters by its account parameter, and reports a missing filter or a second account parameter', async () => {
   const filtered = 'select i.id from ideas i where i.account_id = p_account_id';
   const qualified = 'select i.id from ideas i where i.account_id = test.p_account_id';
   const unfiltered = 'select i.id from ideas i where i.id = p_id and i.account_id = v_id';
@@ -129,7 +135,7 @@ test.each([
   'assert exists (select from ideas);',
   'declare c cursor for select id from ideas; begin return; end;',
 ])(
-  'findFunctionProblems() finds a statement without an account filter in every PL/pgSQL construct: %s',
+  'findFunctionProblems() finds a statement without an account filter inside the PL/pgSQL construct %s',
   async place => {
     const problems = await functionProblemsOf('plpgsql', `as $$ begin ${place} end $$`);
     expect(problems).toEqual(['has no filter ideas.account_id']);
@@ -140,11 +146,11 @@ test.each([
   `begin execute 'delete from ideas'; end`,
   `declare r record; begin for r in execute 'select from ideas' loop return; end loop; end`,
   `declare c refcursor; begin open c for execute 'select from ideas'; end`,
-])('findFunctionProblems() reports a database function with dynamic SQL: %s', async block => {
+])('findFunctionProblems() reports a PL/pgSQL function with dynamic SQL: %s', async block => {
   const problems = await functionProblemsOf('plpgsql', `as $$ ${block} $$`);
   expect(problems).toEqual(['executes dynamic SQL, which nothing checks']);
 });
 
-test('findFunctionProblems() throws an error for a database function in an unknown language', async () => {
+test('findFunctionProblems() throws an error for a database function written in C', async () => {
   await expect(functionProblemsOf('c', `as 'library'`)).rejects.toThrow('written in c');
 });

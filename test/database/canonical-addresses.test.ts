@@ -42,7 +42,7 @@ const addUsers = ({ rows }: Pick<Opened, 'rows'>, ...emails: string[]) =>
   rows(`insert into users (email, name) select email, 'Somebody' from unnest($1::text[]) email`, [emails]);
 const forms = 'select email, canonical_email from users where not is_placeholder order by id';
 
-test("an upgrade stores the canonical form of each user's e-mail address, but if two users share a canonical form, only the older user gets it", async () => {
+test('fillCanonicalAddresses() stores the canonical form of each e-mail address, except a form that is too long or that an older user has', async () => {
   const db = await openVersionBefore();
   await addUsers(
     db,
@@ -76,7 +76,7 @@ test("an upgrade stores the canonical form of each user's e-mail address, but if
   expect(await db.rows(forms)).toEqual(filled);
 });
 
-test('an upgrade stores canonical e-mail addresses in batches and continues where it stopped after an interruption', async () => {
+test('if fillCanonicalAddresses() is interrupted, finished batches are kept, and the next run stores the remaining canonical e-mail addresses', async () => {
   const db = await openVersionBefore();
   await db.rows(
     `insert into users (email, name) select 'Ada-' || n || '@BÜCHER.example', 'Ada' from generate_series(1, 2500) n`,
@@ -94,7 +94,7 @@ test('an upgrade stores canonical e-mail addresses in batches and continues wher
   expect(await count()).toBe(2500);
 });
 
-test('an upgrade stores the canonical e-mail address of each open invitation, but if two share one, only the older invitation gets it', async () => {
+test('fillCanonicalAddresses() stores the canonical e-mail address of each open invitation, but if two share one, only the older invitation gets it', async () => {
   const db = await openVersionBefore();
   const [account] = await db.rows<{ id: string }>(
     `insert into accounts (slug, name) values ('acme', 'Acme') returning id`,
@@ -114,7 +114,7 @@ test('an upgrade stores the canonical e-mail address of each open invitation, bu
   ).toEqual(['ada@xn--bcher-kva.example', null, 'bob@example.com']);
 });
 
-test('a server of the previous version can add and change users on the new database schema, and canonical e-mail addresses stay correct', async () => {
+test('on the new schema, SQL of the previous server version can add and change users, and their canonical e-mail addresses are updated or cleared', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   const rows = db.sql;
@@ -141,7 +141,7 @@ test('a server of the previous version can add and change users on the new datab
   expect((await rows(forms))[1]).toMatchObject({ canonical_email: 'bob@xn--mller-kva.example' });
 });
 
-test('a server of the previous version can invite the same e-mail address twice on the new database schema', async () => {
+test('on the new schema, SQL of the previous server version can invite an e-mail address twice, and one invitation remains', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   const [account] = await db.sql<{ id: number }>(
@@ -160,7 +160,7 @@ test('a server of the previous version can invite the same e-mail address twice 
   expect(await db.sql('select from invitations')).toHaveLength(1);
 });
 
-test('a user who is added while the upgrade stores canonical e-mail addresses keeps their canonical address, even if an older user has the same one', async () => {
+test('a user who is added while fillCanonicalAddresses() runs keeps their canonical e-mail address, even if an older user has the same one', async () => {
   const db = await createTestDatabase();
   onTestFinished(() => db.drop());
   await addUsers({ rows: db.sql }, 'ada@bücher.example');

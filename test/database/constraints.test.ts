@@ -691,7 +691,7 @@ describe('a status', () => {
 });
 
 describe('removal of users and accounts', () => {
-  test('the database refuses to delete a user who wrote an idea or issued an API token', async () => {
+  test('the database refuses to delete a user who wrote an idea and issued an API token', async () => {
     expect(await refusalOf('delete from users where id = $1', [world.ownerId])).toMatch(/_(author|issuer)_id_fkey$/);
     expect(await refusalOf('delete from users where id = $1', [await createUser(db)])).toBeUndefined();
   });
@@ -709,7 +709,7 @@ describe('removal of users and accounts', () => {
     expect(await db.sql('select value from votes where voter_id = $1', [voterId])).toEqual([{ value: 1 }]);
   });
 
-  test('if an account is deleted, the database deletes all rows of the account and no row of another account', async () => {
+  test('if an account is deleted, the database deletes its rows in all tables except oauth_records, and no row of another account', async () => {
     const gone = await createWorld(db);
     const idea = await insertIdea(db, gone);
     const second = await insertIdea(db, gone);

@@ -7,7 +7,7 @@ import { type Arguments, query, queryOfText } from '../../server/database/query.
 import { Tag } from '../../server/entities/board.ts';
 import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { type DatabaseProxy, startProxy } from '../helpers/proxy.ts';
+import { startProxy, type TcpProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
 
@@ -173,7 +173,7 @@ describe('a statement that runs too long', () => {
 });
 
 describe('an unavailable database', () => {
-  async function proxied(options: Partial<DatabaseOptions> = {}): Promise<[DatabaseProxy, TestServer]> {
+  async function proxied(options: Partial<DatabaseOptions> = {}): Promise<[TcpProxy, TestServer]> {
     const proxy = await startProxy(db.url);
     const server = await serve(proxy.url, options);
     onTestFinished(() => proxy.close());

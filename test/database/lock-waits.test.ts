@@ -168,7 +168,7 @@ test('an MCP tool call that waits too long for the lock on an idea gets 503', as
   expect((await call()).body.result.structuredContent).toMatchObject({ up_count: 1 });
 });
 
-test('the database connections of a server wait at most one second for a lock', async () => {
+test('the database connections of a server have a lock_timeout of one second', async () => {
   const config = loadConfig({ APP_KEY: Buffer.alloc(32, 7).toString('base64'), AUDIT_LOG: 'stdout' });
   const { server, close } = await openDependencies(db.url, config, pino({ level: 'silent' }));
   onTestFinished(close);

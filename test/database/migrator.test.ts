@@ -332,7 +332,7 @@ describe('a failing migration', () => {
     expect(await db.rows(traces)).toEqual([{ name: 'left' }, { name: 'left' }, { name: 'after' }]);
   });
 
-  test('a process releases the migration lock after a failed migration, so that another process can migrate', async () => {
+  test('migrate() releases the migration lock after a failed migration, so that waiting calls of migrate() run, too', async () => {
     const db = await freshDatabase();
     const stream = await makeStream({ '0001_broken.sql': 'select 1 / 0;' });
     const results = await Promise.allSettled([...Array(3)].map(() => migrate(db.url, [stream])));

@@ -39,7 +39,7 @@ describe('every statement of the server', () => {
     expect(names.filter(name => name.length > 63)).toEqual([]);
   });
 
-  test('the declared arguments and rows of every SQL statement match the types that PostgreSQL reports', async () => {
+  test('the arguments and rows that each statement of sql() declares match the types that PostgreSQL reports', async () => {
     for (const { name, text } of queries) {
       const declared = declarationOf(name);
       if (!declared) continue;

@@ -165,7 +165,7 @@ async function deliverAsVersionBefore(database: Database, of: (name: string) => 
   }
 }
 
-test('an upgrade from migration 0009 keeps every row, even while servers of the previous version handle requests', async () => {
+test('an upgrade from migration 0009 keeps every row, even while the SQL statements of the previous server version run', async () => {
   const { url, drop } = await createBareDatabase();
   onTestFinished(drop);
   await migrate(url, [await migrationsBefore('0010')]);

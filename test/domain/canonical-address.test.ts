@@ -70,7 +70,7 @@ describe('the canonical form of an address', () => {
   });
 });
 
-test('the server sends mail to the domain of the canonical e-mail address, even if toLowerCase() would give a different domain', () => {
+test('mailboxOf() returns an address with the canonical domain, even if toLowerCase() would give a different domain', () => {
   // toLowerCase() would change the last letter of the domain to a final sigma: οδος.
   expect(mailboxOf('Ada@ΟΔΟΣ.gr')).toBe(`Ada@${canonicalAddress('x@οδοσ.gr').slice(2)}`);
   expect(mailboxOf("O'Brien+Ideas@Example.com")).toBe("O'Brien+Ideas@example.com");
@@ -108,7 +108,7 @@ describe('an address that a user enters', () => {
       'has a domain that is too long in ASCII',
     ],
     ['ada\ud800@example.com', 'has half a character'],
-  ])('the server refuses the e-mail address %j because it %s', address => {
+  ])('checkEmail() refuses the e-mail address %j because it %s', address => {
     expect(() => checkEmail(address)).toThrow('is not an e-mail address');
   });
 
@@ -122,11 +122,11 @@ describe('an address that a user enters', () => {
     'ada@localhost',
     'ada@exa_mple.com',
     '😀@example.com',
-  ])('the server stores the e-mail address %s as the user typed it, without the white space around it', address => {
+  ])('checkEmail() removes the white space around the e-mail address %s and changes nothing else', address => {
     expect(checkEmail(` ${address} `)).toBe(address);
   });
 
-  test('the server stores full-width letters of an e-mail address as ordinary letters, and keeps capital letters', () => {
+  test('checkEmail() replaces full-width letters of an e-mail address with ordinary letters, and keeps capital letters', () => {
     expect(checkEmail('Ａda＠Example.com')).toBe('Ada@Example.com');
   });
 });

@@ -38,7 +38,7 @@ async function directory() {
 const warnings: unknown[] = [];
 const logger = { warn: (...line: unknown[]) => void warnings.push(line) };
 
-test("servers that start at the same time share one generated file with the encryption key, and only the file's owner can read it", async () => {
+test("several concurrent calls of loadAppKey() share one generated file with the encryption key, and only the file's owner can read it", async () => {
   const DATA_DIR = join(await directory(), 'data');
   const config = loadConfig({ DATA_DIR });
   const keys = await Promise.all(Array.from({ length: 8 }, () => loadAppKey(config, logger)));
@@ -64,7 +64,7 @@ test('a server with an external database warns if APP_KEY is not set, and CLI co
   expect(await requireAppKey(config)).toEqual(kept);
 });
 
-test('the server does not start with an invalid encryption key file and never replaces the file', async () => {
+test('loadAppKey() throws a ConfigError for an invalid encryption key file and does not replace the file', async () => {
   const DATA_DIR = await directory();
   const file = join(DATA_DIR, 'app.key');
   await writeFile(file, 'garbage');

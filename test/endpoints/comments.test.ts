@@ -105,7 +105,7 @@ test('a comment is plain text, and markup in it is returned unchanged', async ()
   expect((await comment(ideaId, body)).body.body).toBe(body);
 });
 
-test('each control character in a comment is replaced by the replacement character', async () => {
+test('an escape character in a comment is replaced by the replacement character, but line breaks and tabs are kept', async () => {
   const ideaId = await insertIdea(server, world);
   expect((await comment(ideaId, 'a\u001b[2Jb\n\tc')).body.body).toBe('a\ufffd[2Jb\n\tc');
   expect(await stored(ideaId)).toMatchObject([{ body: 'a\ufffd[2Jb\n\tc' }]);
@@ -156,7 +156,7 @@ test('exactly one of 20 concurrent comments by one user through two tokens is st
   expect((await request(server, `GET /api/v1/ideas/${ideaId}`, { token })).body.comment_count).toBe(1);
 });
 
-test('concurrent comments by many users on one idea are all stored and counted', async () => {
+test('concurrent comments by ten users on one idea are all stored and counted', async () => {
   const ideaId = await insertIdea(server, world);
   const tokens = await Promise.all(
     Array.from({ length: 10 }, async () => {
@@ -239,7 +239,7 @@ async function ideaWithComments(count: number) {
 
 const bodiesOf = (answer: { body: { data: { body: string }[] } }) => answer.body.data.map(({ body }) => body);
 
-test('the list of comments is sorted oldest first and has the same pagination fields as every other list', async () => {
+test('the list of comments is sorted oldest first and has the fields page, per_page, has_more and next_cursor', async () => {
   const empty = await ideaWithComments(0);
   expect((await list(empty)).body).toEqual({ data: [], page: 1, per_page: 20, has_more: false, next_cursor: null });
 

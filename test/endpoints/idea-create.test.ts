@@ -195,7 +195,7 @@ describe('the title and body of a new idea', () => {
     ['at both ends', '\u007fa\u0080', '\ufffda\ufffd'],
     ['200 times', '\u001f'.repeat(200), '\ufffd'.repeat(200)],
   ])(
-    'each control character in a title or body is replaced by the replacement character: %s',
+    'control characters other than white space in a title or body are replaced by the replacement character: %s',
     async (_, text, expected) => {
       const { status, body } = await create({ title: text, body: text });
       expect(status).toBe(201);
@@ -261,7 +261,7 @@ describe('a new idea on a board with pre-moderation', () => {
   }
 
   test.each(cases)(
-    'an idea by a $role with the grant $grant is $state if pre-moderation of the board is $isOn',
+    'an idea by a token with the grant $grant, issued by a $role, is $state if pre-moderation of the board is $isOn',
     async ({ isOn, grant, role, state }) => {
       await server.sql('update boards set pre_moderation = $2 where id = $1', [world.boardId, isOn]);
       const issuerId = await createMember(server, world.accountId, 'admin');
@@ -345,7 +345,7 @@ describe('the submission window and frozen boards', () => {
   });
 });
 
-test('concurrent requests to create ideas create one idea each', async () => {
+test('50 concurrent requests to create ideas create one idea each', async () => {
   const answers = await Promise.all([...Array(50).keys()].map(n => create({ ...valid, title: `Idea ${n}` })));
   expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(201));
   expect(new Set(answers.map(({ body }) => body.id)).size).toBe(50);

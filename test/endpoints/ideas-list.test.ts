@@ -116,19 +116,19 @@ describe('the bodies of the list', () => {
     lines: ['a\n'.repeat(150), true],
   };
 
-  test('without the parameter body, and with body=full, the list has the whole bodies', async () => {
+  test('without the parameter body, and with body=full, the list of ideas has the whole bodies', async () => {
     expect(await read({})).toEqual(whole);
     expect(await read({ body: 'full' })).toEqual(whole);
   });
 
   test.each([{}, { sort: 'top' }, { per_page: '100' }, { page: '1' }, { status: 'open' }])(
-    'a list with body=excerpt and %j has the first 300 characters of each body and tells which bodies are longer',
+    'a list of ideas with body=excerpt and %j has the first 300 characters of each body and says which bodies are longer',
     async query => {
       expect(await read({ ...query, body: 'excerpt' })).toEqual(cut);
     },
   );
 
-  test('a search and a later page cut the bodies in the same way', async () => {
+  test('a search and a later page of the list of ideas have only the first 300 characters of each body with body=excerpt', async () => {
     expect(await read({ q: 'emoji', body: 'excerpt' })).toEqual({ emoji: cut.emoji, 'more emoji': cut['more emoji'] });
     const first = await board.list({ per_page: '1', body: 'excerpt' });
     const cursor: string = first.body.next_cursor;
@@ -139,7 +139,7 @@ describe('the bodies of the list', () => {
     expect(await read({ per_page: '100', cursor })).toEqual(wholeOthers);
   });
 
-  test('the lists with whole bodies and with excerpts have different ETags', async () => {
+  test('the list of ideas with whole bodies and the list with excerpts have different ETags', async () => {
     const [full, excerpt] = [await board.list({ body: 'full' }), await board.list({ body: 'excerpt' })];
     const tag = excerpt.headers.get('etag') ?? '';
     expect(tag).not.toBe(full.headers.get('etag'));
@@ -149,9 +149,12 @@ describe('the bodies of the list', () => {
     expect((await again('body=full')).status).toBe(200);
   });
 
-  test.each(['', 'FULL', 'none', '300'])('the invalid value %j of the parameter body is rejected', async body => {
-    expect(await board.list({ body })).toMatchObject({ status: 422, key: 'validation_failed' });
-  });
+  test.each(['', 'FULL', 'none', '300'])(
+    'a request for the list of ideas is rejected if the parameter body has the invalid value %j',
+    async body => {
+      expect(await board.list({ body })).toMatchObject({ status: 422, key: 'validation_failed' });
+    },
+  );
 });
 
 const registry = [
@@ -173,7 +176,7 @@ describe('the filters by status', () => {
 
   const sorted = async (query: Record<string, unknown>) => (await board.titles(query)).sort();
 
-  test('without a status filter, the list has the published ideas in all statuses except the hidden ones', async () => {
+  test('without a status filter, the list of ideas has the ideas in all statuses except the hidden ones', async () => {
     expect(await sorted({})).toEqual(['is building', 'is declined', 'is new', 'is planned', 'is triage']);
   });
 
@@ -328,7 +331,7 @@ describe('the search in titles', () => {
     "'export':*B",
     "export example.com/it's",
     "www.example.com/?q='export':*&b='",
-  ])('the search for %j does not fail, because search operators in the text have no effect', async q => {
+  ])('the search for %j succeeds and finds only titles that begin with the word Export', async q => {
     const answer = await board.list({ q });
     expect(answer.status).toBe(200);
     for (const { title } of answer.body.data) expect(title).toMatch(/^Export/);
@@ -363,7 +366,7 @@ describe('the search in titles', () => {
     expect(await board.list('q=a&q=b')).toMatchObject({ status: 422, key: 'validation_failed' });
   });
 
-  test('the search finds words in titles but not in bodies', async () => {
+  test('the search for a word that only the body of an idea contains does not find the idea', async () => {
     const own = await openBoard();
     await insertTitles(own, ['A title'], { body: 'The body has words of its own.' });
     expect(await own.titles({ q: 'words' })).toEqual([]);
@@ -456,7 +459,7 @@ describe('the pages of the list', () => {
     },
   );
 
-  test('a full page that ends with the last idea says that no page follows', async () => {
+  test('a full page of the list of ideas that ends with the last idea says that no page follows', async () => {
     const own = await openBoard();
     await insertTitles(own, ['a', 'b', 'c', 'd']);
     expect((await own.list({ per_page: '2', page: '2' })).body).toMatchObject({ has_more: false, next_cursor: null });
@@ -491,7 +494,7 @@ describe('the pages of the list', () => {
     expect(answer.body.error.issues[0].path[0]).toBe('query');
   });
 
-  test('a page number far beyond the last page gets an empty page', async () => {
+  test('a request for a page far beyond the last page of the list of ideas gets an empty page', async () => {
     const answer = await board.list({ page: '90071992547409', per_page: '100' });
     expect(answer).toMatchObject({ status: 200, body: { data: [], has_more: false } });
   });
@@ -648,7 +651,7 @@ describe('the approval queue', () => {
     expect(await board.titles({ ...pending, per_page: '2', cursor: first.next_cursor })).toHaveLength(1);
   });
 
-  test('after the approval of an idea, the idea is in the list of ideas and no longer in the approval queue', async () => {
+  test('a pending idea that becomes published is in the list of ideas and no longer in the approval queue', async () => {
     const board = await openBoard({}, 'moderate');
     const [id] = await insertTitles(board, ['Approved'], { moderationState: 'pending' });
     expect(await board.titles(pending)).toEqual(['Approved']);

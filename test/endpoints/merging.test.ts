@@ -187,7 +187,7 @@ describe('a chain of merges', () => {
     expect(await votes(a)).toEqual(['up', 'up', 'up', 'none', 'none', 'none']);
   });
 
-  test('the merges of a chain can be undone in any order', async () => {
+  test('undoing the merges of a chain, the last merge first, restores the votes on all ideas of the chain', async () => {
     const a = await idea('up');
     const b = await idea('none', 'up');
     const c = await idea('none', 'none', 'up');

@@ -84,7 +84,7 @@ describe('GET /health', () => {
     expect((await request(server, 'HEAD /health')).status).toBe(200);
   });
 
-  test('/health answers 200 while the database is down', async () => {
+  test('/health answers 200 after the database of the server was dropped, and /ready answers 503', async () => {
     const { url, drop } = await createBareDatabase();
     const lost = await serve(url);
     await drop();

@@ -97,7 +97,7 @@ describe('a submission of the form tool', () => {
     },
   );
 
-  test('a form submission is rejected if one byte differs from the signed body', async () => {
+  test('a form submission is rejected if it has one byte more than the signed body', async () => {
     const signature = sign(Buffer.from(submission('s-1')), formInboxSecret, new Date(now));
     expect((await send(`${submission('s-1')} `, { signature })).status).toBe(401);
     expect((await send(submission('s-1'), { signature })).status).toBe(201);
@@ -111,7 +111,7 @@ describe('a submission of the form tool', () => {
     expect((await send(submission('s-1'))).status).toBe(201);
   });
 
-  test('an invalid form submission gets the same errors as an invalid request to the Agent API', async () => {
+  test('an invalid form submission gets the error malformed_json, or validation_failed with the path of the invalid field', async () => {
     expect(await send('{')).toMatchObject({ status: 400, key: 'malformed_json' });
     const untitled = await send(submission('s-1', ''));
     expect(untitled).toMatchObject({ status: 422, key: 'validation_failed' });
@@ -131,7 +131,7 @@ test('when the status of an idea from a form submission changes, the stored subm
   expect(await submissions()).toMatchObject([{ status: 'planned' }]);
 });
 
-test('form submissions are deleted after the configured number of days, and their ideas stay', async () => {
+test('form submissions are deleted after 90 days by default, and their ideas stay', async () => {
   await send(submission('s-1'));
   clock.set('2026-06-12T09:00:00.001Z');
   await send(submission('s-2'), { signedAt: '2026-06-12T09:00:00.001Z' });

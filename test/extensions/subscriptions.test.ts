@@ -57,7 +57,7 @@ const act = (path: string, json: unknown) => request(server, `POST /api/v1/ideas
 const tasksWaiting = async () => (await waitingJobs(server)).map(({ task }) => task);
 
 describe('a subscribed extension', () => {
-  test('an extension receives its subscribed events in order, with the same content and ids as webhooks', async () => {
+  test('an extension receives its subscribed events in order, with the ids and contents of the stored events and the URL of the idea', async () => {
     const { body: idea } = await act('', { title: 'Told', body: 'To an extension.' });
     await act(`/${idea.id}/comments`, { body: 'A comment.' });
     await act(`/${idea.id}/status`, { status: 'planned' });
@@ -229,7 +229,7 @@ describe('data of extensions that are no longer loaded', () => {
     expect(await left()).toEqual(['ext:gone:later']);
   });
 
-  test('the event subscription of an extension expires a day after the extension last ran, and a running extension renews it', async () => {
+  test('an event subscription of an extension is deleted a day after its last renewal, and a job of the worker renews it', async () => {
     await server.sql(`update extension_subscriptions set renewed_at = now() - interval '23 hours'`);
     await server.sql(
       `insert into extension_subscriptions values ('idea.created', 'gone', now() - interval '25 hours')`,

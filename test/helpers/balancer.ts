@@ -15,7 +15,7 @@ export interface Balancer {
   remove(baseUrl: string): void;
   /** Resolves when exactly `count` servers are ready. */
   waitForReady(count: number, timeoutMs?: number): Promise<void>;
-  /** The requests that got no response from a server, each with the reason. */
+  /** The requests that got no complete response from a server, each with the reason. */
   failures: string[];
   close(): Promise<void>;
 }

@@ -18,7 +18,7 @@ const ofTransport: Record<number, unknown> = raises(...transportKeys);
 /** The responses to requests for a path or method without an operation. */
 const outside = raises('not_found', 'method_not_allowed', 'rate_limited', 'service_unavailable', 'internal_error');
 
-/** Checks all responses of a server against the contract. Each violation is added to the returned list. */
+/** Checks the responses of the API of a server against the contract. Each violation is added to the returned list. */
 export function watchResponses(server: Server): string[] {
   const violations: string[] = [];
   server.prependListener('request', (request, response) => {

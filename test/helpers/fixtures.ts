@@ -27,7 +27,7 @@ const defaultStatuses = Object.entries(statusOfCategory).map(([category, key]) =
   label: key,
 }));
 
-/** Creates an account with an owner and one board with the six default statuses. */
+/** Creates an account with an owner and one board, which by default has the six default statuses. */
 export async function createWorld(db: Db, board: Partial<BoardInput> = {}): Promise<World> {
   const { accountId } = await createAccount(db);
   const ownerId = await createMember(db, accountId, 'owner');

@@ -1,10 +1,11 @@
 import { once } from 'node:events';
 import { createConnection, createServer, type Socket } from 'node:net';
+import { setTimeout } from 'node:timers/promises';
 import pg from 'pg';
 
-/** A proxy in front of PostgreSQL that simulates packet loss and broken connections. */
-export interface DatabaseProxy {
-  /** The URL of the database with the proxy in place of PostgreSQL. */
+/** A proxy in front of PostgreSQL or an HTTP server. It simulates a slow network, packet loss and broken connections. */
+export interface TcpProxy {
+  /** The URL of the database or HTTP server with the proxy in its place. */
   url: string;
   /** Stops forwarding data in both directions. Open connections stay open, and new connections are accepted. */
   silence(): void;
@@ -12,7 +13,7 @@ export interface DatabaseProxy {
   resume(): void;
   /** Stops forwarding data on all open connections permanently. New connections work normally. */
   freezeConnections(): void;
-  /** Waits for the next message to PostgreSQL that contains `text`. Drops its response and breaks the connection. */
+  /** Waits for the next message to the server that contains `text`. Drops its response and breaks the connection. */
   loseAnswerTo(text: string): Promise<void>;
   /** Breaks all connections and rejects new ones until `restore`. */
   sever(): void;
@@ -20,7 +21,9 @@ export interface DatabaseProxy {
   close(): Promise<void>;
 }
 
-export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
+/** Starts a proxy. All connections together pass at most `bitsPerSecond` in each direction. */
+export async function startProxy(serverUrl: string, bitsPerSecond = Number.POSITIVE_INFINITY): Promise<TcpProxy> {
+  const [toServer, toClient] = [startLine(bitsPerSecond), startLine(bitsPerSecond)];
   const sockets = new Set<Socket>();
   const frozen = new Set<Socket>();
   let isSilent = false;
@@ -29,10 +32,10 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
 
   const server = createServer(client => {
     if (isSevered) return client.destroy();
-    const upstream = createConnection(addressOf(databaseUrl));
-    for (const [socket, other] of [
-      [client, upstream],
-      [upstream, client],
+    const upstream = createConnection(addressOf(serverUrl));
+    for (const [socket, other, pass] of [
+      [client, upstream, toServer],
+      [upstream, client, toClient],
     ] as const) {
       sockets.add(socket);
       socket.on('data', data => {
@@ -44,12 +47,12 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
             done();
           });
         }
-        other.write(data);
+        pass(data, part => other.write(part));
       });
       socket.on('error', () => {});
       socket.on('close', () => {
         sockets.delete(socket);
-        other.destroy();
+        pass(Buffer.alloc(0), () => other.destroy());
       });
     }
     // The 'data' listeners make the sockets flow. During a silence, pause the sockets of new connections again.
@@ -58,10 +61,9 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 
-  const url = new URL(databaseUrl);
   const { port } = server.address() as { port: number };
   return {
-    url: `postgresql://${url.username}:${url.password}@127.0.0.1:${port}${url.pathname}?sslmode=disable`,
+    url: urlAt(port, serverUrl),
     silence() {
       isSilent = true;
       for (const socket of sockets) socket.pause();
@@ -94,8 +96,39 @@ export async function startProxy(databaseUrl: string): Promise<DatabaseProxy> {
   };
 }
 
-/** Returns the Unix socket or the host and port of PostgreSQL. The PostgreSQL of the tests listens on a Unix socket. */
-function addressOf(databaseUrl: string) {
-  const { host, port } = new pg.Client({ connectionString: databaseUrl });
-  return host.startsWith('/') ? { path: `${host}/.s.PGSQL.${port}` } : { host, port };
+/**
+ * Returns a function that passes data on at `bitsPerSecond`, in parts that take ten milliseconds. An empty buffer takes
+ * no time, but waits for all earlier data.
+ */
+function startLine(bitsPerSecond: number) {
+  const bytesPerMs = bitsPerSecond / 8000;
+  let freeAt = 0;
+  // Timers alone can fire in another order.
+  let delivered: Promise<unknown> = Promise.resolve();
+  return (data: Buffer, deliver: (part: Buffer) => unknown) => {
+    if (bytesPerMs === Number.POSITIVE_INFINITY) return deliver(data);
+    const partLength = Math.ceil(bytesPerMs * 10);
+    for (let start = 0; start === 0 || start < data.length; start += partLength) {
+      const part = data.subarray(start, start + partLength);
+      freeAt = Math.max(freeAt, performance.now()) + part.length / bytesPerMs;
+      const dueAt = freeAt;
+      delivered = delivered.then(() => setTimeout(Math.max(0, dueAt - performance.now()))).then(() => deliver(part));
+    }
+  };
+}
+
+function urlAt(port: number, serverUrl: string): string {
+  const { protocol, username, password, pathname } = new URL(serverUrl);
+  if (protocol === 'http:') return `http://127.0.0.1:${port}`;
+  return `postgresql://${username}:${password}@127.0.0.1:${port}${pathname}?sslmode=disable`;
+}
+
+/** Returns the Unix socket or the host and port of a server. The PostgreSQL of the tests listens on a Unix socket. */
+function addressOf(serverUrl: string) {
+  const { protocol, hostname, port } = new URL(serverUrl);
+  if (protocol === 'http:') return { host: hostname, port: Number(port) };
+  const database = new pg.Client({ connectionString: serverUrl });
+  return database.host.startsWith('/')
+    ? { path: `${database.host}/.s.PGSQL.${database.port}` }
+    : { host: database.host, port: database.port };
 }

@@ -21,7 +21,7 @@ export interface TestServer extends TestDatabase {
   auditLines: string[];
   /** Adds a function that runs before the server closes. The function that was added last runs first. */
   beforeClose(cleanUp: () => Promise<unknown>): void;
-  /** Stops the server and drops its database. Fails if a response of the server violated the contract. */
+  /** Stops the server and drops a database that it created. Fails if a response of the server violated the contract. */
   close(): Promise<void>;
 }
 

@@ -82,7 +82,7 @@ export class VoteModel {
     return { status: 200, idea: this.state(idea, moderator), target: this.state(target, moderator) };
   }
 
-  /** A direct vote wins, even a withdrawn one. Otherwise the voter's vote on the first merged idea counts. */
+  /** A direct vote wins, even a withdrawn one. Otherwise the voter's vote on the first merged idea with one counts. */
   private voteOf(idea: number, voter: number): VoteWord {
     const own = this.ownOf(idea).get(voter);
     if (own !== undefined) return own;

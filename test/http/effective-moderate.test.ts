@@ -117,7 +117,7 @@ test.each(['owner', 'admin', 'moderator'])(
   },
 );
 
-test('if the issuer of a token becomes a member, the token cannot moderate from the next request on, until the issuer is a moderator again', async () => {
+test('if the issuer of a token gets the role member, the token cannot moderate from the next request on, until the issuer is a moderator again', async () => {
   expect(await abilities()).toEqual(everything);
   await setRole('member');
   expect(await abilities()).toEqual(asMember);

@@ -355,7 +355,7 @@ describe('the rate limit of an IP address', () => {
     expect(await countOf('ip:127.0.0.1')).toBe(4);
   });
 
-  test('a request that exceeds the rate limit of its IP address does not count against the rate limit of its valid token', async () => {
+  test('a read or write with a valid token gets 429 if it exceeds the rate limit of its IP address', async () => {
     for (let n = 0; n < 3; n++) expect((await read(strict)).status).toBe(200);
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(3);
     expect(await read(strict)).toMatchObject({ status: 429, key: 'rate_limited' });

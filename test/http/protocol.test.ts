@@ -222,7 +222,7 @@ describe('an invalid path', () => {
 });
 
 describe('the caching headers', () => {
-  test('Cache-Control lets clients cache reads, lets any cache store the OpenAPI document, and forbids caching other answers', async () => {
+  test('Cache-Control lets a client cache GET /api/v1/board and any cache the OpenAPI document, and is no-store for writes, errors, /health and /docs', async () => {
     const kept: Record<string, string> = {
       'GET /api/v1/board 200': 'private, no-cache',
       'GET /api/v1/openapi.json 200': 'public, max-age=300',

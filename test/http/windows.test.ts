@@ -202,7 +202,7 @@ describe.each(writes)('on a frozen board $method $path', operation => {
   });
 });
 
-test('a frozen board refuses all writes, even a write that would change nothing', async () => {
+test('a frozen board refuses a vote, a status change, an unmerge and a tag removal even if they would change nothing', async () => {
   const token = tokens['the owner, with moderate'];
   await vote(token, 'up');
   await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);

@@ -70,7 +70,7 @@ describe('the clean-up of expired rows', () => {
     },
   );
 
-  test('the clean-up of expired rows skips rows that a request has locked', async () => {
+  test('the clean-up of expired rows skips rows that another transaction has locked', async () => {
     await add('rate_limits', 1, 3, `now() - interval '1 second'`);
     const requesting = await connect(db.url);
     await requesting.query('begin');
@@ -84,7 +84,7 @@ describe('the clean-up of expired rows', () => {
     await db.sql('delete from rate_limits');
   });
 
-  test('the clean-up of expired rows deletes nothing after the worker begins to stop', async () => {
+  test('the clean-up of expired rows deletes nothing if its abort signal is set', async () => {
     await add('sessions', 1, 2, `now() - interval '1 second'`);
     await clear(AbortSignal.abort());
     expect(await count('sessions')).toBe(2);

@@ -74,7 +74,7 @@ describe('a refused MCP request', () => {
     expect((await request(server, 'GET /api/v1/board')).headers.get('www-authenticate')).toBeNull();
   });
 
-  test('tool calls with a revoked token or without the needed grant are in the audit log', async () => {
+  test('an MCP request with a revoked token and a tool call without the needed grant are in the audit log', async () => {
     const { token } = await issueToken(server, world, 'read');
     const told = server.auditLines.length;
     const headers = { 'x-request-id': 'a-call' };
@@ -116,7 +116,7 @@ describe('a refused MCP request', () => {
     }
   });
 
-  test('if CORS_ORIGINS is *, the MCP endpoint allows web pages of all origins', () => {
+  test('if CORS_ORIGINS is *, allowsOrigin() of the MCP endpoint accepts an origin other than that of BASE_URL', () => {
     const isAllowed = allowsOrigin({ BASE_URL: 'https://ideas.example.com/', CORS_ORIGINS: ['*'] });
     expect(isAllowed('https://anybody.example.com')).toBe(true);
   });
@@ -199,7 +199,7 @@ describe('an invalid MCP message', () => {
     expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
   });
 
-  test('an MCP request with an unknown query parameter is refused, like unknown query parameters on every path', async () => {
+  test('an MCP request with an unknown query parameter is refused', async () => {
     const { token } = await newToken();
     const answer = await request(server, 'POST /api/v1/mcp?board=web-app', { token, json: list });
     expectRefusal(answer, 422, 'validation_failed', -32_600, 'list-1');

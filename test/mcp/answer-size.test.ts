@@ -118,7 +118,7 @@ async function call(name: string, args: Record<string, unknown>) {
   return { isError: body.result.isError === true, size, result: body.result.structuredContent, content };
 }
 
-test('no text that the API accepts contains a character that JSON writes as six characters', async () => {
+test('the API returns no control character in a title or body that JSON writes as six characters', async () => {
   for (let code = 1; code < 0xa0; code++) {
     const text = `a${String.fromCodePoint(code)}b`;
     const { id, title, body } = await rest('POST /api/v1/ideas', { title: text, body: text });
@@ -147,7 +147,7 @@ const calls: Record<string, [least: number, args: () => Record<string, unknown>]
 };
 
 describe('the answer of a tool', () => {
-  test('each tool has a call in this test', () => {
+  test('the table of calls for the answer-size tests has a call of every MCP tool', () => {
     expect(Object.keys(calls).sort()).toEqual(tools.map(({ id }) => id).sort());
   });
 
@@ -163,7 +163,7 @@ describe('the answer of a tool', () => {
 
   // The test of unmerge_idea needs the merge of the test before.
   test.each(tools.map(({ id, metadata }) => [metadata.tool.name, id] as const))(
-    'the answer of %s has at most 100,000 characters, even with the largest data',
+    'the answer of the MCP tool %s has at most 100,000 characters, even with the largest data',
     async (name, id) => {
       const [least, args] = calls[id] ?? [0, () => ({})];
       const { isError, size, content } = await call(name, args());
@@ -178,10 +178,13 @@ describe('the answer of a tool', () => {
     ['invalid_status', 'set_idea_status', () => ({ id: ideaIds[0], status: 'none' })],
     ['board_not_granted', 'get_board', () => ({ board: 'none' })],
     ['too_many_tags', 'add_idea_tag', () => ({ id: ideaIds[8], tag_id: tagIds.at(-1) })],
-  ])('the refusal %s has at most 100,000 characters, even with the largest data', async (key, name, args) => {
-    const { body } = await callTool(server, { token, name, args: { board: slug, ...args() } });
-    const { isError, content } = body.result as { isError: boolean; content: { text: string }[] };
-    expect([isError, JSON.parse(content[0]?.text ?? '').error.key]).toEqual([true, key]);
-    expect(content.map(({ text }) => text).join('').length).toBeLessThanOrEqual(maxCharacters);
-  });
+  ])(
+    'the refusal of an MCP tool call with the error %s has at most 100,000 characters, even with the largest data',
+    async (key, name, args) => {
+      const { body } = await callTool(server, { token, name, args: { board: slug, ...args() } });
+      const { isError, content } = body.result as { isError: boolean; content: { text: string }[] };
+      expect([isError, JSON.parse(content[0]?.text ?? '').error.key]).toEqual([true, key]);
+      expect(content.map(({ text }) => text).join('').length).toBeLessThanOrEqual(maxCharacters);
+    },
+  );
 });

@@ -29,7 +29,7 @@ const formsOf = ({ data }: { data: Listed[] }) =>
   data.map(({ title, body, body_truncated }) => [title, body.length, body_truncated]).sort();
 
 test.each(forms)(
-  'list_ideas returns excerpts by default and whole bodies with body=full, in the form %s',
+  'the MCP tool list_ideas returns excerpts of bodies by default and whole bodies with body=full, for a call in the %s form',
   async form => {
     const excerpts = [
       ['Long', 300, true],
@@ -43,7 +43,7 @@ test.each(forms)(
   },
 );
 
-test('the input schema of list_ideas has the default of the tool, and the OpenAPI document has the default of REST', async () => {
+test('the argument body of list_ideas defaults to "excerpt" in the schema of the MCP tool and to "full" in the OpenAPI document', async () => {
   const { body } = await send(server, { token, message: { jsonrpc: '2.0', id: 1, method: 'tools/list' } });
   const schemaOf = (name: string) =>
     body.result.tools.find((tool: { name: string }) => tool.name === name).inputSchema.properties;
@@ -54,7 +54,7 @@ test('the input schema of list_ideas has the default of the tool, and the OpenAP
   expect(parameters.find(({ name }) => name === 'body')?.schema).toMatchObject({ default: 'full' });
 });
 
-test('an invalid value of an argument with a default is refused', async () => {
+test('the MCP tool list_ideas refuses an invalid value of its argument body', async () => {
   for (const value of ['none', null, 300]) {
     const { body } = await callTool(server, { token, name: 'list_ideas', args: { body: value } });
     expect(body.result.isError).toBe(true);
@@ -62,7 +62,7 @@ test('an invalid value of an argument with a default is refused', async () => {
   }
 });
 
-test('a tool accepts each id as a number and as digits', async () => {
+test('the MCP tools that tag, merge and unmerge ideas accept each id as a string of digits', async () => {
   const tagId = await createTag(server, world.accountId, world.boardId);
   const [sourceId, targetId] = [await insertIdea(server, world), await insertIdea(server, world)];
   const texts = { id: String(sourceId), tag_id: String(tagId), target_id: String(targetId) };

@@ -75,7 +75,7 @@ const clients: { client: string; version: string; connect(token: string): Promis
 ];
 
 describe.each(clients)('$client', ({ version, connect }) => {
-  test('an official client negotiates its MCP protocol version, lists the tools, and accepts the results of all tools', async () => {
+  test('a client of the official MCP SDK negotiates its MCP protocol version, lists the tools, and accepts the results of all tools', async () => {
     const world = await createWorld(server);
     const targets = await createTargets(server, world);
     const client = await connect((await issueToken(server, world, 'moderate')).token);
@@ -92,7 +92,7 @@ describe.each(clients)('$client', ({ version, connect }) => {
     await client.close();
   });
 
-  test('an official client accepts a refused tool call as a valid result with an error', async () => {
+  test('a client of the official MCP SDK accepts a refused tool call as a valid result with an error', async () => {
     const client = await connect(reader);
     const refused = await client.call('vote_idea', { id: ideaId, value: 'up' });
     expect(refused.isError).toBe(true);
@@ -102,7 +102,7 @@ describe.each(clients)('$client', ({ version, connect }) => {
     await client.close();
   });
 
-  test('an official client with an invalid token fails to connect', async () => {
+  test('a client of the official MCP SDK with an invalid token fails to connect', async () => {
     await expect(connect('ib_1_no-such-secret')).rejects.toThrow();
   });
 });

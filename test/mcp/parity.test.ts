@@ -35,7 +35,7 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all([rest.close(), mcp.close()]));
 
-test('every operation that needs a token is a tool', () => {
+test('every operation of the API that needs a token is also an MCP tool', () => {
   const authenticated = operations.map(({ id }) => id);
   expect(tools.map(({ id }) => id)).toEqual(authenticated);
   const names = tools.map(({ metadata }) => metadata.tool.name);
@@ -64,7 +64,7 @@ describe('requests and tool calls', () => {
   });
 
   test.each(faults)(
-    'every operation answers $key for $what, both to an HTTP request and to a tool call',
+    'each operation that needs the broken part answers $key for $what, both to an HTTP request and to a tool call',
     async fault => {
       const { key, breaks, concerns } = fault;
       const concerned = unchanging.filter(({ one }) => concerns(one.operation));

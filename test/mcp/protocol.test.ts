@@ -138,7 +138,7 @@ describe('the MCP protocol versions of 2025', () => {
     expect(legacyVersions).toEqual(SUPPORTED_PROTOCOL_VERSIONS);
   });
 
-  test('the protocol versions of 2025 answer ping, refuse an unknown MCP method, and accept a response of the client', async () => {
+  test('the server answers ping, refuses an unknown MCP method, and accepts a response of the client with an MCP protocol version of 2025', async () => {
     expect((await send(server, legacy('ping'))).body.result).toEqual({});
     expect(await send(server, legacy('prompts/list'))).toMatchObject({
       status: 200,
@@ -269,7 +269,7 @@ describe('the list of the tools', () => {
     }
   });
 
-  test('the page docs/mcp.md lists exactly the tools of the server and their grants', async () => {
+  test('the page docs/mcp.md lists every MCP tool of the server with the grant that the tool needs', async () => {
     const page = readFileSync(new URL('../../docs/mcp.md', import.meta.url), 'utf8');
     const rows = page.split('\n').filter(line => /^\| `\w+`/.test(line));
     const documented = rows.flatMap(row => {

@@ -43,7 +43,7 @@ for (const name of ['merge_ideas', 'unmerge_idea']) {
 }
 
 describe('the text of users in the results of tools', () => {
-  test('each result names its fields with text by users, in the metadata for programs and in a text for language models', async () => {
+  test('the result of each MCP tool names its fields with text by users, in metadata for programs and in a text for language models', async () => {
     const ofTargets = await createWorld(server);
     const targets = await createTargets(server, ofTargets);
     const { token } = await issueToken(server, ofTargets, 'moderate');
@@ -62,7 +62,7 @@ describe('the text of users in the results of tools', () => {
 });
 
 describe('what is left of a rate limit', () => {
-  test('a result says how many reads are left when less than a tenth of the limit is left, and says nothing before', async () => {
+  test('the result of an MCP tool says how many reads are left only when less than a tenth of the rate limit is left', async () => {
     const { token } = await issueToken(server, world, 'read');
     const results: Result[] = [];
     for (let n = 0; n < 20; n++) {
@@ -95,7 +95,7 @@ describe('what is left of a rate limit', () => {
     expect(content[2]?.text).toBe('2 of 30 writes left. The limit resets in 3590 seconds.');
   });
 
-  test('whoami counts against no limit, so its result has no notice', async () => {
+  test('the result of the MCP tool whoami says nothing about a rate limit, even if the read limit is used up', async () => {
     const { token, id } = await issueToken(server, world, 'read');
     await server.sql(
       `insert into rate_limits values ('apitoken:read:${id}', '2026-03-14T09:00Z', '2026-03-14T09:01Z', 20)`,

@@ -49,7 +49,7 @@ describe('the list of tools', () => {
     expect(await listed(token)).toEqual([...reading, ...writing].sort());
   });
 
-  test('the next list of tools follows a change of the grant', async () => {
+  test('after the grant of a token is lowered to read, its next list of MCP tools has only the tools that read', async () => {
     const { token, id } = await issueToken(server, world, 'moderate');
     expect(await listed(token)).toContain('merge_ideas');
     await server.sql(`update api_token_boards set level = 'read' where token_id = $1`, [id]);
@@ -71,7 +71,7 @@ describe('the list of tools', () => {
     expect(await listed(token)).toEqual([...reading].sort());
   });
 
-  test('a call of a hidden tool gets insufficient_scope with the needed grant and the held grant', async () => {
+  test('a call of an MCP tool that needs a higher grant gets insufficient_scope with the needed grant and the grant of the token', async () => {
     const { token } = await issueToken(server, world, 'read');
     const args = { id: ideaId, value: 'up' };
     for (const form of ['modern', 'legacy-unusual'] as const) {
@@ -92,7 +92,7 @@ describe('a read-only connection', () => {
       json: { jsonrpc: '2.0', id: 'call-1', method: 'tools/call', params: { name, arguments: args } },
     });
 
-  test('a read-only connection with a moderator token lists only the tools that read', async () => {
+  test('a read-only MCP connection with a moderate token lists only the tools that read', async () => {
     const { token } = await issueToken(server, world, 'moderate');
     for (const era of ['legacy', 'modern']) {
       expect(await listed(token, { era, query: '?readonly=true' })).toEqual([...reading].sort());
@@ -100,7 +100,7 @@ describe('a read-only connection', () => {
     }
   });
 
-  test('a read-only connection runs tools that read, and refuses tools that write without changing anything', async () => {
+  test('a read-only MCP connection runs tools that read, and refuses tools that write without changing anything', async () => {
     const { token } = await issueToken(server, world, 'moderate');
     expect((await readOnly(token, 'get_idea', { id: ideaId })).body.result.structuredContent.id).toBe(ideaId);
     expect((await readOnly(token, 'whoami')).body.result.structuredContent.boards).toMatchObject([{ grant: 'read' }]);
@@ -115,7 +115,7 @@ describe('a read-only connection', () => {
     expect(await server.sql('select from votes where idea_id = $1', [ideaId])).toEqual([]);
   });
 
-  test('a read-only connection shows no pending ideas, even with a moderator token', async () => {
+  test('a read-only MCP connection shows no pending idea, even with a moderate token', async () => {
     const { token } = await issueToken(server, world, 'moderate');
     const pendingId = await insertIdea(server, world, { moderationState: 'pending' });
     expect((await callTool(server, { token, name: 'get_idea', args: { id: pendingId } })).body.result.isError).toBe(
@@ -124,7 +124,7 @@ describe('a read-only connection', () => {
     expect(errorOf(await readOnly(token, 'get_idea', { id: pendingId })).key).toBe('not_found');
   });
 
-  test('the instructions of a read-only connection say that it is read-only', async () => {
+  test('the instructions of a read-only MCP connection say that it is read-only', async () => {
     const { token } = await issueToken(server, world, 'write');
     const hello = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'a', version: '1' } };
     const json = { jsonrpc: '2.0', id: 1, method: 'initialize', params: hello };

@@ -82,7 +82,7 @@ test('an agent that knows only the tools and their answers goes from whoami to a
   await close();
 });
 
-test('an agent that guesses wrong needs one refusal to find the right board, status, tag and argument', async () => {
+test('the refusal of a missing board, an unknown status or an unknown tag lists the valid ones, so that an agent can choose one', async () => {
   const { call, close } = await openSession();
   const errorOf = ({ fields }: Turn) => fields.error as { key: string; details: Fields; issues: { known: string[] }[] };
   const unnamed = errorOf(await call('list_ideas', { q: 'dark' }));

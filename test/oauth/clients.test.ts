@@ -314,7 +314,7 @@ describe('an OAuth client with a metadata document', () => {
   });
 });
 
-test('OAuth authorization requests from one network have a rate limit per hour', async () => {
+test('the rate limit of OAuth authorization requests from one network is ten times RATE_LIMIT_OAUTH_CLIENT', async () => {
   const program = await Program.register(server);
   const own = await startServerForTest({
     on: server,

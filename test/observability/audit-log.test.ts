@@ -29,7 +29,7 @@ const failed = (ip: string, requestId = 'r') =>
   ['authentication.failed', { request_id: requestId, ip, reason: 'missing' }] as const;
 
 describe('an audit entry', () => {
-  test('an audit entry has a time and an event name, and its fields are masked and redacted at any depth', () => {
+  test('an audit entry has a time and an event name, and no field at any depth shows an email address or a secret in full', () => {
     const { record, lines } = auditLog();
     const token = `ib_7_${'s'.repeat(43)}`;
     const details = { to: ['ada@example.com'], [token]: { password: 'abc', cause: new Error(`Bearer ${token}`) } };
@@ -69,7 +69,7 @@ describe('an audit entry', () => {
 });
 
 describe('a repeated audit entry', () => {
-  test('the first of several equal audit entries within a minute is written immediately, and the number of the others when the minute ends', () => {
+  test('the first of several equal audit entries within a minute is written immediately, and the number of the others when the log is closed', () => {
     const { record, close, lines } = auditLog();
     for (let n = 0; n < 1000; n++) record(...failed('203.0.113.7', `request-${n}`));
     record(...failed('198.51.100.1'));
@@ -86,7 +86,7 @@ describe('a repeated audit entry', () => {
     expect(others).toEqual([]);
   });
 
-  test('an audit entry that occurs again in a later minute is written again', async () => {
+  test('an audit entry that occurs again after the time window for repeated entries is written again', async () => {
     const { record, lines } = auditLog(20);
     record(...failed('203.0.113.7'));
     record(...failed('203.0.113.7'));
@@ -156,7 +156,7 @@ describe('the audit log file', () => {
     expect((await stat(file)).mode & 0o777).toBe(0o640);
   });
 
-  test('when the server stops, it writes the counts of repeated entries to the audit log file', async () => {
+  test('when the audit log is closed, the counts of repeated entries are written to its file', async () => {
     const file = join(await scratchDirectory(), 'audit.log');
     const { audit, close } = open(file);
     for (let n = 0; n < 3; n++) audit.record(...failed('203.0.113.7'));
@@ -204,7 +204,7 @@ describe('the audit log file', () => {
     },
   );
 
-  test('if the audit log file cannot be opened, the server does not start, and the error names the file', async () => {
+  test('opening an audit log file in a missing directory throws a ConfigError that names the file', async () => {
     const file = join(await scratchDirectory(), 'missing', 'audit.log');
     expect(() => open(file)).toThrow(ConfigError);
     expect(() => open(file)).toThrow(`AUDIT_LOG cannot be written: ENOENT: no such file or directory, open '${file}'`);

@@ -193,7 +193,7 @@ describe('a text that is cut in the middle of a secret or an address', () => {
 describe('the log of a server', () => {
   const lines = (logLines: string[]) => logLines.filter(line => line.includes('"msg":"request"'));
 
-  test("a request with 15,000 characters has a short log line, even if the client's IP address exceeds its rate limit", async () => {
+  test('a request with a path or header of about 15,000 characters has a short log line, even over the rate limit of its IP address', async () => {
     const server = await startServerForTest({ environment: { RATE_LIMIT_IP: '1' } });
     const long = '/a@a'.repeat(3_750);
     for (const path of [

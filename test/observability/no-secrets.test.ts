@@ -40,7 +40,7 @@ afterAll(async () => {
 /** The secrets and email addresses that no output may contain. The keys describe them. */
 const markers = new Map<string, string>();
 
-/** Returns a unique secret with characters that URLs encode, and adds it to the markers. */
+/** Adds a secret to the markers and returns it. By default, it is unique and has characters that URLs encode. */
 function secret(what: string, text = `${randomBytes(12).toString('hex')}X+z`): string {
   markers.set(what, text);
   return text;

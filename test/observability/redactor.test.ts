@@ -168,7 +168,7 @@ describe('the redaction of a value', () => {
     });
   });
 
-  test('the redactor redacts fields with names such as password or token in any spelling, and keeps numeric ids', () => {
+  test('the redactor redacts fields with names such as password or token in many spellings, and keeps numeric ids', () => {
     const secrets = {
       authorization: 'a',
       'Proxy-Authorization': ['a'],

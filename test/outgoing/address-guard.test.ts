@@ -74,7 +74,7 @@ describe('the address guard', () => {
     },
   );
 
-  test('the address guard allows an IP address of a network in WEBHOOK_ALLOWED_CIDRS in all notations, but no other private IP address', () => {
+  test('the address guard allows IP addresses in WEBHOOK_ALLOWED_CIDRS, also in IPv4-mapped notation, but no other private IP address', () => {
     const guard = buildAddressGuard(cidrs('10.1.0.0/16, 192.168.7.7,fd00:1::/32'));
     for (const address of ['10.1.255.1', '::ffff:10.1.0.1', '192.168.7.7', 'fd00:1::5']) {
       expect(guard.isAllowed(address), address).toBe(true);
@@ -152,7 +152,7 @@ describe('cloud metadata addresses', () => {
   );
 
   test.each(cloudAddresses)(
-    'outgoing requests can reach the cloud metadata address of %s (%s) if WEBHOOK_ALLOWED_CIDRS contains it',
+    'the address guard allows the cloud metadata address of %s (%s) and no other if WEBHOOK_ALLOWED_CIDRS contains only this one',
     (_cloud, address) => {
       const guard = buildAddressGuard(cidrs(address));
       expect(guard.isAllowed(address)).toBe(true);
@@ -160,7 +160,7 @@ describe('cloud metadata addresses', () => {
     },
   );
 
-  test('outgoing requests can reach the public IP addresses next to the cloud metadata address of Azure', () => {
+  test('the address guard allows the public IP addresses next to the cloud metadata address of Azure', () => {
     const guard = buildAddressGuard(none);
     for (const address of ['168.63.129.15', '168.63.129.17']) expect(guard.isAllowed(address), address).toBe(true);
   });

@@ -69,7 +69,10 @@ let cache: string;
 beforeAll(async () => {
   const stage = await mkdtemp(join(tmpdir(), 'idea-board-registry-'));
   const ours = await Promise.all(publishedFolders.map(packPackage));
-  const others = ['zod-3', 'zod', '@ts-rest/core'].map(name => pack(join(repository, 'node_modules', name), stage));
+  const installed = ['node_modules/zod-3', 'node_modules/zod', 'node_modules/@ts-rest/core'];
+  const others = [...installed, 'test/consumers/node_modules/ts-rest-3.52'].map(path =>
+    pack(join(repository, path), stage),
+  );
   registry = await startRegistry([...ours, ...(await Promise.all(others))].map(({ tarball }) => tarball));
   cache = join(stage, 'cache');
 }, compilingMs);
@@ -126,11 +129,14 @@ describe.each(cases)('a project of a stranger on $name', ({ command, checks }) =
 
   afterAll(() => project.remove());
 
-  // The second test upgrades Zod in the project of the first test.
-  test.each([3, 4])(
-    `the packages ${names.join(', ')} ${checks} and run beside Zod %i`,
-    async version => {
-      await install(project, command, `zod@${version}`, ...names);
+  // The second test upgrades Zod and ts-rest in the project of the first test.
+  test.each([
+    [3, '3.52'],
+    [4, '3.53.0-rc.1'],
+  ])(
+    `the packages ${names.join(', ')} ${checks} and run beside Zod %i and ts-rest %s`,
+    async (version, tsRest) => {
+      await install(project, command, `zod@${version}`, `@ts-rest/core@${tsRest}`, ...names);
       const { stdout } = await run(command, ['main.js'], { cwd: project.directory });
       expect(JSON.parse(stdout)).toEqual({
         raw: 'Dark mode',

@@ -32,7 +32,7 @@ async function runExamples(folder: string): Promise<string[]> {
   return stdout.trimEnd().split('\n');
 }
 
-test('the examples in the README of the contract print the documented output', async () => {
+test('the examples in the README of the contract print the expected output', async () => {
   expect(await runExamples('contract')).toEqual([
     'title: Must not be empty',
     'Create an idea: POST /api/v1/ideas',
@@ -43,6 +43,6 @@ test('the examples in the README of the contract print the documented output', a
   ]);
 });
 
-test('the assertions in the README of the test server hold', async () => {
+test('the JavaScript examples in the README of @idea-board/testing run without a failed assertion', async () => {
   expect(await runExamples('client/testing')).toEqual(['']);
 });

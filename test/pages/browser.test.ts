@@ -1,11 +1,12 @@
-import type { Browser } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { buildUnsubscribeTokens } from '../../server/domain/notifications/unsubscribe-token.ts';
-import { createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { signedIn } from '../admin/visitor.ts';
+import { createMember, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
 import { startServer, type TestServer, testAppKey } from '../helpers/server.ts';
-import { openPage, overflowOf, screens, startChromium, violationsOf } from './in-browser.ts';
+import { openPage, overflowOf, type Screen, screens, startChromium, violationsOf } from './in-browser.ts';
 
 let server: TestServer;
 let world: World;
@@ -47,16 +48,7 @@ test('axe-core finds no accessibility violation on the public pages, at two scre
   const [narrow, wide] = screens;
   if (!browser || !narrow || !wide) return;
   const { page, complaints, close } = await openPage(browser, narrow, { reducedMotion: 'reduce' });
-  const check = async (path: string) => {
-    await page.goto(server.baseUrl + path);
-    expect([path, await violationsOf(page), await overflowOf(page)]).toEqual([path, [], 0]);
-    // Another width affects only the layout, and another color scheme only the colors, so only these are checked again.
-    await page.setViewportSize({ width: wide.width, height: 844 });
-    await page.emulateMedia({ colorScheme: wide.colorScheme });
-    expect([path, await violationsOf(page, { ofColors: true }), await overflowOf(page)]).toEqual([path, [], 0]);
-    await page.setViewportSize({ width: narrow.width, height: 844 });
-    await page.emulateMedia({ colorScheme: narrow.colorScheme });
-  };
+  const check = (path: string) => checkPage(page, path);
   const token = buildUnsubscribeTokens(testAppKey).make({ userId: 1, ideaId: 'all' });
   for (const path of [
     boardPath,
@@ -69,6 +61,84 @@ test('axe-core finds no accessibility violation on the public pages, at two scre
   }
   expect(complaints).toEqual([]);
   for (const path of ['/b/none', `${boardPath}?sort=worst`]) await check(path);
+  await close();
+});
+
+/** Fails if a page has accessibility violations or is wider than the screen, at two widths and in both color schemes. */
+async function checkPage(page: Page, path: string) {
+  const [narrow, wide] = screens as [Screen, Screen];
+  await page.goto(server.baseUrl + path);
+  expect([path, await violationsOf(page), await overflowOf(page)]).toEqual([path, [], 0]);
+  // Another width affects only the layout, and another color scheme only the colors, so only these are checked again.
+  await page.setViewportSize({ width: wide.width, height: 844 });
+  await page.emulateMedia({ colorScheme: wide.colorScheme });
+  expect([path, await violationsOf(page, { ofColors: true }), await overflowOf(page)]).toEqual([path, [], 0]);
+  await page.setViewportSize({ width: narrow.width, height: 844 });
+  await page.emulateMedia({ colorScheme: narrow.colorScheme });
+}
+
+/** Opens a browser window in which a person is signed in. */
+async function openSignedIn(userId: number, options: BrowserContextOptions = {}) {
+  const { cookies } = await signedIn(server, userId);
+  const window = await openPage(browser as Browser, screens[0] as Screen, { reducedMotion: 'reduce', ...options });
+  await window.page
+    .context()
+    .addCookies([...cookies].map(([name, value]) => ({ name, value, url: server.baseUrl, sameSite: 'Lax' as const })));
+  return window;
+}
+
+test('axe-core finds no accessibility violation on the pages for members and moderators of a board, at two screen widths and in both color schemes', async () => {
+  if (!browser) return;
+  const open = await createWorld(server, { name: 'A private board' });
+  const path = `/b/${open.boardSlug}`;
+  const id = await insertIdea(server, open, { title: 'Export as CSV' });
+  const pending = await insertIdea(server, open, { title: 'Pending', moderationState: 'pending' });
+  await createTag(server, open.accountId, open.boardId, 'Design');
+  const { page, complaints, close } = await openSignedIn(open.ownerId);
+  for (const rest of ['', '/new', '/new?title=export', `/ideas/${id}?notice=voted`, `/ideas/${pending}`]) {
+    await checkPage(page, path + rest);
+  }
+  await page.goto(`${server.baseUrl + path}/ideas/${id}`);
+  await page.getByText('Moderate', { exact: true }).click();
+  expect(await violationsOf(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('a member votes without a page load, sees similar ideas while typing a title, and submits an idea, with the keyboard alone', async () => {
+  if (!browser) return;
+  const open = await createWorld(server);
+  const id = await insertIdea(server, open, { title: 'Export the board as CSV' });
+  const memberId = await createMember(server, open.accountId, 'member');
+  const { page, complaints, close } = await openSignedIn(memberId);
+  await page.goto(`${server.baseUrl}/b/${open.boardSlug}`);
+  await page.evaluate('globalThis.isSamePage = true');
+  const button = page.getByRole('button', { name: 'Vote for: Export the board as CSV' });
+  await button.focus();
+  await page.keyboard.press('Enter');
+  await page.getByText('Score 1').waitFor({ state: 'attached' });
+  expect(await button.getAttribute('aria-pressed')).toBe('true');
+  expect(await page.evaluate('[isSamePage, document.activeElement.getAttribute("aria-label")]')).toEqual([
+    true,
+    'Vote for: Export the board as CSV',
+  ]);
+  expect(await server.sql('select up_count from ideas where id = $1', [id])).toEqual([{ up_count: 1 }]);
+
+  await page.getByRole('link', { name: 'Submit an idea' }).press('Enter');
+  await page.getByLabel('Title').pressSequentially('Board export in CSV');
+  await page.getByRole('link', { name: 'Export the board as CSV' }).waitFor();
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('For our report.');
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Board export in CSV' }).waitFor();
+  expect(await server.sql('select from ideas where board_id = $1', [open.boardId])).toHaveLength(2);
+
+  // Without its session, the script lets the browser open the page that the server answers.
+  await page.context().clearCookies();
+  await page.getByRole('button', { name: /^Vote for/ }).press('Enter');
+  await page.waitForURL(/sign-in/);
+  expect(complaints).toEqual([]);
   await close();
 });
 

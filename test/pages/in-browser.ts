@@ -27,7 +27,7 @@ export interface Screen {
 
 /** Each width and each color scheme appears only once, because layout and colors are independent. */
 export const screens: Screen[] = [
-  { width: 390, colorScheme: 'light' },
+  { width: 360, colorScheme: 'light' },
   { width: 1280, colorScheme: 'dark' },
 ];
 

@@ -184,7 +184,8 @@ describe('an idea', () => {
       '<h1><bdi>Dark mode</bdi></h1>',
       '<bdi>Shipped</bdi>',
       '<bdi>Design</bdi>',
-      '<strong>Score 3</strong> <span class="muted">5 for, 2 against</span>',
+      '<span class="score-number">3</span>',
+      '5 for, 2 against',
       '<bdi>The owner</bdi>',
       'dir="auto">For late evenings.\n\nAnd early mornings.</p>',
       'Comments (2)',
@@ -209,7 +210,7 @@ describe('an idea', () => {
     expect((await get(`${ideaPath(id)}?cursor=x`)).status).toBe(400);
   });
 
-  test('the links in mails and chat messages lead to the public page of the idea', async () => {
+  test('ideaUrl(), which makes the links in mails and chat messages, returns the URL of the public page of an idea', async () => {
     const id = await put('Told of');
     const link = new URL(ideaUrl(server.config, world.boardSlug, id));
     expect(link.origin).toBe('https://ideas.example.com');
@@ -331,12 +332,12 @@ describe('caches', () => {
     expect(changed.status).toBe(200);
   });
 
-  test('a public page does not depend on the cookies, the token or the language of the request', async () => {
+  test('without a session, a public page does not depend on cookies, tokens or languages, and its Vary header names Cookie', async () => {
     await put('The one');
     const { text, headers } = await get(boardPath());
     const other = await get(boardPath(), { cookie: 'session=1', authorization: 'Bearer x', 'accept-language': 'de' });
     expect([other.text, other.headers.get('etag')]).toEqual([text, headers.get('etag')]);
-    expect(other.headers.get('vary')).toBeNull();
+    expect(other.headers.get('vary')).toBe('Cookie');
   });
 
   test('a HEAD request gets the headers of the public page without the body', async () => {

@@ -83,7 +83,7 @@ test('openapi-diff reports a new version in the URLs of the servers as breaking'
   expect(verdicts).toEqual(['breaking server-removed', 'additive server-added']);
 });
 
-test('openapi-diff compares 400 changed schemas that all refer to each other in seconds, and reports each change', () => {
+test('openapi-diff compares 400 changed schemas that refer to each other in less than 15 seconds, and reports each change', () => {
   const schemas = (added: JsonObject) =>
     Object.fromEntries(
       Array.from({ length: 400 }, (_, n) => {

@@ -142,7 +142,7 @@ test('the JUnit format of openapi-diff escapes names from the OpenAPI documents'
   expect(text).not.toContain('\u0001');
 });
 
-test('openapi-diff finds the lines of a YAML document', () => {
+test('openapi-diff finds the lines of JSON pointers in a YAML document', () => {
   const line = linesOf('# A comment.\na:\n  - b: 1\n    c:\n      d: [1,\n        2]\n');
   expect(['#/a', '#/a/0/c', '#/a/0/c/d/1', '#/x'].map(line)).toEqual([2, 4, 6, 2]);
 });

@@ -98,7 +98,7 @@ interface Window {
   closeAt?: Date | null | undefined;
 }
 
-/** Returns a window's state. It is open from openAt, and closed from closeAt, as in check-board.ts. */
+/** Returns a window's state. It is open from openAt, and closed from closeAt, as in checkSubmissions. */
 export function stateOfWindow({ openAt, closeAt }: Window, now: Date): 'not open yet' | 'open' | 'closed' {
   if (openAt && now < openAt) return 'not open yet';
   return closeAt && now >= closeAt ? 'closed' : 'open';

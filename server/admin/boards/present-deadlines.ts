@@ -1,5 +1,5 @@
 import type { Board } from '../../entities/board.ts';
-import { optionsOf } from '../shell/choices.ts';
+import { optionsOf } from '../../pages/shell/choices.ts';
 import { stateOfWindow } from './board-page.ts';
 import { type Bound, bounds, type DeadlineForm, storedText, untouchedInOtherZone } from './deadline-form.ts';
 import { localBounds, openZone, timeZones, type Zone } from './time-zones.ts';

@@ -10,11 +10,11 @@ import {
   updateStatus,
 } from '../../domain/statuses/board-statuses.ts';
 import type { Status } from '../../entities/board.ts';
+import { optionsOf } from '../../pages/shell/choices.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
 import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
-import { optionsOf } from '../shell/choices.ts';
 import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
 
 const perPage = 20;

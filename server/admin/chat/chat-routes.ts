@@ -14,11 +14,12 @@ import { type ChannelListing, listChannelPage, readChannel } from '../../domain/
 import { buildSecretBox } from '../../domain/secret-box.ts';
 import { type ChatKind, chatKinds } from '../../entities/chat-channel.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
+import { optionsOf } from '../../pages/shell/choices.ts';
 import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { boardOptions, chosenBoard, eventChoices, optionsOf, readEventChoices } from '../shell/choices.ts';
+import { boardOptions, chosenBoard, eventChoices, readEventChoices } from '../shell/choices.ts';
 
 /** The number of channels that load quickly on a phone. */
 const channelsPerPage = 20;
@@ -39,8 +40,8 @@ const kindNames: Record<ChatKind, string> = {
 };
 
 /**
- * The pages for the chat channels that an account's boards post to. The webhook URL of a channel is a secret and
- * appears on no page.
+ * The pages for the chat channels that an account's boards post to. The webhook URL of a channel is a secret, so pages
+ * show only its origin.
  */
 export function chatRoutes(server: ServerDependencies, postTest: PostTest): Route[] {
   const secretBox = buildSecretBox(server.appKey);

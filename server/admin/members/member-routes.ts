@@ -5,11 +5,11 @@ import { listMembers, type MemberPlace, type MemberView, readMember } from '../.
 import { cutRows } from '../../domain/pagination.ts';
 import { mayBlock } from '../../domain/users/block-user.ts';
 import { roles } from '../../entities/membership.ts';
+import { optionsOf } from '../../pages/shell/choices.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { isAdmin } from '../../pages/shell/session.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
-import { optionsOf } from '../shell/choices.ts';
 import { presentRole, roleOf, roleOptions } from './present-role.ts';
 
 /** The number of members that load quickly on a phone. */

@@ -1,6 +1,6 @@
 import { mayManage } from '../../domain/members/authority.ts';
 import { type Role, roles } from '../../entities/membership.ts';
-import { optionsOf } from '../shell/choices.ts';
+import { optionsOf } from '../../pages/shell/choices.ts';
 
 const shown = {
   owner: { label: 'Owner', chip: 'chip-planned' },

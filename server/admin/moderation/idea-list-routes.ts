@@ -5,7 +5,7 @@ import { listModeratedBoards, type ModeratedBoard } from '../../domain/boards/li
 import { readBoard } from '../../domain/boards/read-board.ts';
 import { listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
-import { presentIdea } from '../../pages/public-board/present-idea.ts';
+import { presentIdea } from '../../pages/boards/present-idea.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shownName } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';

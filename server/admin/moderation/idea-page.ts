@@ -1,17 +1,16 @@
-import { maxTagsOfIdea } from '../../../contract/limits.ts';
-import { type BoardView, readBoard } from '../../domain/boards/read-board.ts';
+import { readBoard } from '../../domain/boards/read-board.ts';
 import { type CommentView, commentSort, listComments } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { type IdeaView, readIdea } from '../../domain/ideas/read-idea.ts';
+import { readIdea } from '../../domain/ideas/read-idea.ts';
 import { listMergedIdeas, type MergedIdea, mergedSort } from '../../domain/merging/list-merged-ideas.ts';
 import { isFollowing } from '../../domain/notifications/followers.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
-import { presentIdea } from '../../pages/public-board/present-idea.ts';
+import { presentChanges } from '../../pages/boards/present-changes.ts';
+import { presentIdea } from '../../pages/boards/present-idea.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Visit } from '../../pages/shell/visit.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { optionsOf } from '../shell/choices.ts';
 import { actOnIdea } from './act-on-board.ts';
 import { ideaPath, notices, presentPerson, wayToIdea } from './way-back.ts';
 
@@ -30,7 +29,6 @@ export function showIdea(visit: Visit, problem?: Problem) {
     const authors = [idea.author_id, ...comments.rows.map(comment => comment.author_id)];
     const people = await readPeople(op, visit.account.id, authors);
     const isPending = idea.moderation_state === 'pending';
-    const isFixed = isPending || idea.merged_into_id !== null || board.is_frozen;
     const data = {
       idea: { ...presentIdea(idea), id: idea.id, body: idea.body, submitted: showTime(new Date(idea.created_at)) },
       author: presentPerson(visit, people.get(idea.author_id), wayToIdea(ideaId)),
@@ -38,7 +36,7 @@ export function showIdea(visit: Visit, problem?: Problem) {
       isPending,
       isFrozen: board.is_frozen,
       mergedInto: target && linkTo(visit, target),
-      changes: isFixed ? undefined : presentChanges(idea, board),
+      changes: presentChanges(idea, board),
       isFollowing: await isFollowing(op, op.actor.accountId, { ideaId, userId: op.actor.userId }),
       comments: {
         rows: comments.rows.map(comment => presentComment(visit, ideaId, comment, people)),
@@ -51,32 +49,6 @@ export function showIdea(visit: Visit, problem?: Problem) {
     };
     return visit.page('moderation/idea', shortLine(idea.title, 200), data, { notices, problem });
   });
-}
-
-/**
- * Returns the forms that change an idea. Pending and merged ideas have no forms, and ideas on a frozen board have none.
- */
-function presentChanges(idea: IdeaView, board: BoardView) {
-  const assigned = new Set(idea.tags.map(({ id }) => id));
-  return {
-    statuses: optionsOf(
-      board.statuses.map(({ key, label, is_hidden }) => [
-        key,
-        `${shortLine(label, 60)}${is_hidden ? ' (hidden)' : ''}`,
-      ]),
-      idea.status_key,
-    ),
-    tags: idea.tags.map(({ id, name, color }) => ({
-      name: shortLine(name, 40),
-      color,
-      id,
-    })),
-    // The maximum of tags, if the idea can get no more tags.
-    maxTags: idea.tags.length >= maxTagsOfIdea ? maxTagsOfIdea : undefined,
-    otherTags: optionsOf(
-      board.tags.filter(({ id }) => !assigned.has(id)).map(({ id, name }) => [String(id), shortLine(name, 40)]),
-    ),
-  };
 }
 
 function presentComment(visit: Visit, ideaId: number, comment: CommentView, people: Map<number, PersonView>) {

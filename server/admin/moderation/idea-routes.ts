@@ -4,13 +4,14 @@ import { readRejectedIdea } from '../../domain/moderation/list-submissions.ts';
 import { followIdea, unfollowIdea } from '../../domain/notifications/followers.ts';
 import { setIdeaStatus } from '../../domain/statuses/set-idea-status.ts';
 import { addIdeaTag, removeIdeaTag } from '../../domain/tags/tag-idea.ts';
+import { type PersonOperation, problemOfAction } from '../../pages/shell/act.ts';
 import { idFieldOf } from '../../pages/shell/form.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { changeIdea, type Moderation, problemOfAction } from './act-on-board.ts';
+import { changeIdea } from './act-on-board.ts';
 import { showIdea } from './idea-page.ts';
-import { ideaPath, type Notice, notices } from './way-back.ts';
+import { ideaPath, type Notice, notices, wayBack } from './way-back.ts';
 
 /** The page of an idea, with forms that set the idea's status and tags, and follow or unfollow the idea. */
 export const ideaRoutes: Route[] = [
@@ -43,13 +44,13 @@ export const ideaRoutes: Route[] = [
 ];
 
 /** Defines a form on the page of the idea. If the change is refused, the page shows the reason. */
-function changeRoute(form: string, work: (op: Moderation, id: number, visit: Visit) => Promise<Notice>): Route {
+function changeRoute(form: string, work: (op: PersonOperation, id: number, visit: Visit) => Promise<Notice>): Route {
   return {
     path: `/admin/ideas/:id/${form}`,
     run: async visit => {
       const id = visit.id();
       const notice = await changeIdea(visit, id, op => work(op, id, visit));
-      return visit.path(ideaPath(id), { notice });
+      return wayBack(visit, ideaPath(id), { notice });
     },
     again: showIdea,
     problemOf: problemOfAction,

@@ -46,7 +46,8 @@ export const moderationRoutes: Route[] = [
       const id = visit.id();
       const reason = visit.field('reason');
       const isRejected = await changeIdea(visit, id, op => rejectIdea(op, visit.account.id, id, reason));
-      return wayBack(visit, ideaPath(id), { notice: isRejected ? 'rejected' : 'rejected_already' });
+      const notice = isRejected ? 'rejected' : 'rejected_already';
+      return wayBack(visit, ideaPath(id), { notice }, { isGone: true });
     },
   },
   ideaListRoute,

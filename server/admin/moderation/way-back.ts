@@ -1,10 +1,12 @@
 import { mayBlock } from '../../domain/users/block-user.ts';
 import type { PersonView } from '../../domain/users/read-people.ts';
+import { boardPath, ideaPath as ideaPathOnBoard } from '../../pages/boards/opened-board.ts';
 import type { Visit } from '../../pages/shell/visit.ts';
 
 /*
- * Moderators open a form from the queue or from the page of an idea. The form's URL names that page, so that the form
- * can lead back to it. The query parameter is from=queue with the place in the queue, or from=<id of an idea>.
+ * Moderators open a form from the queue, from the page of an idea, or from the idea's page on its board. The form's URL
+ * names that page, so that the form can lead back to it. The query parameter is from=queue with the place in the queue,
+ * from=<id of an idea>, or on=<slug of a board>.
  */
 
 export const notices = {
@@ -38,15 +40,27 @@ export function wayToIdea(id: number): Record<string, string> {
 /** Returns the query parameters of the current URL that name the moderator's previous page. */
 export function wayOf(visit: Visit): Record<string, string> {
   if (visit.parameter('from') === 'queue') return wayToQueue(visit);
+  const slug = visit.parameter('on');
+  if (slug !== '') return { on: slug };
   const id = visit.number('from');
   return id === undefined ? {} : wayToIdea(id);
 }
 
-/** Returns the path of the moderator's previous page, or `otherwise` if the URL does not name one. */
-export function wayBack(visit: Visit, otherwise: string, parameters: { notice?: Notice } = {}): string {
+/**
+ * Returns the path of the moderator's previous page. If the URL does not name one, returns `otherwise`. On a board, the
+ * previous page is the page of the idea, or the board itself if the idea has no page any more.
+ */
+export function wayBack(
+  visit: Visit,
+  otherwise: string,
+  parameters: { notice?: Notice } = {},
+  { isGone = false }: { isGone?: boolean } = {},
+): string {
   if (visit.parameter('from') === 'queue') {
     return visit.path('/admin/queue', { ...placeInQueue(visit), ...parameters });
   }
+  const slug = visit.parameter('on');
+  if (slug !== '') return visit.path(isGone ? boardPath(slug) : ideaPathOnBoard(slug, visit.id()), parameters);
   const id = visit.number('from');
   return visit.path(id === undefined ? otherwise : ideaPath(id), parameters);
 }

@@ -4,7 +4,7 @@ import { notificationKinds, wordsOf } from '../../domain/notifications/notificat
 import { listNotifications, markRead, type NotificationView } from '../../domain/notifications/notifications.ts';
 import { cutRows } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { ideaPath } from '../../pages/public-board/present-idea.ts';
+import { ideaPath } from '../../pages/boards/opened-board.ts';
 import { isAdmin, isModerator, pathIn } from '../../pages/shell/session.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route } from '../../pages/shell/visit.ts';
@@ -113,14 +113,14 @@ function hrefOf(visit: OwnVisit, notification: NotificationView): string | undef
     const own = visit.user.accounts.find(one => one.slug === account);
     return isAdmin(own) ? pathIn(visit.request, own, '/admin/webhooks') : undefined;
   }
-  // Nobody can see a rejected idea, so the notification has no link.
+  // Only moderators have a page of a rejected idea, so the notification to its author has no link.
   if (id === null || board === null || kind === 'idea.rejected') return undefined;
   return ideaLink(visit, { id, account, board: publicBoard ?? board, isPublic: publicBoard !== null });
 }
 
 /**
- * Returns the URL where the user can see the idea: in the admin area, at IDEA_URL, or on its public board. Undefined if
- * the user can open no page of the idea.
+ * Returns the URL where the user can see the idea: in the admin area, at IDEA_URL, or on its board. Undefined if the user
+ * can open no page of the idea.
  */
 function ideaLink(
   { user, request, server: { config } }: OwnVisit,
@@ -131,6 +131,8 @@ function ideaLink(
   const ownPage = ideaPath(board, id);
   const url = ideaUrl(config, board, id);
   if (url !== `${config.BASE_URL}${ownPage}`) return url;
+  // Members may also read the private boards of their accounts.
+  if (account) return pathIn(request, account, ownPage);
   return isPublic ? ownPage : undefined;
 }
 

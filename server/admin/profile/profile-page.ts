@@ -7,10 +7,7 @@ import { showErasure, shownAddress } from '../../pages/shell/show.ts';
 import type { Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths } from '../sign-in/own-password.ts';
 
-/**
- * The visit of a profile page. These pages need no account: blocked users and users without an account can also open
- * them.
- */
+/** The visit of a profile page. These pages need no account, so users without an account can also open them. */
 export type OwnVisit = Visit<AccountOfUser | undefined>;
 
 const ownPages = [

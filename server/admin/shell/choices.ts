@@ -1,12 +1,9 @@
 import type { EventType } from '../../../contract/events.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import type { NamedBoard } from '../../domain/boards/list-boards.ts';
+import { optionsOf } from '../../pages/shell/choices.ts';
 import { fieldOf } from '../../pages/shell/form.ts';
 import { shownName } from '../../pages/shell/show.ts';
-
-export function optionsOf(labels: Iterable<readonly [value: string, label: string]>, chosen = '') {
-  return Array.from(labels, ([value, label]) => ({ value, label, isChosen: value === chosen }));
-}
 
 export function boardOptions(boards: readonly NamedBoard[], chosen: string) {
   return optionsOf(

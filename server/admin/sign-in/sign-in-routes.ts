@@ -88,18 +88,15 @@ function clientOf({ id, ip }: FastifyRequest) {
 
 const home = '/admin';
 
-/** The areas with pages for signed-in people. */
-const areas = [home, '/operator'];
-
 /**
- * Returns the path of the page that opens after sign-in. It is always in an area for signed-in people, so that a link
- * cannot lead to another host.
+ * Returns the path of the page that opens after sign-in. It is always in the admin area, in the operator's panel or on a
+ * board, so that a link cannot lead to another host.
  */
 function safeNextPath(text: string): string {
   // No real server has this origin. If the parsed text has another origin, it leads to another host.
   const base = 'http://admin.invalid';
   const url = URL.parse(text, base);
   if (!url || url.origin !== base || url.username !== '' || url.password !== '') return home;
-  const isPage = areas.some(area => url.pathname === area || url.pathname.startsWith(`${area}/`));
+  const isPage = /^\/(admin|operator)$|^\/(admin|operator|b)\//.test(url.pathname);
   return isPage && !url.pathname.startsWith('/admin/sign-in') ? `${url.pathname}${url.search}` : home;
 }

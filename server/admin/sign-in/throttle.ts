@@ -2,58 +2,30 @@ import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { canonicalAddress } from '../../domain/users/canonical-address.ts';
-import { auditLimit } from '../../http/audit-refusals.ts';
-import {
-  type BucketState,
-  charge,
-  isExhausted,
-  networkOf,
-  openCounter,
-  refund,
-  setRateLimitHeaders,
-} from '../../http/rate-limit.ts';
-import { FormProblem } from '../../pages/shell/form.ts';
+import { networkOf } from '../../http/rate-limit.ts';
 import { cookieName, cookieOptions } from '../../pages/shell/session.ts';
+import { chargeForm, type Limit } from '../../pages/shell/throttle-forms.ts';
 
 const quarterHour = 15 * 60;
 const hour = 60 * 60;
 const day = 24 * hour;
 
-/** A rate limit: its name, the limited client, user or e-mail address, the maximum count and the period's length. */
-type Limit = [bucket: string, identity: string, limit: number, windowSeconds: number];
-
 /**
- * Limits password attempts and requests for mails, by network or user and by e-mail address. A known browser has its
- * own limit, so that other people cannot use up its attempts. Each function counts an attempt before it looks anything
- * up, so that concurrent attempts cannot exceed a limit. Above a limit, the function throws a FormProblem. `giveBack`
- * removes a harmless attempt from the count. The keys of the counters contain e-mail addresses only as hashes with a
- * key from APP_KEY.
+ * Limits password attempts, requests for mails, and invitations: by network or user, by account, and by e-mail address.
+ * A known browser has its own limit, so that other people cannot use up its attempts. Each function counts an attempt
+ * before it looks anything up, so that concurrent attempts cannot exceed a limit. Above a limit, the function throws a
+ * FormProblem. `giveBack` removes a harmless attempt from the count. The keys of the counters contain e-mail addresses
+ * only as hashes with a key from APP_KEY.
  */
-export function buildThrottle({ database, clock, config, appKey, audit }: ServerDependencies) {
+export function buildThrottle(server: ServerDependencies) {
+  const { config, appKey } = server;
   const knownBrowsers = buildKnownBrowsers({ config, appKey });
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board throttle 1', 32));
   const identityOfText = (text: string) => createHmac('sha256', key).update(text).digest('base64url').slice(0, 22);
   const identityOf = (email: string) => identityOfText(canonicalAddress(email));
 
-  async function chargeAll(request: FastifyRequest, reply: FastifyReply, what: string, limits: Limit[]) {
-    const now = clock.now();
-    const charged: BucketState[] = [];
-    for (const [bucket, identity, limit, windowSeconds] of limits) {
-      const counter = openCounter(bucket, `${bucket}:${identity}`, limit, windowSeconds, now);
-      const state = await charge(database, counter, now);
-      if (isExhausted(state)) {
-        auditLimit(audit, request, state);
-        setRateLimitHeaders(reply, state);
-        throw new FormProblem(429, `There were too many ${what}. Try again ${describeWait(state.resetSeconds)}`);
-      }
-      charged.push(state);
-    }
-    return {
-      async giveBack() {
-        for (const state of charged) await refund(database, state);
-      },
-    };
-  }
+  const chargeAll = (request: FastifyRequest, reply: FastifyReply, what: string, limits: Limit[]) =>
+    chargeForm(server, { request, reply }, what, limits);
 
   return {
     /**
@@ -103,12 +75,6 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
   };
 }
 
-function describeWait(seconds: number): string {
-  const minutes = Math.ceil(seconds / 60);
-  if (minutes > 90) return `in ${Math.ceil(minutes / 60)} hours`;
-  return minutes === 1 ? 'in a minute' : `in ${minutes} minutes`;
-}
-
 const keptSeconds = 90 * day;
 
 /**
@@ -125,8 +91,8 @@ export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 
       .digest();
 
   /**
-   * Returns the id that counts this browser's attempts. Returns undefined if nobody has signed in with the e-mail
-   * address in this browser.
+   * Returns the id that counts this browser's attempts. Returns undefined unless the browser has the cookie of a
+   * sign-in with this e-mail address.
    */
   function find({ cookies }: FastifyRequest, email: string): string | undefined {
     const [, id = '', mac = ''] = /^([\w-]{22})\.([\w-]{43})$/.exec(cookies[cookie] ?? '') ?? [];

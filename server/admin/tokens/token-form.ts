@@ -1,9 +1,9 @@
 import { type Grant, grants } from '../../../contract/grants.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import type { NamedBoard } from '../../domain/boards/list-boards.ts';
+import { optionsOf } from '../../pages/shell/choices.ts';
 import { fieldOf } from '../../pages/shell/form.ts';
 import { shownName } from '../../pages/shell/show.ts';
-import { optionsOf } from '../shell/choices.ts';
 
 const grantLabels: Record<Grant | '', string> = {
   '': 'No access',

@@ -11,7 +11,7 @@ export const deliveryStates: Record<DeliveryState, { label: string; chip: string
 
 /*
  * The maximum size of each text, so that a page stays below 50 kB. The page shows the whole stored response of the last
- * attempt, unless HTML escapes nearly every character of it.
+ * attempt, unless escaping makes it longer than its maximum size.
  */
 const maxBodyBytes = 10_000;
 const maxLastResponseBytes = 6_000;

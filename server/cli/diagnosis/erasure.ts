@@ -3,7 +3,10 @@ import { type Graces, listDue } from '../../domain/erasure/clean-up.ts';
 import { invocation } from '../command.ts';
 import { type Finding, ok, warning } from './finding.ts';
 
-/** Checks that the operator has scheduled the clean-up. Without a clean-up, accounts and users are never erased. */
+/**
+ * Finds accounts and users that are due for erasure. The operator may have forgotten to schedule the clean-up, which
+ * erases them.
+ */
 export async function diagnoseErasure(database: Queryable, graces: Graces): Promise<Finding> {
   const { accounts, users: dueUsers } = await listDue(database, graces, new Date());
   const users = dueUsers.filter(({ held_by }) => held_by.length === 0);

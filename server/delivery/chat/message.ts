@@ -8,7 +8,7 @@ export interface Run {
   url?: string;
 }
 
-/** An event as a chat shows it: a sentence with a link to the idea, and the beginning of a comment. */
+/** The content of a chat message: one sentence and, for a new comment, the beginning of the comment. */
 export interface ChatMessage {
   sentence: Run[];
   /** The beginning of the comment, on one line and not escaped yet. */

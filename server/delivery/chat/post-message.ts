@@ -7,7 +7,7 @@ import { deliver, type Outcome, post } from '../channel.ts';
 import { renderers } from './formats.ts';
 import { type ChatMessage, describeTest } from './message.ts';
 
-/** Posts one message to a chat's incoming webhook. The outcome is `refused` if the webhook was permanently removed. */
+/** Posts one message to a chat's incoming webhook. The outcome is `refused` if the chat answers 404 or 410. */
 export function postMessage(
   requests: OutgoingRequests,
   { kind, url }: Pick<OpenedChannel, 'kind' | 'url'>,

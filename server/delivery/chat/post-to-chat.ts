@@ -54,8 +54,8 @@ const disableChannel = query(
 const maxRemembered = 10_000;
 
 /**
- * Builds the task that posts an event to a chat channel. If the channel no longer exists in the chat, the task disables
- * it. The task retries other failures until the event is a day old. Posts to a slow or failing channel go to the
+ * Builds the task that posts an event to a chat channel. If the chat answers 404 or 410, the task disables the channel.
+ * The task retries after other failures until the event is a day old. Posts to a slow or failing channel go to the
  * account's queue for slow channels, until the channel answers quickly again.
  */
 export function postToChat(deps: TaskDependencies) {
@@ -75,7 +75,7 @@ export function postToChat(deps: TaskDependencies) {
     const accountId = job.account_id ?? (await findAccountOfEvent(database, eventId));
     if (accountId === undefined) return;
     const [due] = await database.query(selectPost, { accountId, channelId, eventId });
-    // The post is no longer needed: the channel was disabled or removed, or the idea was removed.
+    // The post is no longer needed: the channel was disabled or deleted, or the event was deleted.
     if (!due) return;
     const tryLater = (tries: number, delayMs: number) =>
       addJob(database, {

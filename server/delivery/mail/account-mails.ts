@@ -39,7 +39,8 @@ const addressPurposes: Record<AddressField, string> = {
 
 /**
  * Builds the tasks that each send one mail about an account or a sign-in. A task sends nothing if its mail is no longer
- * needed. The task itself creates the secret link of its mail. So the link is only in the mail, not in the database.
+ * needed. If the mail has a secret link, the task creates the link. So the link is only in the mail, not in the
+ * database.
  */
 export function buildAccountMailTasks(deps: TaskDependencies) {
   const { config, database, clock, audit, addressTokens, logger, metrics } = deps;
@@ -47,7 +48,10 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
   const passwordLink = { label: 'Set another password', url: `${config.BASE_URL}/admin/password-link` };
 
   return {
-    /** The user id is null for an unknown e-mail address. If the mail fails, nobody gets the link, and it expires. */
+    /**
+     * The user id is null for an unknown e-mail address. Each try creates its own link. If the try fails, nobody gets
+     * this link, and the link expires.
+     */
     mail_password_link: mailTask<{ user_id: number | null }>('password', async payload => {
       const userId = payload.user_id;
       const link = userId === null ? undefined : await insertPasswordLink(database, userId, clock.now());
@@ -112,8 +116,8 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
     ),
 
     /**
-     * Each try creates a new link and ends the earlier link. So an invitation that was already mailed is not mailed
-     * again.
+     * Each try creates a new link, and the earlier link stops working. So this task never mails an invitation again:
+     * the link in the first mail would stop working.
      */
     mail_invitation: mailTask<{ account_id: number; invitation_id: number }>(
       'invitation',

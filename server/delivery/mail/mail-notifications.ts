@@ -155,7 +155,8 @@ export function mailNotifications(deps: TaskDependencies) {
   function mailOf(notification: DueNotification): Mail {
     const { id, kind, idea_id, board_slug, target_id } = notification;
     const endingUrl = unsubscribeUrl(config, unsubscribeTokens.make(subscriptionOf(notification)));
-    // A rejected idea has no page, so its mails have no link. A merged idea is shown on the page of its target.
+    // Only moderators have a page of a rejected idea, so the mail to its author has no link to it. A merged idea is
+    // shown on the page of its target.
     const shownId = kind === 'idea.merged' ? target_id : idea_id;
     const ideaPage = shownId === null || board_slug === null ? config.BASE_URL : ideaUrl(config, board_slug, shownId);
     const content = writeNotificationMail({
@@ -175,7 +176,8 @@ export function mailNotifications(deps: TaskDependencies) {
 }
 
 /**
- * Returns the subscription that a mail's unsubscribe link ends: all notifications to the user, or those about one idea.
+ * Returns the subscription that a mail's unsubscribe link ends: all notification mails to the user, or the following of
+ * one idea.
  */
 function subscriptionOf({ kind, user_id, idea_id, followed_id }: DueNotification): Subscription {
   if (kind === 'idea.pending' || kind === 'webhook.disabled') return { userId: user_id, ideaId: 'all' };

@@ -13,7 +13,7 @@ export interface Mail {
   messageId: string;
   /** The References header. It makes mail programs group the mails about one idea. */
   references: string[];
-  /** The URL to unsubscribe from this kind of mail with a POST request (RFC 8058). Mails about an account have none. */
+  /** A POST request to this URL unsubscribes the user from such mails (RFC 8058). Mails about an account have none. */
   unsubscribeUrl?: string;
 }
 

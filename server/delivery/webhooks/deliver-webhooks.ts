@@ -25,7 +25,7 @@ const Payload = z.object({ account_id: z.int().optional(), endpoint_id: z.int(),
 /** How long a lane (a delivery queue of an endpoint) may send in one turn. Then it lets other lanes send first. */
 const turnMs = 1_000;
 
-/** The maximum length of an answer that is stored in the log of deliveries. */
+/** The maximum number of bytes of an endpoint's answer that the server stores. */
 const keptCharacters = 4_096;
 
 /** One turn of a lane, a delivery queue of an endpoint. During its turn the lane sends its due deliveries. */
@@ -39,9 +39,9 @@ interface Turn {
  * Builds the task that sends the due deliveries of a lane, one after the other.
  *
  * Each endpoint has eight lanes. A lane is a queue that sends one delivery at a time. The deliveries are rows of a
- * table, and a job only wakes a lane. If the lane is already awake, the job ends immediately. The lanes of an endpoint
- * take at most eight job slots of a worker. Slots limit how many lanes of an endpoint and of an account send at the
- * same time. A lane without a slot ends its job, so that other accounts do not wait for it.
+ * table, and a job only wakes a lane. If the lane is already sending in this process, the job ends immediately. So the
+ * lanes of an endpoint occupy at most eight jobs of a worker. Delivery slots limit how many lanes of an endpoint and of
+ * an account send at the same time. A lane without a slot ends its job, so that other accounts do not wait for it.
  *
  * A lock lets only one process at a time send from a lane. A process that finds the lane locked ends its job. No
  * delivery is missed, because its row was committed before the job started. The process with the lock looks for
@@ -147,8 +147,8 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
   }
 
   /**
-   * Sends a single delivery to a failing endpoint, unless another process is doing so. So an endpoint that hangs
-   * occupies only one job of all workers. Resolves to true if the lane must wait.
+   * Sends a single delivery to a failing endpoint, unless another lane or process is doing so. So an endpoint that
+   * hangs occupies only one job of all workers. Resolves to true if the lane must wait.
    */
   async function probe(delivery: DueDelivery, lane: Lane, failingForMs: number, signal: AbortSignal | undefined) {
     const { accountId, endpointId } = lane;

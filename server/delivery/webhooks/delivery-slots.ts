@@ -14,8 +14,8 @@ const maxRemembered = 10_000;
  * a slot for ten seconds. These limits keep an account with such receivers from taking every slot:
  *
  * - An account has at most `accountShare` slots, which is half of all slots.
- * - An endpoint has at most one slot. A quick endpoint answers within `quickMs` and has at most eight: one for each
- *   lane.
+ * - A quick endpoint answers within `quickMs` and has at most eight slots: one for each lane. Every other endpoint has
+ *   at most one slot.
  * - The endpoints that are not quick share a third of their account's slots. Quick endpoints may take all slots of the
  *   account.
  *
@@ -33,8 +33,8 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   const quickAt = new Map<number, number | undefined>();
 
   /**
-   * Whether an endpoint's last answer was quick. If that answer is older than `quickMs`, no delivery may be running
-   * longer than `quickMs`.
+   * Whether an endpoint's last answer was quick. If that answer is older than `quickMs`, the endpoint is quick only
+   * while none of its deliveries has been running longer than `quickMs`.
    */
   function isQuick(endpointId: number): boolean {
     const lastQuick = quickAt.get(endpointId);

@@ -25,7 +25,7 @@ const chunkSize = 16;
 /** The lanes of one account, as arguments of a query. */
 type LanesOfAccount = LaneColumns & { accountId: number };
 
-/** Builds the query for the due deliveries of a lane. The table aliases are d and l. */
+/** Builds the query for the due deliveries of a lane. The table aliases are d (deliveries) and l (lanes). */
 function dueOfLane(from: ExpressionBuilder<Tables & { l: LaneRow }, 'l'>, $: Arguments<LanesOfAccount>) {
   return from
     .selectFrom('webhook_deliveries as d')

@@ -25,7 +25,7 @@ export interface Attempt {
 interface Failure {
   /** The number of failed tries, including this one. */
   failedTries: number;
-  /** Whether the endpoint has been permanently removed. */
+  /** Whether the endpoint answered 410 Gone. */
   isGone: boolean;
 }
 

@@ -19,7 +19,9 @@ export function buildWebhookChannel({
 }: Pick<TaskDependencies, 'requests' | 'secretBox' | 'clock' | 'config'>): Channel<DueDelivery> {
   const keyOf = cacheKeys(sealed => signingKey(secretBox.open(sealed, secretPurpose)));
 
-  /** Decrypts the endpoint's previous secret. Returns undefined if APP_KEY has changed since. */
+  /**
+   * Decrypts the endpoint's previous secret. Returns undefined if that fails, for example because APP_KEY has changed.
+   */
   function keyUnlessLost(sealed: Buffer): Buffer | undefined {
     try {
       return keyOf(sealed);

@@ -26,7 +26,9 @@ const selectAccountLocked = query('lock_account', (db, $: Arguments<{ accountId:
   db.selectFrom('accounts').select('id').where('id', '=', $.accountId).forNoKeyUpdate(),
 );
 
-/** Locks an account, so that changes of its members, tokens, webhooks or chat channels wait for each other. */
+/**
+ * Locks an account. Changes of its members and blocks, and new tokens, webhooks and chat channels, wait for this lock.
+ */
 export async function lockAccount(admin: Administration, accountId: number): Promise<void> {
   await admin.query(selectAccountLocked, { accountId });
 }
@@ -38,12 +40,15 @@ export async function requireLockedAccount(admin: Administration, accountId: num
 }
 
 /**
- * The owners are e-mail addresses, in the order in which they joined the account. After erasure_began_at, nobody can
- * cancel the deletion.
+ * `owners` has the e-mail addresses of the owners, in the order in which the owners became members. After
+ * erasure_began_at, nobody can cancel the deletion.
  */
 export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 
-/** Selects one account by its id, or all accounts if the argument accountId is the column a.id. */
+/**
+ * Selects all accounts. `accountId` is the account whose owners, boards and members are selected: the column a.id, or
+ * one id if the caller selects only that account.
+ */
 function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
   const owners = db
     .selectFrom('memberships as m')
@@ -79,7 +84,8 @@ export function readAccount({ db }: Administration, accountId: number): Promise<
 }
 
 /**
- * Reads the account's problems for its admins. A failing webhook still gets events, but a disabled webhook gets none.
+ * Reads the time of a scheduled deletion and the numbers of failing and disabled webhooks and disabled chat channels. A
+ * failing webhook still gets events, but a disabled webhook gets none.
  */
 export function readAccountOverview({ db }: Administration, accountId: number) {
   const webhooks = db

@@ -31,7 +31,7 @@ export async function requireBoardAsSeen(admin: Administration, accountId: numbe
   return board;
 }
 
-/** Locks a board, so that changes of its list of statuses wait for each other and for submissions of ideas. */
+/** Locks a board, so that changes of its statuses and new tags wait for each other and for submissions of ideas. */
 export async function lockBoard(admin: Administration, board: BoardOfAccount) {
   await admin.db
     .selectFrom('boards')

@@ -72,7 +72,10 @@ export function listBoardOverviews(
 
 export type ModeratedBoard = Awaited<ReturnType<typeof listModeratedBoards>>[number];
 
-/** HTML pages count pending ideas up to this number. An exact count would take longer than the rest of the page. */
+/**
+ * The page of the approval queue counts pending ideas up to this number. An exact count would take longer than the rest
+ * of the page.
+ */
 export const maxPendingCount = 100;
 
 /** Lists boards with the numbers of their pending ideas, counted up to maxPendingCount. */

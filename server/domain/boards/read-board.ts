@@ -39,19 +39,38 @@ export async function readBoard(op: ReadOperation): Promise<BoardView> {
   return board;
 }
 
-const selectPublicBoard = query('select_public_board', (db, $: Arguments<{ slug: string }>) =>
-  db.selectFrom('boards').select(['id', 'account_id']).where('slug', '=', $.slug).where('is_public', '=', true),
+/** A public board, or a board of one of the given accounts. */
+const selectBoardsBySlug = query(
+  'select_boards_by_slug',
+  (db, $: Arguments<{ slug: string; accountIds: readonly number[] }>) =>
+    db
+      .selectFrom('boards')
+      .select(['id', 'account_id', 'is_public'])
+      .where('slug', '=', $.slug)
+      .where(board => board.or([board('is_public', '=', true), board('account_id', '=', board.fn.any($.accountIds))]))
+      // The slug of a public board is unique among public boards, so this board comes first and is the only one.
+      .orderBy('is_public', 'desc')
+      .orderBy('account_id'),
 );
 
+/** A board that a person may read. */
+export interface OpenedBoard {
+  id: number;
+  accountId: number;
+  isPublic: boolean;
+}
+
 /**
- * Opens a public board for any visitor. For a private board it also throws not_found, so that visitors cannot learn
- * that the board exists.
+ * Finds the boards with a slug that a person may read: the public board, and boards of the person's accounts. For a
+ * private board of another account it returns nothing, so that visitors cannot learn that the board exists.
  */
-export async function openPublicBoard(database: Queryable, slug: string): Promise<ReadOperation> {
-  const [board] = await database.query(selectPublicBoard, { slug });
-  if (!board) throw new DomainError('not_found');
-  const { id: boardId, account_id: accountId } = board;
-  return { query: database.query, actor: { accountId, boardId, voterId: null, isModerator: false } };
+export async function findBoards(
+  database: Queryable,
+  slug: string,
+  accountIds: readonly number[] = [],
+): Promise<OpenedBoard[]> {
+  const rows = await database.query(selectBoardsBySlug, { slug, accountIds });
+  return rows.map(({ id, account_id, is_public }) => ({ id, accountId: account_id, isPublic: is_public }));
 }
 
 export function checkNotFrozen(board: { is_frozen: boolean }) {

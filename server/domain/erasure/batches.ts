@@ -26,7 +26,7 @@ export interface BatchedChange<Values> {
 /** The arguments of every batched change. An erasure processes one account after the other. */
 export interface Batch {
   accountId: number;
-  /** The largest number of rows in one batch. Each batch is a short transaction, so its locks last milliseconds. */
+  /** The largest number of rows in one batch. Each batch is a short transaction, so its locks do not last long. */
   batchSize: number;
 }
 

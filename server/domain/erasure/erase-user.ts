@@ -73,7 +73,10 @@ interface Identity {
   email: string | null;
 }
 
-/** The statements that end the user's access: memberships, passwords, sessions, OAuth records and invitations. */
+/**
+ * The statements that end the user's access: memberships, passwords, sessions, password links, OAuth records and
+ * invitations.
+ */
 const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
   ...(['memberships', 'sign_in_methods', 'sessions', 'password_links'] as const).map(table => ({
     table,
@@ -150,7 +153,8 @@ interface UserErasureOptions extends ErasureOptions {
 
 /**
  * Erases a user whose grace period is over (specification: Operational rules, 2; User-deletion placeholders). Returns
- * undefined if the deletion was cancelled, or if another run has erased the user.
+ * the reasons if something prevents the erasure. Returns undefined if the deletion was cancelled, or if another run has
+ * erased the user.
  *
  * The first transaction marks the user, ends all access and clears the profile. After that transaction, the deletion
  * cannot be cancelled. The rows are changed account by account in batches, each in its own transaction.

@@ -67,7 +67,7 @@ export async function removeAccountJobs(database: Queryable, batch: Batch, count
   }
 }
 
-/** Clears the error messages that contain one of the words. The payloads of the remaining jobs contain only ids. */
+/** Clears the error messages of jobs that contain one of the words. */
 const clearErrors = sql(
   'clear_errors_of_jobs',
   { arguments: { words: array(text()) }, row: {} },

@@ -45,8 +45,8 @@ export function redactPerson(json: string, userId: number, replacement: ShownPer
 }
 
 /**
- * In the JSON of the API, an object with only an id and a name is always a person. An actor also has the id of a token.
- * Other objects have more fields: boards a slug, tags a color.
+ * In stored events and responses, an object with only an id and a name is always a person. An actor also has the id of
+ * a token. Other objects have more fields: boards a slug, tags a color.
  */
 function isPerson(value: unknown): value is ShownPerson {
   if (typeof value !== 'object' || value === null) return false;

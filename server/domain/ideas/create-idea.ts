@@ -91,7 +91,7 @@ const insertIdea = query('insert_idea', (db, $: Arguments<NewIdea>) =>
 
 /**
  * Creates an idea by the acting user (POST /api/v1/ideas), who then follows the idea. On a board with pre-moderation,
- * the idea awaits approval unless the user is a moderator.
+ * the idea awaits approval unless the actor is a moderator (see Actor).
  */
 export async function createIdea(op: WriteOperation, input: { title: string; body: string }): Promise<IdeaView> {
   const { accountId, boardId, userId, tokenId, isModerator } = op.actor;

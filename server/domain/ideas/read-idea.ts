@@ -44,8 +44,9 @@ export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, vot
 }
 
 /**
- * The condition that a reader may see an idea. Every reader of a board may see published ideas, only moderators see
- * pending ideas, and nobody sees rejected ideas.
+ * The condition that a reader may see an idea. Readers may see published ideas, only moderators see pending ideas, and
+ * nobody sees rejected ideas. Another condition hides ideas in hidden statuses from visitors of a public board.
+ * Moderators read rejected ideas with other queries.
  */
 export function isVisible(
   i: ExpressionBuilder<Tables & { i: Tables['ideas'] }, 'i'>,

@@ -30,7 +30,7 @@ export interface IssuedInvitation {
 /**
  * Invites the owner of an e-mail address to become a member of the account. A second invitation to the same address
  * replaces the first, including its role, and the first link stops working. The result does not reveal whether a user
- * has this address.
+ * outside the account has this address.
  */
 export async function inviteMember(
   admin: Administration,

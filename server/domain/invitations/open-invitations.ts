@@ -8,8 +8,8 @@ import { activeMemberships, lockMembers, mayManageIn } from '../members/authorit
 
 /**
  * The condition that an invitation i of an account is open. The invitation has not expired, and the e-mail address has
- * a canonical form. The account is not being erased. The inviter may still give the role, and no blocked user has the
- * address.
+ * a canonical form. The account is not being erased. The inviter may still give the role, and no user who is blocked in
+ * the account has the address.
  *
  * Every query that finds invitations checks this condition, so blocking or removing a user need not change any
  * invitation.

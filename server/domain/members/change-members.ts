@@ -82,7 +82,7 @@ async function requireMembership(admin: Administration, { accountId, userId }: U
   return membership;
 }
 
-/** If two owners are removed at the same time, the second removal waits for the lock and then throws here. */
+/** If the last two owners are removed at the same time, the second removal waits for the lock and then throws here. */
 async function checkNotLastOwner(admin: Administration, membership: Membership, what: string) {
   if (membership.role !== 'owner' || (await hasOtherOwner(admin, membership))) return;
   throw new AdministrationError(

@@ -94,8 +94,8 @@ export async function listFollowers(admin: Administration, accountId: number, id
 }
 
 /**
- * Lists the ideas that a user follows, the newest idea first. Leaves out ideas of accounts that the user has left or
- * that block the user. The user gets no notifications about these ideas and may not see their titles.
+ * Lists the ideas that a user follows, the newest idea first. Leaves out ideas of accounts that the user has left, that
+ * block the user, or that are being erased. The user may not see the titles of these ideas.
  *
  * The query selects the rows of the page before it joins the other tables. Otherwise PostgreSQL reads all followed
  * ideas for a page of 26 rows, because its planner does not know that few users are blocked.

@@ -7,8 +7,8 @@ export interface Subscription {
 }
 
 /**
- * The tokens in unsubscribe links. A link also works for users who are not signed in. The only use of a token is to
- * stop mail.
+ * The tokens in unsubscribe links. A link also works for users who are not signed in. A token can only make the user
+ * unfollow one idea, or end the user's notification mails.
  */
 export interface UnsubscribeTokens {
   make(subscription: Subscription): string;

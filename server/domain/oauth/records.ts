@@ -53,7 +53,10 @@ const insertRecord = query('store_oauth_record', (db, $: Arguments<NewRecord & R
     ),
 );
 
-/** Stores a record without a grant: a client, or an authorization request that awaits consent. */
+/**
+ * Stores a record without a grant: a client, its registration access token, or an authorization request that awaits
+ * consent.
+ */
 export async function storeRecord(db: Queryable, { id, ...record }: NewRecord & { id: string }): Promise<void> {
   const noGrant = { grantId: null, userId: null, tokenId: null, accountId: null, parentHash: null };
   await db.query(insertRecord, { ...record, ...noGrant, idHash: hashOfId(id) });

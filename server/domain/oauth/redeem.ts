@@ -8,7 +8,10 @@ export interface Redemption {
 }
 
 type RedemptionRefusal =
-  /** The grant has ended, or a parallel request has already redeemed the authorization code. */
+  /**
+   * The grant has ended, the refresh token was deleted, or a parallel request has already redeemed the authorization
+   * code.
+   */
   | 'refused'
   /**
    * The refresh token was redeemed again too late, or after one of the tokens issued for it was redeemed. Somebody may

@@ -22,8 +22,8 @@ export async function checkPassword(password: string, email: string): Promise<vo
 }
 
 /**
- * Whether a password consists of at most two different characters, or is a sequence such as `abcdefghijkl` or
- * `012345678901`.
+ * Whether a password has at most two different characters, or at most two different steps between the codes of
+ * neighboring characters, such as `abcdefghijkl` or `012345678901`.
  */
 function hasFewCharactersOrSteps(password: string): boolean {
   const codes = Array.from(password, character => character.codePointAt(0) ?? 0);
@@ -46,8 +46,8 @@ const weakEnding = /^(?:.{0,4}|\P{L}{0,6}|(?:qwerty|asdfgh|zxcvb)\p{L}*)$/su;
 
 /**
  * Whether a password is a common password, possibly repeated, with at most a weak ending. A weak ending is up to four
- * characters, up to six digits and marks, or a row of the keyboard. The first call loads a list of common passwords.
- * This takes 5 MB and 40 ms.
+ * characters, up to six digits and marks, or letters that begin with a row of the keyboard. The first call loads a list
+ * of common passwords. This takes 5 MB and 40 ms.
  */
 async function isCommon(password: string): Promise<boolean> {
   const { dictionary } = await import('@zxcvbn-ts/language-common');

@@ -12,7 +12,9 @@ export interface PasswordCosts {
  */
 const costs: PasswordCosts = { memoryKib: 7_168, passes: 5 };
 
-/** The maximum number of parallel hash computations. The limit leaves memory and threads for file access and DNS. */
+/**
+ * The maximum number of parallel hash computations. The limit saves memory, and leaves threads for file access and DNS.
+ */
 const maxRunning = 2;
 /** The maximum number of waiting hash computations. Most clients would disconnect before the end of a longer queue. */
 const maxWaiting = 100;

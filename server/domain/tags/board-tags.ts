@@ -12,7 +12,7 @@ interface TagFields {
   color: string;
 }
 
-/** Locks the board, so that two parallel additions cannot exceed the maximum of tags. */
+/** Adds a tag to a board. Locks the board, so that parallel additions cannot exceed the maximum number of tags. */
 export async function addTag(admin: Administration, board: BoardOfAccount, input: TagFields): Promise<Tag> {
   const name = checkName(input.name, 40);
   const color = checkColor(input.color);

@@ -11,8 +11,8 @@ export const maxAddressLength = 254;
  * case. Compare, count and hash addresses only in their canonical form. Never compute it in SQL: PostgreSQL and
  * JavaScript have different case rules for non-ASCII letters.
  *
- * Every text has a canonical form that PostgreSQL can store. A text that is too long for an address is only trimmed,
- * because a conversion to NFKC costs time.
+ * Every text has a canonical form that PostgreSQL can store. A text that is too long for an address is not converted to
+ * NFKC, because the conversion costs time.
  */
 export function canonicalAddress(text: string): string {
   const trimmed = text.trim().toWellFormed().replaceAll('\0', '\ufffd');

@@ -26,7 +26,7 @@ const selectUserLocked = query('lock_user_to_change', (db, $: Arguments<{ userId
     .forNoKeyUpdate(),
 );
 
-/** Locks a user before a change of the user's data. Throws if the user is being erased. */
+/** Locks a user before a change of the user's data. Throws if the user is being erased or does not exist. */
 export async function lockUser(admin: Administration, userId: number): Promise<User> {
   const [row] = await admin.query(selectUserLocked, { userId });
   if (!row) throw new AdministrationError('conflict', 'The user is being erased');

@@ -1,8 +1,10 @@
 import type { ErrorKey } from '../../../contract/errors.ts';
 import type { VoteValue } from '../../../contract/idea.ts';
+import { type Arguments, query } from '../../database/query.ts';
 import { bigint, integer, nullable, smallint, sql, text, time } from '../../database/sql.ts';
 import { DomainError } from '../domain-error.ts';
-import type { Operation } from '../operation.ts';
+import type { PersonInAccount } from '../members/find-actor.ts';
+import { noVoter, type Operation } from '../operation.ts';
 
 export interface Tally {
   score: number;
@@ -39,8 +41,8 @@ const numberOfVote = { up: 1, down: -1, none: 0 } as const satisfies Record<Vote
 
 /**
  * Sets the vote of a user or token on an idea (specification: Idea actions, rules 1 and 2) in one statement. A database
- * function locks the idea, checks the rules and updates the tally. It records the event if a webhook subscribes to
- * votes.
+ * function locks the idea, checks the rules and updates the tally. It records the event only if a webhook or an
+ * extension subscribes to votes.
  */
 export async function castVote(op: Operation, ideaId: number, value: VoteValue): Promise<Tally> {
   const { accountId, boardId, voterId, userId, tokenId } = op.actor;
@@ -50,4 +52,28 @@ export async function castVote(op: Operation, ideaId: number, value: VoteValue):
   const { outcome, up_count, down_count } = result;
   if (outcome !== 'ok') throw new DomainError(outcome);
   return { score: up_count - down_count, my_vote: value, up_count, down_count };
+}
+
+/** Selects the voter of a person, and creates it if the person votes for the first time. */
+const upsertVoter = query('upsert_voter', (db, $: Arguments<PersonInAccount>) =>
+  db
+    .insertInto('voters')
+    .values({ account_id: $.accountId, user_id: $.userId })
+    // A conflict without an update would return no row.
+    .onConflict(conflict =>
+      conflict.columns(['account_id', 'user_id']).doUpdateSet(row => ({ user_id: row.ref('excluded.user_id') })),
+    )
+    .returning('id'),
+);
+
+/**
+ * Sets the own vote of a person. It is apart from the votes of the tokens that the person issued (specification: Vote
+ * tally).
+ */
+export async function castOwnVote(op: Operation, ideaId: number, value: VoteValue): Promise<Tally> {
+  if (op.actor.voterId !== noVoter) return castVote(op, ideaId, value);
+  const [voter] = await op.query(upsertVoter, op.actor);
+  if (!voter) throw new Error('An upsert returned no row');
+  const actor = { ...op.actor, voterId: voter.id };
+  return castVote({ actor, query: op.query, now: op.now }, ideaId, value);
 }

@@ -12,7 +12,10 @@ const pendingNow = {
   finished_at: null,
 } as const;
 
-/** Sends a delivery again, whatever its state. The delivery keeps its webhook-id and gets all its attempts again. */
+/**
+ * Queues a delivery again, whatever its state. The delivery keeps its webhook-id, and its attempts are counted from
+ * zero again. Throws if the endpoint is disabled.
+ */
 export async function redeliver(admin: Administration, accountId: number, endpointId: number, deliveryId: number) {
   await checkEnabled(admin, accountId, endpointId);
   await admin.db

@@ -98,8 +98,9 @@ async function renderPage(script: ReferenceScript): Promise<string> {
 const plainHost = /^[a-z0-9.-]+(:\d+)?$/i;
 
 /**
- * The API reference shares its origin with the admin area. This policy therefore limits the scripts of the reference to
- * the Agent API. The scripts cannot open windows or send forms. They can add styles to the document, but no scripts.
+ * The API reference shares its origin with the admin area. This policy therefore lets the scripts of the reference send
+ * requests only to the Agent API. The scripts cannot open windows or send forms. They can add any styles to the
+ * document, but only scripts of this server.
  */
 function contentSecurityPolicy(hosts: (string | undefined)[]): string {
   const api = new Set(hosts.filter(host => host !== undefined && plainHost.test(host)).map(host => `${host}/api/v1/`));

@@ -5,7 +5,7 @@ const entrancePage = definePage<object>('pages/entrance/entrance');
 
 /**
  * Serves the start page at /. It lists no boards, because a public board is only for people who know its URL. A client
- * that does not accept HTML gets 404, as on any unknown path.
+ * whose Accept header does not name text/html gets 404, as on any unknown path.
  */
 export async function serveEntrance(app: FastifyInstance) {
   app.get('/', async (request, reply) => {

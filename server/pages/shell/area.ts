@@ -5,6 +5,7 @@ import formbody from '@fastify/formbody';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { type AccountOfUser, newestNotifications } from '../../domain/sign-in/session.ts';
+import { copyScript } from './assets.ts';
 import { guardForms } from './form.ts';
 import { definePage, type Frame, type Link, sendPage } from './page.ts';
 import { busyRefusal, refusalOf } from './refusal.ts';
@@ -51,7 +52,7 @@ export function definePages(folder: string, copyPages: readonly string[] = []): 
   const pages = new Map(
     globSync('**/*.eta', { cwd }).map(file => {
       const name = file.slice(0, -'.eta'.length);
-      return [name, definePage(`${folder}/${name}`, { hasCopyButtons: copyPages.includes(name) })];
+      return [name, definePage(`${folder}/${name}`, { script: copyPages.includes(name) ? copyScript : undefined })];
     }),
   );
   return template => {

@@ -5,21 +5,32 @@ import type { FastifyInstance } from 'fastify';
 /** The static files of the pages. Their names contain a hash of the content, so browsers may cache them forever. */
 const style = loadAsset('style.css', 'text/css; charset=utf-8');
 const icon = loadAsset('icon.svg', 'image/svg+xml');
-const copyScript = loadAsset('copy.js', 'text/javascript; charset=utf-8');
+const copyAsset = loadAsset('copy.js', 'text/javascript; charset=utf-8');
+const boardAsset = loadAsset('../boards/board.js', 'text/javascript; charset=utf-8');
 const documentationStyle = loadAsset('../documentation/documentation.css', 'text/css; charset=utf-8');
 const startReference = loadAsset('../documentation/start-reference.js', 'text/javascript; charset=utf-8');
 
 export const stylesheetPath = style.path;
 export const iconPath = icon.path;
-export const copyScriptPath = copyScript.path;
 export const documentationStylePath = documentationStyle.path;
 export const startReferencePath = startReference.path;
+
+/** A script of a page. `isFetching` tells whether it sends requests to this server. */
+export interface Script {
+  path: string;
+  isFetching: boolean;
+}
+
+/** Adds a copy button beside each text that people may copy. */
+export const copyScript: Script = { path: copyAsset.path, isFetching: false };
+/** Votes without a page load, and shows similar ideas while a person types a title. */
+export const boardScript: Script = { path: boardAsset.path, isFetching: true };
 
 /** The header Cache-Control of a file whose path changes with its content. */
 export const immutable = 'public, max-age=31536000, immutable';
 
 export async function serveAssets(app: FastifyInstance) {
-  for (const { path, type, content } of [style, icon, copyScript, documentationStyle, startReference]) {
+  for (const { path, type, content } of [style, icon, copyAsset, boardAsset, documentationStyle, startReference]) {
     app.get(path, async (_request, reply) => {
       reply.header('Cache-Control', immutable).type(type);
       return content;

@@ -1,5 +1,5 @@
 /**
- * Adds a copy button beside each text that people may copy. It is the only script of the pages. If the script or the
+ * Adds a copy button beside each text that people may copy. If the script or the
  * clipboard is not available, a click on the text selects the text.
  */
 const buttons = [];

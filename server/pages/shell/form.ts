@@ -55,7 +55,7 @@ export function ownProblemOf(error: unknown): Problem {
   throw error;
 }
 
-/** Returns the message to show for an invalid input or a conflict. Rethrows every other error. */
+/** Returns the message to show for an invalid input, a conflict or a FormProblem. Rethrows every other error. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof AdministrationError) {
     // The message may quote text from users, such as the name of a board, with line breaks.

@@ -24,7 +24,7 @@ export async function strictHeaders(): Promise<Record<string, string>> {
     frameguard: { action: 'deny' },
     // With the policy no-referrer, browsers would send this server's own forms with "Origin: null".
     referrerPolicy: { policy: 'same-origin' },
-    hsts: false, // The server sets this header on every answer.
+    hsts: false, // headersOfAnswers in app.ts sets this header.
     crossOriginResourcePolicy: { policy: 'same-origin' },
   });
   app.get('/', async () => '');

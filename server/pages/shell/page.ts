@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { escapeHtml, Html } from '../../text/html.ts';
-import { copyScriptPath, iconPath, stylesheetPath } from './assets.ts';
+import { iconPath, type Script, stylesheetPath } from './assets.ts';
 import { loadTemplate } from './template.ts';
 
 /*
@@ -9,13 +9,13 @@ import { loadTemplate } from './template.ts';
  * 1. Its template is an .eta file in server/, beside the code that fills it. `<%= it.title %>` escapes a value.
  *    Attributes are always in double quotation marks. `<%~ include('/pages/shell/parts/…', { … }) %>` is the only raw
  *    output. A template gets finished values and only decides how they look.
- * 2. `const boardPage = definePage<BoardPageData>('pages/public-board/board')` compiles the template when the server
+ * 2. `const boardPage = definePage<BoardPageData>('pages/boards/board')` compiles the template when the server
  *    starts. It returns a function: `boardPage(frame, data)`. The frame is the content of the layout around the page.
  * 3. A route answers with `sendPage(reply, boardPage(frame, data))`, or throws a DomainError. error-page.ts turns the
  *    error into a page. Routes are in a plugin that server/app.ts passes to pages.serve, which adds the strict headers.
  *    A plugin with forms registers @fastify/formbody itself. Other plugins accept no body.
- * 4. The content security policy forbids inline scripts and styles. Use the classes of style.css. A page with texts to
- *    copy sets `hasCopyButtons`: copy.js adds the buttons, and the policy of that page allows the script.
+ * 4. The content security policy forbids inline scripts and styles. Use the classes of style.css. A page that names a
+ *    script of assets.ts loads it, and the policy of that page allows it.
  */
 
 export interface Frame {
@@ -30,6 +30,8 @@ export interface Frame {
   canonicalUrl?: string | undefined;
   /** The session's form_token, which every POST form of the page sends. */
   formToken?: string;
+  /** The script of the page. The page also works without it. */
+  script?: Script | undefined;
 }
 
 export interface Link {
@@ -44,14 +46,21 @@ export interface NavigationLink extends Link {
 /** Compiles the template of a page. Returns a function that renders the whole HTML document. */
 export function definePage<Data extends object = object>(
   name: string,
-  { hasCopyButtons = false }: { hasCopyButtons?: boolean } = {},
+  { script: ownScript }: { script?: Script | undefined } = {},
 ): (frame: Frame, data: Data) => Html {
   const renderContent = loadTemplate<Data>(name);
-  const assets = { stylesheetPath, iconPath, ...(hasCopyButtons ? { copyScriptPath } : {}) };
   return (frame, data) => {
-    const layout = { ...frame, ...assets, site: frame.site ?? product, content: renderContent(data) };
+    const { script = ownScript } = frame;
+    const layout = {
+      ...frame,
+      stylesheetPath,
+      iconPath,
+      script,
+      site: frame.site ?? product,
+      content: renderContent(data),
+    };
     const document = addFormToken(renderLayout(layout), frame.formToken);
-    return hasCopyButtons ? new PageToCopyFrom(document.text) : document;
+    return script ? new PageWithScript(document.text, script) : document;
   };
 }
 
@@ -65,12 +74,19 @@ function addFormToken(document: Html, formToken: string | undefined): Html {
   return new Html(document.text.replace(/<form method="post".*?(?=<\/form>)/gs, form => form + field));
 }
 
-/** A document that loads copy.js, the script of the copy buttons. */
-class PageToCopyFrom extends Html {}
+/** A document that loads a script. */
+class PageWithScript extends Html {
+  readonly script: Script;
+
+  constructor(text: string, script: Script) {
+    super(text);
+    this.script = script;
+  }
+}
 
 /** Sends a page. Caches must not store the page, unless its route has config.isPublicPage. */
 export function sendPage(reply: FastifyReply, page: Html, status = reply.statusCode) {
-  reply.hasCopyButtons = page instanceof PageToCopyFrom;
+  reply.pageScript = page instanceof PageWithScript ? page.script : null;
   return reply.status(status).type('text/html; charset=utf-8').send(page.text);
 }
 
@@ -80,7 +96,6 @@ interface LayoutData extends Omit<Frame, 'site'> {
   site: { label: string; href?: string };
   stylesheetPath: string;
   iconPath: string;
-  copyScriptPath?: string;
   content: Html;
 }
 

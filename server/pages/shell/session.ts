@@ -36,15 +36,22 @@ export function readBrowserSessions(app: FastifyInstance, { database, clock, con
     if (!tokenHash) return;
     const terms = { now: clock.now(), idleMinutes: config.SESSION_IDLE_MINUTES };
     const user = await readSession(database, tokenHash, terms);
-    if (user) request.browserSession = { user, tokenHash };
+    if (!user) return;
+    request.browserSession = { user, tokenHash };
+    request.isPersonal = true;
   });
 }
 
 /** An onRequest hook that redirects visitors without a session to the sign-in page, and back after the sign-in. */
 export async function requireSession(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
-  // A path that accepts only forms has no page to return to. The entered values are lost, and the sign-in page says so.
+  // A path that accepts only forms has no page to return to.
   const next = request.server.pageRoutes.has(request.routeOptions.url ?? '') ? request.url : '/admin';
+  return redirectToSignIn(request, reply, next);
+}
+
+/** Redirects to the sign-in page. If the request is a form, its values are lost, and the sign-in page says so. */
+export function redirectToSignIn(request: FastifyRequest, reply: FastifyReply, next: string) {
   const notice = request.method === 'GET' ? {} : { notice: 'expired' };
   return reply.redirect(`/admin/sign-in?${new URLSearchParams({ next, ...notice })}`, 303);
 }
@@ -115,7 +122,10 @@ function isSecure({ BASE_URL }: CookieConfig): boolean {
  * show two accounts, and a form changes the account that its page showed.
  */
 
-/** An onRequest hook for users with several accounts. If a URL names no account, it redirects to one that does. */
+/**
+ * An onRequest hook for users with several accounts. If the URL names no account, it redirects a GET to a URL that
+ * names one, and refuses a POST.
+ */
 export async function nameAccount(request: FastifyRequest, reply: FastifyReply) {
   const { accounts } = sessionOf(request).user;
   const [first, second] = accounts;
@@ -127,7 +137,7 @@ export async function nameAccount(request: FastifyRequest, reply: FastifyReply) 
   return reply.redirect(`${path}?${parameters}`, 303);
 }
 
-/** Returns the account in the query, or the user's only account. Undefined for a user without accounts. */
+/** Returns the account in the query, or the user's first account. Undefined for a user without accounts. */
 export function findAccount(request: FastifyRequest): AccountOfUser | undefined {
   const { accounts } = sessionOf(request).user;
   const slug = fieldOf(request.query, 'account');

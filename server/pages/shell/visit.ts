@@ -6,7 +6,7 @@ import { type Place, placeOf } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import type { Html } from '../../text/html.ts';
 import { fieldOf, idFieldOf, type Problem, problemOf } from './form.ts';
-import { definePage, type Link, sendPage } from './page.ts';
+import { definePage, type Frame, type Link, sendPage } from './page.ts';
 import { administer, nameAccount, pathIn, requireSession, sessionOf } from './session.ts';
 import { shownName } from './show.ts';
 
@@ -18,8 +18,9 @@ import { shownName } from './show.ts';
  *     { path: '/admin/things/:id/delete', ask: visit => …, run: deleteThing },
  *   ]);
  *
- * GET calls `show` or `ask`. POST calls `run`. If `run` refuses the form, POST calls `show` with the problem. Each
- * function gets the visit: the request with its account, and the methods that answer the request.
+ * GET calls `show` or `ask`. POST calls `run`. If `run` refuses the form, POST calls `again` with the problem, or
+ * `show` if the route has no `again`. Each function gets the visit: the request with its account, and the methods that
+ * answer the request.
  */
 
 /** The answer to a request: a page, or the path to redirect to. */
@@ -31,13 +32,14 @@ export type Answer = string | { page: Html; status: number };
  */
 export interface Route<Account extends AccountOfUser | undefined = AccountOfUser> {
   path: string;
+  /** Whether the page is the same for everybody without a session, so that caches may store it. */
+  isPublicPage?: boolean;
   show?: (visit: Visit<Account>, problem?: Problem) => Answer | Promise<Answer>;
   /** Asks for confirmation before `run`. */
   ask?: (visit: Visit<Account>) => Question | Promise<Question>;
   run?: (visit: Visit<Account>) => Promise<Answer>;
   /**
-   * Shows a refused form again, for routes without `show`. If a route has neither function, the problem gets an error
-   * page.
+   * Shows a refused form again. The default is `show`. If a route has neither function, the problem gets an error page.
    */
   again?: (visit: Visit<Account>, problem: Problem) => Answer | Promise<Answer>;
   /** Returns the problem for an error of `run`. Rethrows errors that the form does not show. */
@@ -80,11 +82,11 @@ export function serveRoutes<Account extends AccountOfUser | undefined>(
       return typeof answer === 'string' ? reply.redirect(answer, 303) : sendPage(reply, answer.page, answer.status);
     };
   };
-  for (const { path, show, ask, run, again = show, problemOf: explain = problemOf } of routes) {
+  for (const { path, isPublicPage = false, show, ask, run, again = show, problemOf: explain = problemOf } of routes) {
     const get = ask ? async (visit: Visit<Account>) => visit.question(await ask(visit)) : show;
     if (get) {
       const handler = answerWith(visit => get(visit));
-      app.get(path, { onRequest }, handler);
+      app.get(path, { onRequest, config: { isPublicPage } }, handler);
     }
     if (run) {
       const handler = answerWith(async visit => {
@@ -165,16 +167,18 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
 
   /**
    * Renders a page. Its template also gets `path`, `accountName`, the message of `problem`, and the notice that the
-   * query parameter `notice` names.
+   * query parameter `notice` names. Give a frame instead of a title to change more of the area's frame.
    */
   page(
     template: string | ReturnType<typeof definePage>,
-    title: string,
+    title: string | Frame,
     data: object,
     { notices = {}, problem, status = problem?.status ?? 200 }: Words = {},
   ): Answer {
     const { area } = this.request.server;
-    const frame = this.request.browserSession ? area.frameOf(this.request, this.account, title) : { title };
+    const own = typeof title === 'string' ? { title } : title;
+    const session = this.request.browserSession ? area.frameOf(this.request, this.account, own.title) : {};
+    const frame = { ...session, ...own };
     const render = typeof template === 'string' ? area.pageOf(template) : template;
     const notice = this.isSent ? undefined : new Map(Object.entries(notices)).get(this.parameter('notice'));
     const given = {

@@ -260,7 +260,7 @@ describe('a mail job', () => {
     expect(server.logLines.join()).not.toContain('refused@example.com');
   });
 
-  test('an invalid notification e-mail address of one user does not prevent the other mails of the batch', async () => {
+  test('invalid notification e-mail addresses do not prevent the other mails of the batch', async () => {
     for (const address of ['a>,<b@example.com', '']) {
       const broken = await createFollower('broken');
       await server.sql('update users set notification_email = $2 where id = $1', [broken, address]);
@@ -328,7 +328,7 @@ describe('a mail job', () => {
     expect(second?.mail.messageId).toBe(first?.mail.messageId);
   });
 
-  test('twenty mails of a batch use one connection to the mail server', async () => {
+  test('twenty mails of a batch need at most one new connection to the mail server', async () => {
     for (let n = 0; n < 20; n++) await createFollower(`reader${n}`);
     const before = smtp.connections;
     await setStatus();

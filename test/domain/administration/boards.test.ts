@@ -291,7 +291,7 @@ test('a board can have at most 50 statuses, also if two are added at the same ti
   expect(await count()).toBe(50);
 });
 
-test('a board that has more tags and statuses than the maximum from before can change them', async () => {
+test('a board that already has more than the maximum of tags and statuses can still change them and remove a status', async () => {
   await db.sql(
     `insert into tags (account_id, board_id, name, color)
     select $1, $2, 'tag ' || n, '#0f766e' from generate_series(1, 201) n`,

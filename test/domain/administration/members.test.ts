@@ -233,7 +233,7 @@ const block = (userId: number, moderatorId: number | null) => (admin: Administra
 const unblock = (userId: number, moderatorId: number | null) => (admin: Administration) =>
   unblockUser(asUser(admin, moderatorId), { accountId: world.accountId, userId });
 
-test('a user cannot block or unblock themselves or a user with a higher role', async () => {
+test('owners, admins and moderators can block and unblock users without a higher role, and nobody can block themselves', async () => {
   const { accountId, ownerId } = world;
   const of = {
     owner: await createMember(db, accountId, 'owner'),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { queryOfText } from '../../../server/database/query.ts';
 import type { Administration } from '../../../server/domain/administration.ts';
-import { findModerator } from '../../../server/domain/moderation/find-moderator.ts';
+import { findModerator } from '../../../server/domain/members/find-actor.ts';
 import { listPendingIdeas, pagePendingIdeas, pendingSort } from '../../../server/domain/moderation/list-submissions.ts';
 import { approveIdea, rejectIdea } from '../../../server/domain/moderation/moderate-idea.ts';
 import { placeOf } from '../../../server/domain/pagination.ts';

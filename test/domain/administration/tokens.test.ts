@@ -94,7 +94,7 @@ test.each([
   ['blocked', 'blocked', ['oauth']],
   ['demoted', 'demoted', []],
 ] as const)(
-  'if an admin is %s while they create tokens, the new tokens of each kind are revoked or kept like older tokens of this kind',
+  'if an admin is %s while they create an API token and an OAuth token, the change also revokes the new tokens of the kinds that it ends',
   async (_, way, expected) => {
     const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
     const leave = (admin: Administration) => {

@@ -59,12 +59,12 @@ describe('an account after an interrupted erasure', () => {
     expect((await read()).key).toBe('unauthorized');
   });
 
-  test('a token that is created just before the erasure of its account is rejected after the erasure has begun', async () => {
+  test('a token that is not revoked is rejected nevertheless after the erasure of its account has begun', async () => {
     await server.sql('update api_tokens set revoked_at = null where id = $1', [populated.ownToken.id]);
     expect((await read()).key).toBe('unauthorized');
   });
 
-  test('an account sends no webhooks and no chat posts after its erasure has begun', async () => {
+  test('after the erasure of an account has begun, its webhooks and chat channels are disabled, and its jobs run without an error', async () => {
     const rows = await server.sql<{ disabled_reason: string }>(
       `select disabled_reason from webhook_endpoints where account_id = $1
       union all select disabled_reason from chat_channels where account_id = $1`,
@@ -75,7 +75,7 @@ describe('an account after an interrupted erasure', () => {
     expect(await runJobs(server)).toEqual([]);
   });
 
-  test('nobody can administer an account after its erasure has begun', async () => {
+  test('requireAccount() refuses an account whose erasure has begun', async () => {
     const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
       populated.world.accountId,
     ]);

@@ -111,7 +111,7 @@ test('only one of two parallel erasure clean-ups runs, and the other clean-up re
   });
 });
 
-test('parallel erasures create only one placeholder user', async () => {
+test('eight parallel calls of requirePlaceholder() create only one placeholder user', async () => {
   await onCopy(async copy => {
     const made = await Promise.all(Array.from({ length: 8 }, () => requirePlaceholder(copy.database, now)));
     expect(new Set(made.map(({ id }) => id)).size).toBe(1);

@@ -181,7 +181,7 @@ describe('an erased user', () => {
     await expectInvariants(server);
   });
 
-  test('an erased person can sign up again as a new user with the same e-mail address', async () => {
+  test('after the erasure of a user, a new user can have the same e-mail address', async () => {
     const [newUser] = await server.sql<{ id: number }>('insert into users (email, name) values ($1, $2) returning id', [
       person.email,
       person.name,

@@ -1,19 +1,18 @@
+import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { defaultPerPage } from '../../../contract/pagination.ts';
 import { IdeaStatus, StatusKey, statusOfCategory } from '../../../contract/status.ts';
 import { text, word } from '../../../contract/text.ts';
-import type { Config } from '../../config.ts';
 import { type BoardView, readBoard } from '../../domain/boards/read-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type IdeaFilter, listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
-import type { ReadOperation } from '../../domain/operation.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
-import type { Html } from '../../text/html.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { definePage } from '../shell/page.ts';
+import type { Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
-import { boardFrame, boardPath, ideaPath, presentIdea } from './present-idea.ts';
+import { type BoardVisit, boardOf, boardPath, pathOn } from './opened-board.ts';
+import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
 
 const BoardQuery = z.object({
   status: IdeaStatus.optional(),
@@ -24,16 +23,20 @@ const BoardQuery = z.object({
 });
 type BoardQuery = z.output<typeof BoardQuery>;
 
-const boardPage = definePage<object>('pages/public-board/board');
-
 const excerptLength = 220;
 
+const notices = {
+  awaits_approval: 'Your idea was sent. The moderators of the board publish or reject it.',
+  rejected: 'The idea is rejected. Its author gets the reason.',
+  rejected_already: 'The idea was already rejected.',
+};
+
 /**
- * Renders the ideas of a public board, filtered by status and search text. The newest or the most popular ideas come
- * first.
+ * Shows the ideas of a board, filtered by status and search text. The newest or the most popular ideas come first.
  */
-export async function showBoard(op: ReadOperation, config: Pick<Config, 'BASE_URL'>, given: unknown): Promise<Html> {
-  const query = readQuery(BoardQuery, given);
+export async function showBoard(visit: BoardVisit, problem?: Problem) {
+  const query = readQuery(BoardQuery, visit.request.query);
+  const { read, slug, parameters } = boardOf(visit.request);
   const filter: IdeaFilter = {
     status: query.status,
     statusKey: query.status_key,
@@ -42,33 +45,41 @@ export async function showBoard(op: ReadOperation, config: Pick<Config, 'BASE_UR
     isPending: false,
   };
   const place = placeOf(query, query.sort, defaultPerPage);
-  const [board, page] = await Promise.all([readBoard(op), listIdeas(op, filter, place)]);
+  const [board, page] = await Promise.all([readBoard(read), listIdeas(read, filter, place)]);
   const visible = board.statuses.filter(status => !status.is_hidden);
   // A hidden status gets the same 404 as an unknown status.
   if (query.status_key !== undefined && !visible.some(({ key }) => key === query.status_key)) {
     throw new DomainError('not_found');
   }
   const isWhole = Object.keys(changesOf(query)).length === 0;
-  const frame = boardFrame(board, {
-    config,
-    title: shortLine(board.name, 100),
-    ...(isWhole ? { canonicalPath: boardPath(board.slug) } : {}),
-  });
-  return boardPage(frame, presentBoard({ ...board, statuses: visible }, query, page));
+  const frame = frameOfBoard(visit, board, { canonicalPath: isWhole ? boardPath(slug) : undefined });
+  const data = { ...presentBoard(visit, { ...board, statuses: visible }, query, page), parameters };
+  return visit.page('board', frame, data, { notices, problem });
 }
 
-function presentBoard(board: BoardView, query: BoardQuery, page: Page<IdeaView>) {
+/** Returns the path of the list that a form was on. The text is the query of the list, beginning with `?`. */
+export function listPathOf(request: FastifyRequest, text: string): string {
+  const query = readQuery(BoardQuery, Object.fromEntries(new URLSearchParams(text.slice(1))));
+  return pathOn(request, '', changesOf(query));
+}
+
+function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, page: Page<IdeaView>) {
   const { q, sort, status, status_key } = query;
-  const link = (changes: Partial<BoardQuery>) => addressOf(board.slug, { ...query, cursor: undefined, ...changes });
+  const { request } = visit;
+  const link = (changes: Partial<BoardQuery>) =>
+    pathOn(request, '', changesOf({ ...query, cursor: undefined, ...changes }));
   const isFiltered = q !== undefined || status !== undefined || status_key !== undefined;
   return {
     name: shortLine(board.name, 100),
     description: board.description,
     isFrozen: board.is_frozen,
     searchPath: boardPath(board.slug),
+    newPath: boardOf(request).member ? pathOn(request, '/new', q === undefined ? {} : { title: q }) : undefined,
     q: q ?? '',
     // The search form sends the current status and order in hidden fields.
-    kept: Object.entries(changesOf({ status, status_key, sort })).map(([name, value]) => ({ name, value })),
+    kept: Object.entries({ ...boardOf(request).parameters, ...changesOf({ status, status_key, sort }) }).map(
+      ([name, value]) => ({ name, value }),
+    ),
     statuses: [
       {
         label: 'All',
@@ -87,20 +98,16 @@ function presentBoard(board: BoardView, query: BoardQuery, page: Page<IdeaView>)
     ],
     heading: q === undefined ? 'Ideas' : `Ideas with “${shortLine(q, 100, '…')}” in the title`,
     isFiltered,
-    everything: { label: 'Show all ideas', href: boardPath(board.slug) },
+    everything: { label: 'Show all ideas', href: pathOn(request) },
     ideas: page.rows.map(idea => ({
       ...presentIdea(idea),
       excerpt: shortLine(idea.body, excerptLength, ''),
-      href: ideaPath(board.slug, idea.id),
+      href: pathOn(request, `/ideas/${idea.id}`),
+      vote: presentVote(visit, board, idea, `?${new URLSearchParams(changesOf(query))}`),
     })),
     first: query.cursor === undefined ? undefined : { label: 'Back to the first page', href: link({}) },
     next: page.nextCursor === null ? undefined : { label: 'More ideas', href: link({ cursor: page.nextCursor }) },
   };
-}
-
-function addressOf(slug: string, query: Partial<BoardQuery>): string {
-  const search = new URLSearchParams(changesOf(query)).toString();
-  return search === '' ? boardPath(slug) : `${boardPath(slug)}?${search}`;
 }
 
 function changesOf({ status, status_key, q, sort, cursor }: Partial<BoardQuery>): Record<string, string> {

@@ -1,4 +1,7 @@
-/** Writes client/api.md, which lists the public API of the SDK (the client package). */
+/**
+ * Writes the file api.md of each published package, which lists the public API of the package:
+ * `node scripts/package-api.ts [--check] [<folder> …]`.
+ */
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,27 +9,54 @@ import { dirname, join, resolve } from 'node:path';
 import { writeGenerated } from './generated-file.ts';
 
 const root = resolve(import.meta.dirname, '..');
+const omission = '{ … }';
+const modules = new Map<string, Module>();
 
-const dist = mkdtempSync(join(tmpdir(), 'idea-board-api-'));
-try {
-  execFileSync(process.execPath, [join(root, 'scripts/build-package.ts'), 'client', dist], { stdio: 'inherit' });
-  writeGenerated('client/api.md', write(), 'client:api');
-} finally {
-  rmSync(dist, { recursive: true });
+interface Manifest {
+  name: string;
+  private?: boolean;
+  workspaces?: string[];
+  exports: Record<string, string | { types: string }>;
 }
 
-function write(): string {
-  return `# The public surface
+const folders = process.argv.slice(2).filter(argument => argument !== '--check');
+for (const folder of folders.length > 0 ? folders : (manifestOf('.').workspaces ?? [])) {
+  const manifest = manifestOf(folder);
+  if (!manifest.private) writeGenerated(`${folder}/api.md`, write(folder, manifest), 'packages:api');
+}
+
+function manifestOf(folder: string): Manifest {
+  return JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8'));
+}
+
+function write(folder: string, { name, exports }: Manifest): string {
+  const dist = mkdtempSync(join(tmpdir(), 'idea-board-api-'));
+  try {
+    execFileSync(process.execPath, [join(root, 'scripts/build-package.ts'), folder, dist], { stdio: 'inherit' });
+    const entries = Object.entries(exports).flatMap(([path, target]) =>
+      typeof target === 'object' ? [[join(name, path), join(dist, target.types.replace('./dist', ''))] as const] : [],
+    );
+    const parts = entries.map(
+      ([entry, file]) => `## \`${entry}\`\n\n\`\`\`ts\n${surfaceOf(file).map(shorten).join('\n\n')}\n\`\`\`\n`,
+    );
+    const described = './openapi.json' in exports ? ' [openapi.json](openapi.json) describes them.' : '';
+    const isShort = !parts.some(part => part.includes(omission));
+    const note = isShort ? '' : `In long declarations, \`${omission}\` stands for inner fields.${described}\n\n`;
+    return `# The public surface
 
 All exported types of the package, without comments. Removing or narrowing one of them requires a new major version, and
-an addition requires a minor version. Written by \`npm run client:api\`.
+an addition requires a minor version. Written by \`npm run packages:api\`.
 
-## \`@idea-board/client\`
+${note}${parts.join('\n')}`;
+  } finally {
+    rmSync(dist, { recursive: true });
+  }
+}
 
-\`\`\`ts
-${surfaceOf(join(dist, 'main.d.ts')).join('\n\n')}
-\`\`\`
-`;
+/** Omits the inner fields of long declarations, such as the inferred types of all Zod schemas. */
+function shorten(declaration: string): string {
+  if (declaration.split('\n').length <= 100) return declaration;
+  return declaration.replace(/\{\n(?: {4}.*\n)+ {2}\}/g, omission);
 }
 
 /** A file of type declarations: the declarations in it, and the files that it imports names from. */
@@ -57,6 +87,12 @@ function surfaceOf(entry: string): string[] {
 }
 
 function readModule(path: string): Module {
+  const module = modules.get(path) ?? parseModule(path);
+  modules.set(path, module);
+  return module;
+}
+
+function parseModule(path: string): Module {
   const text = readFileSync(path, 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '');
   const module: Module = { declarations: new Map(), names: new Map(), exported: new Set() };
   // Each statement begins with an unindented line. Its other lines are indented, except for the closing brace.
@@ -86,11 +122,17 @@ function addDeclaration({ declarations, exported }: Module, statement: string) {
   if (statement.startsWith('export')) exported.add(name);
 }
 
-function addNames({ names, exported }: Module, list: string, isExport: boolean, source: string | undefined) {
+function addNames(
+  { declarations, names, exported }: Module,
+  list: string,
+  isExport: boolean,
+  source: string | undefined,
+) {
   for (const item of list.split(',').map(one => one.trim().replace(/^type /, ''))) {
     if (item === '') continue;
     const [name = '', alias = name] = item.split(' as ');
     if (source) names.set(alias, { file: source.replace(/\.ts$/, '.d.ts'), name });
+    else if (alias !== name) declarations.set(alias, `export { ${item} };`);
     if (isExport) exported.add(alias);
   }
 }

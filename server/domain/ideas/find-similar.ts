@@ -1,0 +1,57 @@
+import { sql } from 'kysely';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import type { ReadOperation } from '../operation.ts';
+import { ideaViews } from './read-idea.ts';
+
+/** The number of similar ideas that a person is shown. */
+const shownIdeas = 5;
+
+/** The number of found titles in each status that are compared. A very common pair of words finds more titles. */
+const comparedIdeas = 200;
+
+export type SimilarIdea = RowOf<typeof selectSimilar>;
+
+const selectSimilar = query(
+  'select_similar_ideas',
+  (db, $: Arguments<{ accountId: number; boardId: number; voterId: number | null; title: string }>) => {
+    const words = sql`similar_words_query(${$.title}::text)`;
+    const found = db
+      .selectFrom('statuses as shown')
+      .crossJoinLateral(from =>
+        from
+          .selectFrom('ideas as i')
+          .select(['i.id', 'i.score', sql<number>`ts_rank(i.title_words, ${words})`.as('rank')])
+          .where('i.account_id', '=', $.accountId)
+          .whereRef('i.status_id', '=', 'shown.id')
+          .where('i.moderation_state', '=', 'published')
+          .where('i.merged_into_id', 'is', null)
+          .where(sql<boolean>`i.title_words @@ ${words}`)
+          .limit(comparedIdeas)
+          .as('of_status'),
+      )
+      .select(['of_status.id', 'of_status.rank', 'of_status.score'])
+      .where(shown => shown.and({ 'shown.account_id': $.accountId, 'shown.board_id': $.boardId }))
+      .where('shown.is_hidden', '=', false)
+      .orderBy('of_status.rank', 'desc')
+      .orderBy('of_status.score', 'desc')
+      .orderBy('of_status.id', 'desc')
+      .limit(shownIdeas)
+      .as('found');
+    return ideaViews(db, $.accountId, $.voterId)
+      .innerJoin(found, 'found.id', 'i.id')
+      .orderBy('found.rank', 'desc')
+      .orderBy('found.score', 'desc')
+      .orderBy('found.id', 'desc');
+  },
+  // The best plan depends on the words.
+  { isPrepared: false },
+);
+
+/**
+ * Finds published ideas of the board whose titles have words in common with a title, the most similar first. Returns at
+ * most five ideas.
+ */
+export function findSimilarIdeas(op: ReadOperation, title: string): Promise<SimilarIdea[]> {
+  const { accountId, boardId, voterId } = op.actor;
+  return op.query(selectSimilar, { accountId, boardId, voterId, title });
+}

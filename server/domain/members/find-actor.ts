@@ -1,0 +1,67 @@
+import type { Expression, Kysely } from 'kysely';
+import type { Queryable } from '../../database/database.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
+import { DomainError } from '../domain-error.ts';
+import { type Actor, noVoter } from '../operation.ts';
+import { isBlocked } from './authority.ts';
+
+export interface PersonInAccount {
+  accountId: number;
+  userId: number;
+}
+
+/**
+ * Selects the boards of an account for one of its members who is not blocked. Also selects the id of the member's
+ * voter, which is null until the member votes for the first time.
+ */
+function boardsOfMember(db: Kysely<Tables>, accountId: Expression<number>, userId: Expression<number>) {
+  return db
+    .selectFrom('memberships as m')
+    .innerJoin('boards as b', join => join.on('b.account_id', '=', accountId))
+    .leftJoin('voters as v', join => join.on('v.account_id', '=', accountId).on('v.user_id', '=', userId))
+    .select(['b.id as board_id', 'v.id as voter_id'])
+    .select(m => m('m.role', 'in', ['owner', 'admin', 'moderator']).$castTo<boolean>().as('is_moderator'))
+    .where(m => m.and({ 'm.account_id': accountId, 'm.user_id': userId }))
+    .where(m => m.not(isBlocked(accountId, userId)));
+}
+
+const selectByIdea = query('select_member_by_idea', (db, $: Arguments<PersonInAccount & { ideaId: number }>) =>
+  boardsOfMember(db, $.accountId, $.userId).where('b.id', '=', b =>
+    b
+      .selectFrom('ideas as i')
+      .select('i.board_id')
+      .where(i => i.and({ 'i.account_id': $.accountId, 'i.id': $.ideaId })),
+  ),
+);
+
+const selectBySlug = query('select_member_by_slug', (db, $: Arguments<PersonInAccount & { slug: string }>) =>
+  boardsOfMember(db, $.accountId, $.userId).where('b.slug', '=', $.slug),
+);
+
+type BoardOrIdea = { slug: string } | { ideaId: number };
+
+/**
+ * Finds the actor for a member of a board's account. The board is given by its slug or by one of its ideas. Returns
+ * undefined if the account has no such board or idea, or if the person is blocked or not a member.
+ */
+export async function findMember(
+  db: Queryable,
+  { accountId, userId }: PersonInAccount,
+  board: BoardOrIdea,
+): Promise<Actor | undefined> {
+  const [row]: RowOf<typeof selectBySlug>[] =
+    'slug' in board
+      ? await db.query(selectBySlug, { accountId, userId, slug: board.slug })
+      : await db.query(selectByIdea, { accountId, userId, ideaId: board.ideaId });
+  if (!row) return undefined;
+  const { board_id: boardId, voter_id: voterId, is_moderator: isModerator } = row;
+  return { accountId, boardId, userId, tokenId: null, voterId: voterId ?? noVoter, isModerator };
+}
+
+/** Finds the actor for a moderator of a board. Throws not_found if the person is no owner, admin or moderator. */
+export async function findModerator(db: Queryable, person: PersonInAccount, board: BoardOrIdea): Promise<Actor> {
+  const actor = await findMember(db, person, board);
+  if (!actor?.isModerator) throw new DomainError('not_found');
+  return actor;
+}

@@ -1,0 +1,61 @@
+/**
+ * Votes without a page load, and shows similar ideas while a person types the title of a new idea. Both replace a part of
+ * the page by the same part of a page from the server. Without this script, the forms load whole pages.
+ */
+
+async function pageFrom(url, options) {
+  const response = await fetch(url, options);
+  return new DOMParser().parseFromString(await response.text(), 'text/html');
+}
+
+function replacePart(id, page) {
+  const part = page.getElementById(id);
+  if (part) document.getElementById(id)?.replaceWith(part);
+  return part !== null;
+}
+
+// Screen readers announce the texts that appear in this element.
+const status = document.createElement('p');
+status.className = 'visually-hidden';
+status.setAttribute('role', 'status');
+document.body.append(status);
+
+document.addEventListener('submit', async event => {
+  const form = event.target;
+  const button = event.submitter;
+  if (!form.matches('.vote') || !button) return;
+  event.preventDefault();
+  const body = new URLSearchParams(new FormData(form, button));
+  const label = button.getAttribute('aria-label');
+  try {
+    const page = await pageFrom(form.action, { method: 'POST', body });
+    // A refused vote, or an ended session, needs a page of its own.
+    const { id } = form.closest('#tally') ?? form;
+    if (page.getElementById('problem') || !replacePart(id, page)) throw new Error('The vote was refused');
+    const replaced = document.getElementById(id);
+    [...replaced.querySelectorAll('button')].find(one => one.getAttribute('aria-label') === label)?.focus();
+    status.textContent = `Score ${replaced.querySelector('.score-number').textContent}`;
+  } catch {
+    // form.submit() runs no listeners.
+    form.append(Object.assign(document.createElement('input'), { type: 'hidden', name: 'value', value: button.value }));
+    form.submit();
+  }
+});
+
+const pauseMs = 400;
+const shortestTitle = 5;
+const title = document.querySelector('#new-idea [name=title]');
+let timer;
+
+title?.addEventListener('input', () => {
+  clearTimeout(timer);
+  timer = setTimeout(async () => {
+    const typed = title.value.trim();
+    if (typed.length < shortestTitle) return;
+    const url = new URL(location.href);
+    url.searchParams.set('title', typed);
+    const page = await pageFrom(url).catch(() => undefined);
+    // The person may have typed on in the meantime.
+    if (page && title.value.trim() === typed) replacePart('similar', page);
+  }, pauseMs);
+});

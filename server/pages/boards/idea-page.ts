@@ -1,0 +1,96 @@
+import { z } from 'zod';
+import { PathId } from '../../../contract/identifiers.ts';
+import { defaultPerPage } from '../../../contract/pagination.ts';
+import { word } from '../../../contract/text.ts';
+import { readBoard } from '../../domain/boards/read-board.ts';
+import { type CommentView, commentSort, listComments } from '../../domain/comments/comments.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import { readIdea } from '../../domain/ideas/read-idea.ts';
+import { isFollowing } from '../../domain/notifications/followers.ts';
+import { type Page, placeOf } from '../../domain/pagination.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import { fieldOf, type Problem } from '../shell/form.ts';
+import { readQuery } from '../shell/query.ts';
+import { type BoardVisit, boardOf, ideaPath, pathOn } from './opened-board.ts';
+import { presentChanges } from './present-changes.ts';
+import { frameOfBoard, presentIdea, presentName, presentTime, presentVote } from './present-idea.ts';
+
+const IdeaQuery = z.object({ cursor: word(500).optional() });
+
+const notices = {
+  submitted: 'Your idea is on the board.',
+  voted: 'Your vote counts.',
+  commented: 'Your comment is on the page.',
+  followed: 'You follow this idea. You get a notice when it changes.',
+  unfollowed: 'You no longer follow this idea.',
+  approved: 'The idea is published.',
+  approved_already: 'The idea was already published.',
+  status_set: 'The status is set.',
+  tag_added: 'The tag is added.',
+  tag_removed: 'The tag is removed.',
+};
+
+/** Shows an idea of a board with a page of its comments, the oldest first. Members can vote, comment and follow it. */
+export async function showIdea(visit: BoardVisit, problem?: Problem) {
+  const { request, server } = visit;
+  const { read, slug, member } = boardOf(request);
+  const ideaId = PathId.safeParse(fieldOf(request.params, 'id'));
+  if (!ideaId.success) throw new DomainError('not_found');
+  const { cursor } = readQuery(IdeaQuery, visit.isSent ? {} : request.query);
+  const place = placeOf({ cursor }, commentSort, defaultPerPage);
+  const [board, idea, comments] = await Promise.all([
+    readBoard(read),
+    readIdea(read, ideaId.data),
+    listComments(read, ideaId.data, place),
+  ]);
+  if (!idea) throw new DomainError('not_found');
+  const target = idea.merged_into_id === null ? undefined : await readIdea(read, idea.merged_into_id);
+  const path = pathOn(request, `/ideas/${idea.id}`);
+  const frame = frameOfBoard(visit, board, {
+    page: shortLine(idea.title, 200),
+    canonicalPath: cursor === undefined ? ideaPath(slug, idea.id) : undefined,
+  });
+  const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && !board.is_frozen;
+  const data = {
+    idea: { ...presentIdea(idea), body: idea.body },
+    board: { label: shortLine(board.name, 100), href: pathOn(request) },
+    isPending: idea.moderation_state === 'pending',
+    isMerged: idea.merged_into_id !== null,
+    // Undefined if the reader may not see the target of the merge.
+    mergedInto: target && { label: shortLine(target.title, 200), href: pathOn(request, `/ideas/${target.id}`) },
+    ...presentComments(comments, cursor => `${pathOn(request, `/ideas/${idea.id}`, { cursor })}#comments`),
+    first: cursor === undefined ? undefined : { label: 'Back to the first comments', href: path },
+    vote: presentVote(visit, board, idea),
+    // Moderators change the idea with the forms of the admin area, which lead back to this page.
+    moderator: member?.isModerator && {
+      action: (form: string) => pathInAdmin(visit, `/admin/ideas/${idea.id}/${form}`),
+      adminPath: visit.path(`/admin/ideas/${idea.id}`),
+      isFrozen: board.is_frozen,
+      changes: presentChanges(idea, board),
+    },
+    member: member && {
+      commentPath: isOpen ? pathOn(request, `/ideas/${idea.id}/comments`) : undefined,
+      comment: visit.field('body'),
+      isCommentRefused: problem !== undefined && request.url.includes('/comments'),
+      followPath: pathOn(request, `/ideas/${idea.id}/follow`),
+      isFollowing: await isFollowing(server.database, member.accountId, { ideaId: idea.id, userId: member.userId }),
+    },
+  };
+  return visit.page('idea', frame, data, { notices, problem });
+}
+
+function presentComments({ rows, nextCursor }: Page<CommentView>, pathAt: (cursor: string) => string) {
+  return {
+    comments: rows.map(({ id, body, author_name, created_at }) => ({
+      id,
+      body,
+      authorName: presentName(author_name),
+      createdAt: presentTime(created_at),
+    })),
+    next: nextCursor === null ? undefined : { label: 'More comments', href: pathAt(nextCursor) },
+  };
+}
+
+function pathInAdmin(visit: BoardVisit, path: string): string {
+  return visit.path(path, { on: boardOf(visit.request).slug });
+}

@@ -1,0 +1,124 @@
+import { CommentInput } from '../../../contract/comments.ts';
+import { VoteValue } from '../../../contract/idea.ts';
+import { IdeaInput } from '../../../contract/ideas.ts';
+import { type BoardView, checkSubmissions, readBoard } from '../../domain/boards/read-board.ts';
+import { commentOnIdea } from '../../domain/comments/comments.ts';
+import { createIdea } from '../../domain/ideas/create-idea.ts';
+import { findSimilarIdeas } from '../../domain/ideas/find-similar.ts';
+import { turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
+import { followIdea, unfollowIdea } from '../../domain/notifications/followers.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { castOwnVote } from '../../domain/votes/cast-vote.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import { type PersonOperation, problemOfAction } from '../shell/act.ts';
+import { FormProblem, newFormId, type Problem, requireFirst } from '../shell/form.ts';
+import type { Route } from '../shell/visit.ts';
+import { listPathOf } from './board-page.ts';
+import { showIdea } from './idea-page.ts';
+import { type BoardVisit, boardOf, changeAsMember, pathOn } from './opened-board.ts';
+import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
+
+/** The pages and forms with which members submit ideas, vote, comment and follow ideas. */
+export const memberRoutes: Route<AccountOfUser | undefined>[] = [
+  { path: '/b/:slug/new', show: showForm, run: submitIdea, problemOf: problemOfAction },
+  changeRoute('vote', async (op, ideaId, visit) => {
+    const value = VoteValue.safeParse(visit.field('value'));
+    if (!value.success) throw new FormProblem(422, 'Vote up, down or not at all');
+    await castOwnVote(op, ideaId, value.data);
+    // A form in a list names the list, so that the person stays there.
+    const list = visit.field('list');
+    if (list.startsWith('?')) return `${listPathOf(visit.request, list)}#idea-${ideaId}`;
+    return pathOn(visit.request, `/ideas/${ideaId}`, { notice: 'voted' });
+  }),
+  changeRoute('comments', async (op, ideaId, visit) => {
+    const input = CommentInput.safeParse({ body: visit.field('body') });
+    if (!input.success) throw new FormProblem(422, 'Enter a comment of at most 500 characters');
+    const { id } = await commentOnIdea(op, ideaId, input.data.body);
+    return `${pathOn(visit.request, `/ideas/${ideaId}`, { notice: 'commented' })}#comment-${id}`;
+  }),
+  changeRoute('follow', async (op, ideaId, visit) => {
+    const { accountId, userId } = op.actor;
+    const isWanted = visit.field('follow') !== 'no';
+    if (isWanted) await followIdea(op, accountId, { ideaId, userId });
+    else await unfollowIdea(op, { ideaId, userId });
+    return pathOn(visit.request, `/ideas/${ideaId}`, { notice: isWanted ? 'followed' : 'unfollowed' });
+  }),
+];
+
+/** Defines a form about an idea. If the change is refused, the page of the idea shows the reason. */
+function changeRoute(
+  form: string,
+  work: (op: PersonOperation, ideaId: number, visit: BoardVisit) => Promise<string>,
+): Route<AccountOfUser | undefined> {
+  return {
+    path: `/b/:slug/ideas/:id/${form}`,
+    run: visit => {
+      const ideaId = visit.id();
+      return changeAsMember(visit, op => work(op, ideaId, visit), [turnOnIdea(ideaId)]);
+    },
+    again: showIdea,
+    problemOf: problemOfAction,
+  };
+}
+
+/**
+ * Shows the form for a new idea. If the form was sent or the query has a title, the page also shows similar ideas. A
+ * script of the page asks for them while the person types the title.
+ */
+async function showForm(visit: BoardVisit, problem?: Problem) {
+  const { read } = boardOf(visit.request);
+  const title = visit.isSent ? visit.field('title') : visit.parameter('title');
+  const [board, similar] = await Promise.all([
+    readBoard(read),
+    title === '' ? [] : findSimilarIdeas(read, shortLine(title, 200)),
+  ]);
+  const data = {
+    board: { label: shortLine(board.name, 100), href: pathOn(visit.request) },
+    action: pathOn(visit.request, '/new'),
+    formId: newFormId(),
+    title,
+    body: visit.field('body'),
+    seenFor: similar.length > 0 ? title : '',
+    isStopped: visit.isSent && problem === undefined,
+    closed: problem ? undefined : closedProblem(board, visit.server.clock.now())?.message,
+    similar: similar.map(idea => ({
+      ...presentIdea(idea),
+      href: pathOn(visit.request, `/ideas/${idea.id}`),
+      vote: presentVote(visit, board, idea),
+    })),
+  };
+  return visit.page('new-idea', frameOfBoard(visit, board, { page: 'Submit an idea' }), data, { problem });
+}
+
+/** Creates the idea, unless similar ideas exist that the person has not seen yet. Then it shows these ideas first. */
+async function submitIdea(visit: BoardVisit) {
+  const input = IdeaInput.safeParse({ title: visit.field('title'), body: visit.field('body') });
+  if (!input.success) throw new FormProblem(422, wordsOf(input.error.issues[0]?.path[0]));
+  if (visit.field('seen_for') !== visit.field('title')) {
+    const similar = await findSimilarIdeas(boardOf(visit.request).read, input.data.title);
+    if (similar.length > 0) return showForm(visit);
+  }
+  const idea = await changeAsMember(visit, async op => {
+    await requireFirst(op, visit.request.body);
+    return createIdea(op, input.data);
+  });
+  // Only moderators can open the page of a pending idea.
+  if (idea.moderation_state === 'pending' && !boardOf(visit.request).member?.isModerator) {
+    return pathOn(visit.request, '', { notice: 'awaits_approval' });
+  }
+  return pathOn(visit.request, `/ideas/${idea.id}`, { notice: 'submitted' });
+}
+
+function wordsOf(field: PropertyKey | undefined): string {
+  return field === 'title' ? 'Enter a title of 1 to 200 characters' : 'Describe the idea in 1 to 10,000 characters';
+}
+
+/** Returns the reason why the board accepts no ideas now. */
+function closedProblem(board: BoardView, now: Date): Problem | undefined {
+  try {
+    checkSubmissions(board, now);
+    return undefined;
+  } catch (error) {
+    return problemOfAction(error);
+  }
+}

@@ -1,0 +1,139 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerDependencies } from '../../dependencies.ts';
+import { findBoards, type OpenedBoard } from '../../domain/boards/read-board.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import { findMember } from '../../domain/members/find-actor.ts';
+import type { Actor, ReadOperation } from '../../domain/operation.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { actAs, type PersonOperation } from '../shell/act.ts';
+import { fieldOf } from '../shell/form.ts';
+import { Refusal } from '../shell/refusal.ts';
+import { redirectToSignIn } from '../shell/session.ts';
+import { chargeForm } from '../shell/throttle-forms.ts';
+import type { Visit } from '../shell/visit.ts';
+
+/** The board of a request, as the visitor or the signed-in member may read it. */
+interface BoardOfRequest {
+  slug: string;
+  isPublic: boolean;
+  /** The account of the board if the signed-in person is a member of it. */
+  account: AccountOfUser | undefined;
+  /** The actor for a member. Undefined for everybody else. */
+  member: Actor | undefined;
+  read: ReadOperation;
+  /** The query parameter that tells boards with the same slug apart, if the person can open several. */
+  parameters: { account?: string };
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    boardOfRequest: BoardOfRequest | null;
+  }
+}
+
+/** A visit of a page of a board. The account is undefined if the person is not a member of it. */
+export type BoardVisit = Visit<AccountOfUser | undefined>;
+
+/**
+ * Builds the onRequest hook that finds the board of a request. A private board gets the same 404 as a missing board,
+ * unless the person is a member of its account.
+ */
+export function openBoards({ database }: Pick<ServerDependencies, 'database'>) {
+  return async (request: FastifyRequest) => {
+    const slug = fieldOf(request.params, 'slug');
+    const user = request.browserSession?.user;
+    const accounts = user?.accounts ?? [];
+    const accountOf = (board: OpenedBoard) => accounts.find(({ id }) => id === board.accountId);
+    const boards = await findBoards(
+      database,
+      slug,
+      accounts.map(({ id }) => id),
+    );
+    const named = fieldOf(request.query, 'account');
+    const board = boards.find(one => accountOf(one)?.slug === named) ?? boards[0];
+    if (!board) throw new DomainError('not_found');
+    const account = accountOf(board);
+    const { id: boardId, accountId } = board;
+    const member = user && account && (await findMember(database, { accountId, userId: user.id }, { slug }));
+    // The person may have left the account since the server read the session.
+    if (!member && !board.isPublic) throw new DomainError('not_found');
+    const visitor = { accountId, boardId, voterId: null, isModerator: false } as const;
+    request.boardOfRequest = {
+      slug,
+      isPublic: board.isPublic,
+      account,
+      member,
+      read: { query: database.query, actor: member ?? visitor },
+      parameters: account && boards.length > 1 ? { account: account.slug } : {},
+    };
+  };
+}
+
+export function boardOf({ boardOfRequest }: FastifyRequest): BoardOfRequest {
+  if (!boardOfRequest) throw new Error('The route is not for a board');
+  return boardOfRequest;
+}
+
+/**
+ * An onRequest hook for pages and forms that only members of the board's account may use. Sends visitors to the sign-in
+ * page, and then back to the page, or after a form to the board. The answer does not reveal whether the board exists.
+ */
+export async function sendToSignIn(request: FastifyRequest, reply: FastifyReply) {
+  if (request.browserSession) return;
+  const account = fieldOf(request.query, 'account');
+  const board =
+    boardPath(fieldOf(request.params, 'slug')) + (account === '' ? '' : `?${new URLSearchParams({ account })}`);
+  return redirectToSignIn(request, reply, request.method === 'GET' ? request.url : board);
+}
+
+/** An onRequest hook that refuses a signed-in person who is no member of the board's account. */
+export async function requireMember(request: FastifyRequest) {
+  const { slug, member } = boardOf(request);
+  if (member) return;
+  throw new Refusal(403, 'Only for members', 'Only members of this board can submit ideas, vote and comment.', {
+    label: 'Back to the board',
+    href: boardPath(slug),
+  });
+}
+
+export function boardPath(slug: string): string {
+  return `/b/${encodeURIComponent(slug)}`;
+}
+
+export function ideaPath(slug: string, id: number): string {
+  return `${boardPath(slug)}/ideas/${id}`;
+}
+
+/** Returns a path on the board of a request, such as `/ideas/7`, with the parameter that names the account. */
+export function pathOn(
+  request: FastifyRequest,
+  path = '',
+  parameters: Record<string, string> | URLSearchParams = {},
+): string {
+  const { slug, parameters: own } = boardOf(request);
+  const search = new URLSearchParams([...Object.entries(own), ...new URLSearchParams(parameters)]);
+  return search.size > 0 ? `${boardPath(slug)}${path}?${search}` : boardPath(slug) + path;
+}
+
+const hour = 3_600;
+
+/** Runs a change by the signed-in member in a transaction. Counts the change against the member's rate limit first. */
+export async function changeAsMember<T>(
+  visit: BoardVisit,
+  work: (op: PersonOperation) => Promise<T>,
+  turns: string[] = [],
+): Promise<T> {
+  const { server, user, request } = visit;
+  const { member, slug } = boardOf(request);
+  if (!member) throw new Error('The route is not behind requireMember');
+  const limit = server.config.RATE_LIMIT_MEMBER;
+  await chargeForm(server, visit, 'votes, ideas and comments', [['member', String(user.id), limit, hour]]);
+  const { accountId } = member;
+  // Finds the member again in the transaction, because the person may have been blocked or removed meanwhile.
+  const find: Parameters<typeof actAs>[1] = async db => {
+    const actor = await findMember(db, { accountId, userId: user.id }, { slug });
+    if (!actor) throw new DomainError('not_found');
+    return actor;
+  };
+  return server.database.inTurn(turns, () => actAs(visit, find, work));
+}

@@ -1,0 +1,33 @@
+import { maxTagsOfIdea } from '../../../contract/limits.ts';
+import type { BoardView } from '../../domain/boards/read-board.ts';
+import type { IdeaView } from '../../domain/ideas/read-idea.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import { optionsOf } from '../shell/choices.ts';
+
+/**
+ * Returns the forms with which moderators change an idea. Returns undefined for pending and merged ideas, and on a frozen
+ * board.
+ */
+export function presentChanges(idea: IdeaView, board: BoardView) {
+  if (idea.moderation_state === 'pending' || idea.merged_into_id !== null || board.is_frozen) return undefined;
+  const assigned = new Set(idea.tags.map(({ id }) => id));
+  return {
+    statuses: optionsOf(
+      board.statuses.map(({ key, label, is_hidden }) => [
+        key,
+        `${shortLine(label, 60)}${is_hidden ? ' (hidden)' : ''}`,
+      ]),
+      idea.status_key,
+    ),
+    tags: idea.tags.map(({ id, name, color }) => ({
+      name: shortLine(name, 40),
+      color,
+      id,
+    })),
+    // The maximum of tags, if the idea can get no more tags.
+    maxTags: idea.tags.length >= maxTagsOfIdea ? maxTagsOfIdea : undefined,
+    otherTags: optionsOf(
+      board.tags.filter(({ id }) => !assigned.has(id)).map(({ id, name }) => [String(id), shortLine(name, 40)]),
+    ),
+  };
+}

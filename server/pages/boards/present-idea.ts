@@ -1,0 +1,94 @@
+import type { VoteValue } from '../../../contract/idea.ts';
+import type { BoardView } from '../../domain/boards/read-board.ts';
+import type { IdeaView } from '../../domain/ideas/read-idea.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import { boardScript } from '../shell/assets.ts';
+import type { Frame } from '../shell/page.ts';
+import { type BoardVisit, boardOf, pathOn } from './opened-board.ts';
+
+/** Builds the frame of a page of a board. Search engines may index a page of a public board with a canonical path. */
+export function frameOfBoard(
+  { request, server }: BoardVisit,
+  board: Pick<BoardView, 'slug' | 'name'>,
+  { page, canonicalPath }: { page?: string; canonicalPath?: string | undefined } = {},
+): Frame {
+  const name = shortLine(board.name, 100);
+  return {
+    title: page === undefined ? name : `${page} · ${name}`,
+    ...(boardOf(request).member ? { script: boardScript } : {}),
+    navigation: [{ label: name, href: pathOn(request), isCurrent: page === undefined }],
+    ...(canonicalPath === undefined || !boardOf(request).isPublic
+      ? {}
+      : { canonicalUrl: `${server.config.BASE_URL}${canonicalPath}` }),
+  };
+}
+
+/**
+ * Returns an idea for a page. Puts names and titles on one line without control characters, so that a name cannot
+ * imitate another name.
+ */
+export function presentIdea(idea: Omit<IdeaView, 'body'>) {
+  return {
+    id: idea.id,
+    title: shortLine(idea.title, 200),
+    status: { label: shortLine(idea.status_label, 60), category: idea.status_category },
+    tags: idea.tags.map(({ name, color }) => ({ name: shortLine(name, 40), color })),
+    score: idea.score,
+    upCount: idea.up_count,
+    downCount: idea.down_count,
+    commentCount: idea.comment_count,
+    authorName: presentName(idea.author_name),
+    createdAt: presentTime(idea.created_at),
+  };
+}
+
+export function presentName(name: string): string {
+  return shortLine(name, 100, '(no name)');
+}
+
+const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+
+/**
+ * Formats a time as a day in UTC. The page is cached and the same for all readers, so it cannot use their time zones.
+ */
+export function presentTime(time: string): { iso: string; text: string } {
+  const date = new Date(time);
+  return { iso: date.toISOString(), text: dates.format(date) };
+}
+
+/** A form with a button for each direction. Pressing the button of the present vote withdraws the vote. */
+export interface VoteForm {
+  action: string;
+  id: string;
+  /** The query of the list that the form leads back to. Undefined if the form leads to the page of the idea. */
+  list: string | undefined;
+  up: { value: VoteValue; isPressed: boolean };
+  down: { value: VoteValue; isPressed: boolean };
+}
+
+/**
+ * Returns the vote form for an idea. Returns undefined for visitors, on a frozen board and for ideas that accept no
+ * votes. If the voting window is closed, the server refuses the form and the page says why.
+ */
+export function presentVote(
+  { request }: BoardVisit,
+  board: Pick<BoardView, 'is_frozen' | 'statuses'>,
+  idea: Pick<IdeaView, 'id' | 'my_vote' | 'status_key' | 'moderation_state' | 'merged_into_id'>,
+  list?: string,
+): VoteForm | undefined {
+  const { member } = boardOf(request);
+  const status = board.statuses.find(({ key }) => key === idea.status_key);
+  const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && status?.allow_votes;
+  if (!member || !isOpen || board.is_frozen) return undefined;
+  const button = (value: 'up' | 'down', number: 1 | -1) => {
+    const isPressed = idea.my_vote === number;
+    return { value: isPressed ? ('none' as const) : value, isPressed };
+  };
+  return {
+    action: pathOn(request, `/ideas/${idea.id}/vote`),
+    id: `vote-${idea.id}`,
+    list,
+    up: button('up', 1),
+    down: button('down', -1),
+  };
+}

@@ -1,0 +1,36 @@
+import type { FastifyInstance } from 'fastify';
+import type { ServerDependencies } from '../../dependencies.ts';
+import { definePages, openArea, signedIn } from '../shell/area.ts';
+import { serveRoutes } from '../shell/visit.ts';
+import { showBoard } from './board-page.ts';
+import { showIdea } from './idea-page.ts';
+import { memberRoutes } from './member-routes.ts';
+import { type BoardVisit, boardOf, openBoards, requireMember, sendToSignIn } from './opened-board.ts';
+
+const area = {
+  pageOf: definePages('pages/boards'),
+  frameOf: (request: Parameters<typeof signedIn>[0], account: Parameters<typeof signedIn>[1], title: string) => ({
+    title,
+    ...signedIn(request, account),
+  }),
+  home: { label: 'Go to the admin area', href: '/admin' },
+};
+
+/**
+ * Serves the pages of boards. Everybody may read public boards. Members of a board's account may also read its private
+ * boards, and submit ideas, vote and comment. A private board gets the same 404 as a missing board.
+ */
+export function serveBoards(server: ServerDependencies) {
+  return async (app: FastifyInstance) => {
+    await openArea(app, server, area);
+    app.decorateRequest('boardOfRequest', null);
+    const open = openBoards(server);
+    const accountOf = (request: BoardVisit['request']) => boardOf(request).account;
+    const pages = [
+      { path: '/b/:slug', isPublicPage: true, show: showBoard },
+      { path: '/b/:slug/ideas/:id', isPublicPage: true, show: showIdea },
+    ];
+    serveRoutes(app, server, accountOf, pages, [open]);
+    serveRoutes(app, server, accountOf, memberRoutes, [sendToSignIn, open, requireMember]);
+  };
+}

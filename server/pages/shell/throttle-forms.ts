@@ -1,0 +1,50 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerDependencies } from '../../dependencies.ts';
+import { auditLimit } from '../../http/audit-refusals.ts';
+import {
+  type BucketState,
+  charge,
+  isExhausted,
+  openCounter,
+  refund,
+  setRateLimitHeaders,
+} from '../../http/rate-limit.ts';
+import { FormProblem } from './form.ts';
+
+/** A rate limit: its name, the limited client, user or e-mail address, the maximum count and the period's length. */
+export type Limit = [bucket: string, identity: string, limit: number, windowSeconds: number];
+
+/**
+ * Counts a form against rate limits. Above a limit, throws a FormProblem that names `what` was too many. `giveBack`
+ * removes the form from the counts.
+ */
+export async function chargeForm(
+  { database, clock, audit }: Pick<ServerDependencies, 'database' | 'clock' | 'audit'>,
+  { request, reply }: { request: FastifyRequest; reply: FastifyReply },
+  what: string,
+  limits: Limit[],
+) {
+  const now = clock.now();
+  const charged: BucketState[] = [];
+  for (const [bucket, identity, limit, windowSeconds] of limits) {
+    const counter = openCounter(bucket, `${bucket}:${identity}`, limit, windowSeconds, now);
+    const state = await charge(database, counter, now);
+    if (isExhausted(state)) {
+      auditLimit(audit, request, state);
+      setRateLimitHeaders(reply, state);
+      throw new FormProblem(429, `There were too many ${what}. Try again ${describeWait(state.resetSeconds)}`);
+    }
+    charged.push(state);
+  }
+  return {
+    async giveBack() {
+      for (const state of charged) await refund(database, state);
+    },
+  };
+}
+
+function describeWait(seconds: number): string {
+  const minutes = Math.ceil(seconds / 60);
+  if (minutes > 90) return `in ${Math.ceil(minutes / 60)} hours`;
+  return minutes === 1 ? 'in a minute' : `in ${minutes} minutes`;
+}

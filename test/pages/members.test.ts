@@ -1,0 +1,486 @@
+import { parse } from 'node-html-parser';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { givePassword, signedIn, Visitor } from '../admin/visitor.ts';
+import { testClock } from '../helpers/clock.ts';
+import {
+  createAccount,
+  createBoard,
+  createMember,
+  createTag,
+  createWorld,
+  insertIdea,
+  issueToken,
+  type World,
+} from '../helpers/fixtures.ts';
+import { expectInvariants } from '../helpers/invariants.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+
+const start = new Date('2026-03-02T09:00:00Z');
+const clock = testClock(start);
+let server: TestServer;
+let world: World;
+let memberId: number;
+let member: Visitor;
+
+beforeAll(async () => {
+  server = await startServer({ clock, environment: { RATE_LIMIT_SIGN_IN_IP: '1000000', RATE_LIMIT_IP: '1000000' } });
+});
+beforeEach(async () => {
+  clock.set(start);
+  world = await createWorld(server);
+  memberId = await createMember(server, world.accountId, 'member', 'Mona Member');
+  member = await signedIn(server, memberId);
+});
+afterAll(() => server.close());
+
+const boardPath = () => `/b/${world.boardSlug}`;
+const ideaPath = (id: number) => `${boardPath()}/ideas/${id}`;
+const put = (title: string, input = {}) => insertIdea(server, world, { title, ...input });
+const setBoard = (assignments: string) => server.sql(`update boards set ${assignments} where id = $1`, [world.boardId]);
+const votesOf = (ideaId: number) =>
+  server.sql<{ value: number; user_id: number | null }>(
+    'select v.value, w.user_id from votes v join voters w on w.id = v.voter_id where v.idea_id = $1 order by w.id',
+    [ideaId],
+  );
+const problemIn = (html: string) => parse(html).querySelector('#problem')?.textContent.trim();
+const noticeIn = (html: string) => parse(html).querySelector('.notice-success')?.textContent.trim();
+const titlesIn = (html: string) =>
+  parse(html)
+    .querySelectorAll('.idea-card h3')
+    .map(one => one.textContent);
+
+/** Sends a form of an idea's page with the hidden fields of the page. */
+const sendOn = (ideaId: number, form: string, fields: Record<string, string>, by = member) =>
+  by.submit(ideaPath(ideaId), `${ideaPath(ideaId)}/${form}`, fields);
+const vote = (ideaId: number, value: string, by = member) => sendOn(ideaId, 'vote', { value }, by);
+
+async function submit(fields: Record<string, string>, by = member) {
+  return by.submit(`${boardPath()}/new`, `${boardPath()}/new`, {
+    title: 'Export as CSV',
+    body: 'For reports.',
+    ...fields,
+  });
+}
+
+describe('who may open a board', () => {
+  test('a member can open a private board of their account, and everybody else gets the same 404 as for a missing board', async () => {
+    const id = await put('A private idea');
+    expect(titlesIn((await member.get(boardPath())).html)).toEqual(['A private idea']);
+    expect((await member.get(ideaPath(id))).status).toBe(200);
+    const stranger = await signedIn(
+      server,
+      await createMember(server, (await createAccount(server)).accountId, 'owner'),
+    );
+    for (const by of [new Visitor(server), stranger]) {
+      for (const rest of ['', `/ideas/${id}`]) {
+        const [private_, missing] = [await by.get(boardPath() + rest), await by.get(`/b/no-such-board${rest}`)];
+        expect([private_.status, private_.html]).toEqual([404, missing.html]);
+      }
+    }
+    expect((await stranger.get(`${boardPath()}/new`)).status).toBe(404);
+    for (const slug of [world.boardSlug, 'no-such-board']) {
+      const { status, location } = await new Visitor(server).get(`/b/${slug}/new`);
+      expect([status, location]).toEqual([303, `/admin/sign-in?next=%2Fb%2F${slug}%2Fnew`]);
+    }
+  });
+
+  test('after a member is removed or blocked, the private board gets 404 for them', async () => {
+    await server.sql('delete from memberships where user_id = $1', [memberId]);
+    expect((await member.get(boardPath())).status).toBe(404);
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
+      world.accountId,
+      memberId,
+    ]);
+    expect((await member.get(boardPath())).status).toBe(200);
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, memberId]);
+    expect((await member.get(boardPath())).status).toBe(404);
+  });
+
+  test('if a person can open several boards with one slug, a query parameter names the account, and links and forms keep it', async () => {
+    const { accountId } = await createAccount(server);
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
+      accountId,
+      memberId,
+    ]);
+    const other = await createBoard(server, accountId, { slug: world.boardSlug, name: 'The other board' });
+    const ideaId = await insertIdea(server, { ...world, accountId, boardId: other.id }, { title: 'Over there' });
+    const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [accountId]);
+    const { html } = await member.get(`${boardPath()}?account=${account?.slug}`);
+    expect(html).toContain('<h1><bdi>The other board</bdi></h1>');
+    const links = parse(html)
+      .querySelectorAll('main a')
+      .map(link => link.getAttribute('href') ?? '');
+    expect(links.filter(href => !href.includes(`account=${account?.slug}`))).toEqual([]);
+    const path = `${ideaPath(ideaId)}`;
+    expect((await member.get(path)).status).toBe(404);
+    const sent = await member.submit(`${path}?account=${account?.slug}`, `${path}/vote?account=${account?.slug}`, {
+      value: 'up',
+    });
+    expect(sent.location).toBe(`${path}?account=${account?.slug}&notice=voted`);
+    expect(await votesOf(ideaId)).toEqual([{ value: 1, user_id: memberId }]);
+  });
+
+  test('a public board is cacheable for visitors without a session, and no cache may store a page with a session', async () => {
+    await setBoard('is_public = true');
+    const id = await put('The one');
+    for (const path of [boardPath(), ideaPath(id)]) {
+      const anonymous = await new Visitor(server).get(path);
+      expect(anonymous.headers.get('cache-control')).toBe('public, max-age=15, must-revalidate');
+      expect(anonymous.headers.get('vary')).toContain('Cookie');
+      expect(anonymous.html).not.toContain('<form method="post"');
+      const own = await member.get(path);
+      expect([own.headers.get('cache-control'), own.headers.get('etag')]).toEqual(['no-store', null]);
+      expect(own.html).toContain('Mona Member');
+    }
+  });
+
+  test('a form of a visitor without a session leads to the sign-in page and back to the board, and changes nothing', async () => {
+    await setBoard('is_public = true');
+    const id = await put('The one');
+    for (const form of [`/ideas/${id}/vote`, `/ideas/${id}/comments`, `/ideas/${id}/follow`, '/new']) {
+      const sent = await new Visitor(server).post(boardPath() + form, {
+        value: 'up',
+        body: 'Hi',
+        title: 'Hi',
+        follow: 'yes',
+      });
+      expect(sent.status).toBe(303);
+      const to = new URL(sent.location ?? '', server.baseUrl);
+      expect([to.searchParams.get('next'), to.searchParams.get('notice')]).toEqual([boardPath(), 'expired']);
+    }
+    const asked = await new Visitor(server).get(`${boardPath()}/new`);
+    expect(new URL(asked.location ?? '', server.baseUrl).searchParams.get('next')).toBe(`${boardPath()}/new`);
+    expect(await votesOf(id)).toEqual([]);
+    expect(await server.sql('select from ideas where board_id = $1', [world.boardId])).toHaveLength(1);
+    const { email, password } = await givePassword(server, memberId);
+    const back = await new Visitor(server).signIn(email, password, `${boardPath()}/new?title=x`);
+    expect(back.location).toBe(`${boardPath()}/new?title=x`);
+  });
+
+  test('a person who is no member of the account can read its public board, but the server refuses their forms with 403', async () => {
+    await setBoard('is_public = true');
+    const id = await put('The one');
+    const stranger = await signedIn(
+      server,
+      await createMember(server, (await createAccount(server)).accountId, 'owner'),
+    );
+    expect((await stranger.get(ideaPath(id))).html).not.toContain(`${ideaPath(id)}/vote`);
+    const sent = await stranger.post(`${ideaPath(id)}/vote`, { value: 'up' });
+    expect(sent.status).toBe(403);
+    expect(sent.html).toContain('Only for members');
+    expect(await votesOf(id)).toEqual([]);
+  });
+
+  test('a form without the form_token of the session is refused and changes nothing', async () => {
+    const id = await put('The one');
+    const sent = await member.post(`${ideaPath(id)}/vote`, { value: 'up' });
+    expect(sent.status).toBe(403);
+    expect(await votesOf(id)).toEqual([]);
+  });
+});
+
+describe('votes', () => {
+  test("a member's vote is apart from the votes of the tokens that the member issued", async () => {
+    const id = await put('The one');
+    const { token } = await issueToken(server, world, 'write', { issuerId: memberId });
+    await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'up' } });
+    const sent = await vote(id, 'up');
+    expect(sent.location).toBe(`${ideaPath(id)}?notice=voted`);
+    expect(await votesOf(id)).toEqual([
+      { value: 1, user_id: null },
+      { value: 1, user_id: memberId },
+    ]);
+    const { body } = await request(server, `GET /api/v1/ideas/${id}`, { token });
+    expect([body.up_count, body.my_vote]).toEqual([2, 'up']);
+    await vote(id, 'down');
+    expect((await request(server, `GET /api/v1/ideas/${id}`, { token })).body).toMatchObject({
+      up_count: 1,
+      down_count: 1,
+    });
+    await vote(id, 'none');
+    expect((await request(server, `GET /api/v1/ideas/${id}`, { token })).body).toMatchObject({
+      up_count: 1,
+      down_count: 0,
+    });
+    await expectInvariants(server);
+  });
+
+  test('the buttons show the own vote as pressed, and the pressed button withdraws the vote', async () => {
+    const id = await put('The one');
+    const buttons = async () =>
+      parse((await member.get(ideaPath(id))).html)
+        .querySelectorAll('.vote-button')
+        .map(button => [button.getAttribute('value'), button.getAttribute('aria-pressed')]);
+    expect(await buttons()).toEqual([
+      ['up', 'false'],
+      ['down', 'false'],
+    ]);
+    await vote(id, 'up');
+    expect(await buttons()).toEqual([
+      ['none', 'true'],
+      ['down', 'false'],
+    ]);
+    await vote(id, 'down');
+    expect(await buttons()).toEqual([
+      ['up', 'false'],
+      ['none', 'true'],
+    ]);
+  });
+
+  test('a vote from a list leads back to the same list, and never to another site', async () => {
+    const id = await put('The one');
+    const list = `${boardPath()}?status=open&sort=top`;
+    const sent = await member.submit(list, `${ideaPath(id)}/vote`, { value: 'up' });
+    expect(sent.location).toBe(`${list}#idea-${id}`);
+    for (const foreign of [
+      '?//evil.example',
+      '?status=open&next=https://evil.example',
+      '//evil.example',
+      'https://evil.example',
+    ]) {
+      const { location } = await vote(id, 'down').then(() => sendOn(id, 'vote', { value: 'up', list: foreign }));
+      expect(location?.startsWith(boardPath())).toBe(true);
+    }
+  });
+
+  test('ten parallel first votes of one person create one voter and count once', async () => {
+    const id = await put('The one');
+    const { html } = await member.get(ideaPath(id));
+    const form_token = parse(html).querySelector('[name=form_token]')?.getAttribute('value') ?? '';
+    const sent = await Promise.all(
+      Array.from({ length: 10 }, () => member.post(`${ideaPath(id)}/vote`, { form_token, value: 'up' })),
+    );
+    expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([303]));
+    expect(await votesOf(id)).toEqual([{ value: 1, user_id: memberId }]);
+    await expectInvariants(server);
+  });
+
+  test('the server refuses a vote in words, and stores nothing, if the board or the status does not accept votes', async () => {
+    const id = await put('The one');
+    const form_token =
+      parse((await member.get(ideaPath(id))).html)
+        .querySelector('[name=form_token]')
+        ?.getAttribute('value') ?? '';
+    const cases: [board: string, status: number, words: string][] = [
+      ['is_frozen = true', 423, 'The board is frozen'],
+      [`is_frozen = false, voting_open_at = '2026-04-01'`, 423, 'Voting has not begun'],
+      [`voting_open_at = null, voting_close_at = '2026-02-01'`, 423, 'Voting has ended'],
+    ];
+    for (const [assignments, status, words] of cases) {
+      await setBoard(assignments);
+      const sent = await member.post(`${ideaPath(id)}/vote`, { form_token, value: 'up' });
+      expect([sent.status, problemIn(sent.html)]).toEqual([status, expect.stringContaining(words)]);
+    }
+    await setBoard('voting_close_at = null');
+    await server.sql('update statuses set allow_votes = false where board_id = $1', [world.boardId]);
+    const closed = await member.post(`${ideaPath(id)}/vote`, { form_token, value: 'up' });
+    expect([closed.status, problemIn(closed.html)]).toEqual([423, 'Ideas in this status accept no votes.']);
+    expect((await member.post(`${ideaPath(id)}/vote`, { form_token, value: 'sideways' })).status).toBe(422);
+    expect(await votesOf(id)).toEqual([]);
+  });
+});
+
+describe('ideas', () => {
+  test('a submitted idea is on the board, its author follows it, and an event is recorded', async () => {
+    const sent = await submit({ body: 'Line one\nLine two' });
+    const [idea] = await server.sql<{ id: number }>('select * from ideas where board_id = $1', [world.boardId]);
+    expect(idea).toMatchObject({
+      title: 'Export as CSV',
+      body: 'Line one\nLine two',
+      author_id: memberId,
+      moderation_state: 'published',
+    });
+    expect(sent.location).toBe(`${ideaPath(idea?.id ?? 0)}?notice=submitted`);
+    expect(noticeIn((await member.get(sent.location ?? '')).html)).toBe('Your idea is on the board.');
+    expect(await server.sql('select user_id from followers where idea_id = $1', [idea?.id])).toEqual([
+      { user_id: memberId },
+    ]);
+    expect(await server.sql('select type, actor_id from events where idea_id = $1', [idea?.id])).toEqual([
+      { type: 'idea.created', actor_id: memberId },
+    ]);
+  });
+
+  test("on a board with pre-moderation, a member's idea awaits approval, and a moderator's idea does not", async () => {
+    await setBoard('pre_moderation = true');
+    const sent = await submit({});
+    expect(sent.location).toBe(`${boardPath()}?notice=awaits_approval`);
+    const page = await member.get(sent.location ?? '');
+    expect([titlesIn(page.html), noticeIn(page.html)]).toEqual([[], expect.stringContaining('publish or reject')]);
+    const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
+    expect((await submit({ title: 'Another' }, moderator)).location).toMatch(/notice=submitted$/);
+    expect(
+      await server.sql('select moderation_state from ideas where board_id = $1 order by id', [world.boardId]),
+    ).toEqual([{ moderation_state: 'pending' }, { moderation_state: 'published' }]);
+  });
+
+  test('before it creates an idea, the server shows ideas with similar titles, and creates the idea if the person sends it again', async () => {
+    const similar = await put('Export a board as a CSV file');
+    await put('Dark mode');
+    const shown = await submit({});
+    expect([shown.status, titlesIn(shown.html)]).toEqual([200, ['Export a board as a CSV file']]);
+    expect(await server.sql('select from ideas where board_id = $1', [world.boardId])).toHaveLength(2);
+    const form = parse(shown.html);
+    const value = (name: string) => form.querySelector(`[name=${name}]`)?.getAttribute('value') ?? '';
+    expect(form.querySelector('textarea')?.textContent).toBe('For reports.');
+    const fields = { form_token: value('form_token'), form_id: value('form_id'), seen_for: value('seen_for') };
+    expect(form.querySelector(`form[action="${ideaPath(similar)}/vote"]`)).not.toBeNull();
+    const changed = await member.post(`${boardPath()}/new`, { ...fields, title: 'CSV export of a board', body: 'x' });
+    expect(changed.status).toBe(200);
+    const sent = await member.post(`${boardPath()}/new`, { ...fields, title: value('title'), body: 'For reports.' });
+    expect(sent.location).toMatch(/notice=submitted$/);
+    const again = await member.post(`${boardPath()}/new`, { ...fields, title: value('title'), body: 'For reports.' });
+    expect([again.status, problemIn(again.html)]).toEqual([409, expect.stringContaining('sent twice')]);
+    expect(await server.sql('select from ideas where board_id = $1', [world.boardId])).toHaveLength(3);
+  });
+
+  test('similar ideas are published, unmerged ideas of the same board in shown statuses, with two words or the only word of the title', async () => {
+    await put('Dark theme for the calendar');
+    const hidden = await put('Dark calendar of hidden things');
+    await put('Dark calendar, pending', { moderationState: 'pending' });
+    await put('A calendar only');
+    await server.sql(
+      `update ideas set status_id = (select id from statuses where board_id = $2 and key = 'archived') where id = $1`,
+      [hidden, world.boardId],
+    );
+    await server.sql(`update statuses set is_hidden = true where board_id = $1 and key = 'archived'`, [world.boardId]);
+    const find = async (title: string) =>
+      titlesIn((await member.get(`${boardPath()}/new?${new URLSearchParams({ title })}`)).html);
+    expect(await find('Calendar in dark colours')).toEqual(['Dark theme for the calendar']);
+    expect((await find('calendár')).sort()).toEqual(['A calendar only', 'Dark theme for the calendar']);
+    for (const nothing of ['', 'to', '!!!', "it's", '&|!():*', 'x'.repeat(3_000)])
+      expect(await find(nothing)).toEqual([]);
+  });
+
+  test('an invalid idea is refused with an explanation, and the form keeps the entered values', async () => {
+    for (const [fields, words] of [
+      [{ title: '  ' }, 'Enter a title of 1 to 200 characters.'],
+      [{ title: 'x'.repeat(201) }, 'Enter a title of 1 to 200 characters.'],
+      [{ body: '' }, 'Describe the idea in 1 to 10,000 characters.'],
+      [{ body: 'x'.repeat(10_001) }, 'Describe the idea in 1 to 10,000 characters.'],
+    ] as const) {
+      const sent = await submit({ ...fields });
+      const form = parse(sent.html);
+      expect([sent.status, problemIn(sent.html)]).toEqual([422, words]);
+      const kept = { title: 'Export as CSV', body: 'For reports.', ...fields };
+      expect(form.querySelector('[name=title]')?.getAttribute('value')).toBe(kept.title);
+      expect(form.querySelector('textarea')?.textContent).toBe(kept.body);
+    }
+    expect(await server.sql('select from ideas where board_id = $1', [world.boardId])).toEqual([]);
+  });
+
+  test('outside the submission window or on a frozen board, the page says why it has no form, and a sent form is refused', async () => {
+    const { html } = await member.get(`${boardPath()}/new`);
+    const value = (name: string) => parse(html).querySelector(`[name=${name}]`)?.getAttribute('value') ?? '';
+    const fields = { form_token: value('form_token'), form_id: value('form_id'), title: 'T', body: 'B' };
+    for (const [assignments, words] of [
+      ['is_frozen = true', 'The board is frozen'],
+      [`is_frozen = false, submissions_open_at = '2026-04-01'`, 'does not accept ideas yet'],
+      [`submissions_open_at = null, submissions_close_at = '2026-02-01'`, 'no longer accepts ideas'],
+    ] as const) {
+      await setBoard(assignments);
+      const page = await member.get(`${boardPath()}/new`);
+      expect(page.html).toContain(words);
+      expect(page.html).not.toContain('<textarea');
+      const sent = await member.post(`${boardPath()}/new`, fields);
+      expect([sent.status, problemIn(sent.html)]).toEqual([423, expect.stringContaining(words)]);
+    }
+    expect(await server.sql('select from ideas where board_id = $1', [world.boardId])).toEqual([]);
+  });
+});
+
+describe('comments and following', () => {
+  test('a comment is on the page of the idea with its author, and a second comment in a row is refused and kept in the form', async () => {
+    const id = await put('The one');
+    const sent = await sendOn(id, 'comments', { body: ' Yes,\nplease. ' });
+    const [comment] = await server.sql<{ id: number }>('select * from comments where idea_id = $1', [id]);
+    expect(comment).toMatchObject({ body: 'Yes,\nplease.', author_id: memberId });
+    expect(sent.location).toBe(`${ideaPath(id)}?notice=commented#comment-${comment?.id}`);
+    expect((await member.get(ideaPath(id))).html).toContain('Yes,\nplease.');
+    const again = await sendOn(id, 'comments', { body: 'And soon' });
+    expect([again.status, problemIn(again.html)]).toEqual([422, expect.stringContaining('The last comment is yours')]);
+    expect(parse(again.html).querySelector('textarea')?.textContent).toBe('And soon');
+    for (const body of [' ', 'x'.repeat(501)]) {
+      expect(problemIn((await sendOn(id, 'comments', { body })).html)).toContain('at most 500 characters');
+    }
+    expect(await server.sql('select from comments where idea_id = $1', [id])).toHaveLength(1);
+  });
+
+  test('a member can follow and unfollow an idea on its page', async () => {
+    const id = await put('The one');
+    const followers = () => server.sql('select user_id from followers where idea_id = $1', [id]);
+    expect((await sendOn(id, 'follow', { follow: 'yes' })).location).toBe(`${ideaPath(id)}?notice=followed`);
+    expect(await followers()).toEqual([{ user_id: memberId }]);
+    expect((await sendOn(id, 'follow', { follow: 'no' })).location).toBe(`${ideaPath(id)}?notice=unfollowed`);
+    expect(await followers()).toEqual([]);
+  });
+
+  test('an idea of another board of the account cannot be changed through this board', async () => {
+    const other = await createBoard(server, world.accountId);
+    const elsewhere = await insertIdea(server, { ...world, boardId: other.id }, { title: 'Elsewhere' });
+    const id = await put('Here');
+    const form_token =
+      parse((await member.get(ideaPath(id))).html)
+        .querySelector('[name=form_token]')
+        ?.getAttribute('value') ?? '';
+    for (const [form, fields] of [
+      ['vote', { value: 'up' }],
+      ['comments', { body: 'Hi' }],
+    ] as const) {
+      expect((await member.post(`${ideaPath(elsewhere)}/${form}`, { form_token, ...fields })).status).toBe(404);
+    }
+    expect(await votesOf(elsewhere)).toEqual([]);
+    expect(await server.sql('select from comments where idea_id = $1', [elsewhere])).toEqual([]);
+  });
+});
+
+describe('moderation on the board', () => {
+  test("a moderator sets the status, adds and removes a tag on the idea's page of the board, and each form leads back to this page", async () => {
+    const id = await put('The one');
+    const tagId = await createTag(server, world.accountId, world.boardId, 'Design');
+    const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
+    const send = (form: string, fields: Record<string, string>) =>
+      moderator.submit(ideaPath(id), `/admin/ideas/${id}/${form}?on=${world.boardSlug}`, fields);
+    expect((await send('status', { status: 'planned' })).location).toBe(`${ideaPath(id)}?notice=status_set`);
+    expect((await send('tags', { tag_id: String(tagId) })).location).toBe(`${ideaPath(id)}?notice=tag_added`);
+    const page = parse((await moderator.get(`${ideaPath(id)}?notice=tag_added`)).html);
+    expect(page.querySelector('.notice-success')?.textContent).toContain('The tag is added.');
+    expect(page.querySelector('.chip-planned')?.textContent).toContain('planned');
+    expect((await send(`tags/${tagId}/remove`, {})).location).toBe(`${ideaPath(id)}?notice=tag_removed`);
+    expect((await member.get(ideaPath(id))).html).not.toContain('/admin/ideas');
+  });
+
+  test('a moderator approves or rejects a pending idea from its page on the board, and other members get 404 for this page', async () => {
+    const [approved, rejected] = [
+      await put('Good', { moderationState: 'pending' }),
+      await put('Bad', { moderationState: 'pending' }),
+    ];
+    const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
+    expect((await member.get(ideaPath(approved))).status).toBe(404);
+    const on = `?on=${world.boardSlug}`;
+    const sent = await moderator.submit(ideaPath(approved), `/admin/ideas/${approved}/approve${on}`);
+    expect(sent.location).toBe(`${ideaPath(approved)}?notice=approved`);
+    expect((await member.get(ideaPath(approved))).status).toBe(200);
+    const form = `/admin/ideas/${rejected}/reject${on}`;
+    expect((await moderator.get(ideaPath(rejected))).html).toContain(`href="${form}"`);
+    const refused = await moderator.submit(form, form, { reason: 'Not our product' });
+    expect(refused.location).toBe(`${boardPath()}?notice=rejected`);
+    expect(noticeIn((await moderator.get(refused.location ?? '')).html)).toContain('The idea is rejected.');
+  });
+});
+
+test('a person can send RATE_LIMIT_MEMBER votes, ideas and comments in an hour, and then the page says when to try again', async () => {
+  const limited = await startServerForTest({ on: server, clock, environment: { RATE_LIMIT_MEMBER: '2' } });
+  const { email, password } = await givePassword(server, memberId);
+  const visitor = new Visitor(limited);
+  await visitor.signIn(email, password);
+  const id = await put('The one');
+  expect((await vote(id, 'up', visitor)).status).toBe(303);
+  expect((await sendOn(id, 'comments', { body: 'Hi' }, visitor)).status).toBe(303);
+  const third = await vote(id, 'down', visitor);
+  expect([third.status, problemIn(third.html)]).toEqual([429, expect.stringContaining('Try again in 60 minutes')]);
+  expect(third.headers.get('retry-after')).toBe('3600');
+  expect(await votesOf(id)).toEqual([{ value: 1, user_id: memberId }]);
+  clock.set(new Date(start.getTime() + 3_600_000));
+  expect((await vote(id, 'down', visitor)).status).toBe(303);
+});
