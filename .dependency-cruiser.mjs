@@ -41,6 +41,9 @@ const rows = {
   'server/admin/': `config.ts dependencies.ts domain/ entities/ http/ oauth/consents.ts outgoing/ pages/ text/ contract/
     fastify node zod`,
 
+  'server/operator/': `admin/sign-in/own-password.ts database/ dependencies.ts domain/ http/method-not-allowed.ts
+    observability/ pages/ text/ contract/openapi/info.ts fastify`,
+
   'server/delivery/': `config.ts database/ dependencies.ts domain/ entities/ observability/ outgoing/ text/
     contract/events.ts graphile-worker kysely node nodemailer zod`,
   'server/jobs/': `config.ts database/ delivery/ dependencies.ts domain/ extensions/ observability/ outgoing/
@@ -56,7 +59,8 @@ const rows = {
   'server/dependencies.ts': 'config.ts database/ domain/ extensions/ observability/ pino',
   'server/open-dependencies.ts':
     'app-key.ts config.ts database/ delivery/ dependencies.ts domain/ extensions/ observability/ pino',
-  'server/app.ts': `admin/ config.ts delivery/ dependencies.ts domain/ endpoints/ extensions/ http/ mcp/ oauth/ pages/ contract/
+  'server/app.ts': `admin/ config.ts delivery/ dependencies.ts domain/ endpoints/ extensions/ http/ mcp/ oauth/ operator/ pages/
+    contract/
     @ts-rest/fastify fastify node`,
   'server/run-server.ts': `app.ts config.ts database/ delivery/ demo/ dependencies.ts domain/ extensions/ http/ jobs/
     observability/ open-dependencies.ts production-secrets.ts run-until-signal.ts fastify node pino`,

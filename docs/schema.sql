@@ -31,6 +31,8 @@ CREATE TABLE accounts (
   CONSTRAINT accounts_slug_check CHECK (slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)
 );
 CREATE INDEX accounts_deletion_scheduled_at_idx ON accounts USING btree (deletion_scheduled_at) WHERE deletion_scheduled_at IS NOT NULL;
+CREATE INDEX accounts_name_beginning_idx ON accounts USING btree (lower(name) text_pattern_ops);
+CREATE INDEX accounts_slug_beginning_idx ON accounts USING btree (slug text_pattern_ops);
 
 -- function set_canonical_email()
 
@@ -495,6 +497,7 @@ CREATE TABLE webhook_endpoints (
 );
 CREATE INDEX webhook_endpoints_board_id_idx ON webhook_endpoints USING btree (account_id, board_id);
 CREATE INDEX webhook_endpoints_id_idx ON webhook_endpoints USING btree (id);
+CREATE INDEX webhook_endpoints_in_trouble_idx ON webhook_endpoints USING btree (account_id, id) WHERE failing_since IS NOT NULL OR disabled_at IS NOT NULL;
 
 -- table notifications (tenant)
 

@@ -35,6 +35,7 @@ import { boundedServer, guardTransport, refuseInvalidHead, requestIdOf } from '.
 import { refuseUndeclaredBody, serveOperations } from './http/ts-rest.ts';
 import { serveTools } from './mcp/serve-tools.ts';
 import { buildOauth } from './oauth/serve-oauth.ts';
+import { serveOperator } from './operator/serve-operator.ts';
 import { serveBoards } from './pages/boards/serve-boards.ts';
 import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
 import { serveEntrance } from './pages/entrance/serve-entrance.ts';
@@ -138,6 +139,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
       serveEntrance,
       serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)),
       serveAdmin(server, oauth.consents, testPoster.postTest),
+      serveOperator(server),
       oauth.servePages,
     ]),
   );

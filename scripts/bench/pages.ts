@@ -152,10 +152,19 @@ function pathsOf(words: string[]): string[] {
     '/admin/profile',
     '/admin/profile/notifications',
     '/admin/profile/following',
+    '/operator',
+    '/operator/accounts',
+    '/operator/accounts?q=b',
+    '/operator/accounts/1',
+    '/operator/users',
+    '/operator/users?q=member1',
+    '/operator/users/1',
+    '/operator/webhooks?state=dead',
   ];
 }
 
 const largeAccount = `
+update users set is_operator = true where id = 1;
 update boards set is_public = true, pre_moderation = true;
 insert into tags (account_id, board_id, name, color) select 1, 1, unnest(array['rare', 'common']), '#0f766e';
 insert into idea_tags (idea_id, tag_id, account_id)

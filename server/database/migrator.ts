@@ -20,7 +20,7 @@ import {
   withSession,
 } from './migration-session.ts';
 import { query, type RowOf, runOn } from './query.ts';
-import { sql, text } from './sql.ts';
+import { sql, text, time } from './sql.ts';
 
 const findMigrationsTable = query('find_migrations_table', db =>
   db.selectNoFrom(fragment<boolean>`to_regclass('schema_migrations') is not null`.as('exists')),
@@ -31,8 +31,8 @@ type AppliedMigration = RowOf<typeof selectApplied>;
 /** Reads the applied migrations. Their table has no entity, because it exists before the first migration. */
 const selectApplied = sql(
   'select_applied_migrations',
-  { arguments: {}, row: { stream: text(), name: text(), checksum: text() } },
-  'select stream, name, checksum from schema_migrations order by stream, name',
+  { arguments: {}, row: { stream: text(), name: text(), checksum: text(), applied_at: time() } },
+  'select stream, name, checksum, applied_at from schema_migrations order by stream, name',
 );
 
 export interface CheckOptions {
@@ -95,6 +95,37 @@ export async function hasPendingMigrations(
   return pendingOf(files, applied).length > 0;
 }
 
+/** The migrations of one stream, for operators. */
+export interface StreamState {
+  stream: string;
+  appliedCount: number;
+  /** The last migration by number, with the time when it was applied. */
+  last: { name: string; applied_at: string } | undefined;
+  pending: string[];
+  /** Applied migrations that are not among the files, such as those of a newer version of the server. */
+  unknown: string[];
+}
+
+/** Reads the state of each stream that has files or applied migrations. The table of migrations must exist. */
+export async function readStreamStates(
+  database: Queryable,
+  streams: readonly MigrationStream[],
+): Promise<StreamState[]> {
+  const [files, applied] = await Promise.all([listFiles(streams), database.query(selectApplied, {})]);
+  const names = new Set([...streams.map(({ name }) => name), ...applied.map(({ stream }) => stream)]);
+  return [...names].map(stream => {
+    const done = applied.filter(one => one.stream === stream);
+    const known = files.filter(one => one.stream === stream);
+    return {
+      stream,
+      appliedCount: done.length,
+      last: done.at(-1),
+      pending: pendingOf(known, done).map(({ name }) => name),
+      unknown: pendingOf(done, known).map(({ name }) => name),
+    };
+  });
+}
+
 async function applyPending(client: pg.Client, files: MigrationFile[], executed: string[], options: TableLockOptions) {
   // Loading Umzug takes a tenth of a second and 10 MB. Most processes have no pending migrations and do not need it.
   const { Umzug } = await import('umzug');
@@ -116,6 +147,7 @@ async function applyPending(client: pg.Client, files: MigrationFile[], executed:
   });
 }
 
+/** Returns the migrations in the first list that are not in the second. */
 function pendingOf(files: MigrationName[], applied: MigrationName[]): MigrationName[] {
   const names = new Set(applied.map(idOf));
   return files.filter(file => !names.has(idOf(file))).map(({ stream, name }) => ({ stream, name }));

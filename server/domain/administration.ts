@@ -20,9 +20,17 @@ export interface AuditTrail {
 /** The fields of an audit entry without the actor, because AuditTrail adds the actor. */
 type WithoutActor<Fields> = Omit<Fields, keyof (AuditActor & { by: 'user' })>;
 
-/** Returns the acting user's id, or null for the operator of the server and for the server itself. */
+/**
+ * Returns the id of the acting user, whose role in the account limits the operation. Returns null for an operator of the
+ * server and for the server itself, because they need no role.
+ */
 export function actingUserOf({ by: actor }: Administration): number | null {
   return actor.by === 'user' ? actor.by_user_id : null;
+}
+
+/** Returns the id of the acting person. Null on the command line and for the server itself. */
+export function actingPersonOf({ by: actor }: Administration): number | null {
+  return 'by_user_id' in actor ? actor.by_user_id : null;
 }
 
 /** Builds the context of the administrative operations in one transaction. */

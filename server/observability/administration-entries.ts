@@ -4,13 +4,15 @@ import { chatKinds } from '../entities/chat-channel.ts';
 import { roles } from '../entities/membership.ts';
 import { defineEntry as entry, field, oneOf, text, whole } from './define-entry.ts';
 
-/** Who caused an entry: the operator on the command line, a user in the pages, or the server itself. */
+/** Who caused an entry: an operator, a user in the pages, or the server itself. */
 const by = {
   by: oneOf(
     ['operator', 'user', 'server'],
-    'who acted. `operator`: a person on the command line. `user`: a signed-in person. `server`: the server itself',
+    "who acted. `operator`: a person on the command line or in the operator's panel. `user`: another signed-in person. `server`: the server itself",
   ),
-  by_user_id: whole('the id of the acting user, if `by` is `user`').optional(),
+  by_user_id: whole(
+    'the id of the acting user; absent if `by` is `server`, or if an operator acted on the command line',
+  ).optional(),
 };
 
 const inAccount = { ...by, account_id: field.accountId };

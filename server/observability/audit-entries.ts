@@ -18,4 +18,7 @@ export type AuditEntryName = keyof AuditEntries;
 
 export type AdministrationEntryName = keyof typeof administrationEntries;
 
-export type AuditActor = { readonly by: 'operator' | 'server' } | { readonly by: 'user'; readonly by_user_id: number };
+/** An operator has an id in the operator's panel, but not on the command line. */
+export type AuditActor =
+  | { readonly by: 'operator' | 'server' }
+  | { readonly by: 'operator' | 'user'; readonly by_user_id: number };

@@ -5,17 +5,18 @@ import { hasPendingMigrations } from '../database/migrator.ts';
 import { query } from '../database/query.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 
-export type ReadinessCheck = 'database' | 'migrations' | 'cron';
-
 /** The time limit of each check. With it, GET /ready answers within 2 s, including the check of the rate limit. */
 const timeoutMs = 1_300;
+
+export const readinessChecks = ['database', 'migrations', 'cron'] as const;
+export type ReadinessCheck = (typeof readinessChecks)[number];
 
 /**
  * Runs the checks of GET /ready and returns the failed ones (specification: Operations probes). The checks only read. A
  * check fails if it times out. The checks use reserved connections, because a server whose connection pool is exhausted
  * is busy, not broken. If a load balancer removed a busy server, its load would only move to the next server.
  */
-export function buildReadiness(server: ServerDependencies): () => Promise<ReadinessCheck[]> {
+export async function findFailedChecks(server: ServerDependencies): Promise<ReadinessCheck[]> {
   const { reserve } = server.database;
   const streams = streamsOf(server.extensions);
   const checks: Record<ReadinessCheck, () => Promise<boolean>> = {
@@ -23,11 +24,14 @@ export function buildReadiness(server: ServerDependencies): () => Promise<Readin
     migrations: async () => !(await hasPendingMigrations(reserve, streams)),
     cron: () => hasRecentHeartbeat(reserve, server),
   };
+  const passed = await Promise.all(readinessChecks.map(name => inTimeOr(checks[name](), timeoutMs, false)));
+  return readinessChecks.filter((_, index) => !passed[index]);
+}
 
+/** Builds the check of GET /ready, which records a failure in the audit log. */
+export function buildReadiness(server: ServerDependencies): () => Promise<ReadinessCheck[]> {
   async function check(): Promise<ReadinessCheck[]> {
-    const names = Object.keys(checks) as ReadinessCheck[];
-    const passed = await Promise.all(names.map(name => inTimeOr(checks[name](), timeoutMs, false)));
-    const failed = names.filter((_, index) => !passed[index]);
+    const failed = await findFailedChecks(server);
     if (failed.length > 0) server.audit.record('readiness.not_ready', { failed });
     return failed;
   }
@@ -52,12 +56,18 @@ const selectHeartbeat = query('select_heartbeat', db =>
   db.selectFrom('heartbeats').select('recorded_at').where('name', '=', 'cron'),
 );
 
+/** Returns the time when the scheduled jobs last ran. Undefined if they have never run on this database. */
+export async function readHeartbeat(database: Queryable): Promise<string | undefined> {
+  const [heartbeat] = await database.query(selectHeartbeat, {});
+  return heartbeat?.recorded_at;
+}
+
 async function hasRecentHeartbeat(
   database: Queryable,
   { clock, config }: Pick<ServerDependencies, 'clock' | 'config'>,
 ): Promise<boolean> {
-  const [heartbeat] = await database.query(selectHeartbeat, {});
-  if (!heartbeat) return false;
-  const ageMs = clock.now().getTime() - new Date(heartbeat.recorded_at).getTime();
+  const recordedAt = await readHeartbeat(database);
+  if (recordedAt === undefined) return false;
+  const ageMs = clock.now().getTime() - new Date(recordedAt).getTime();
   return ageMs <= config.READINESS_CRON_MAX_AGE_MINUTES * 60_000;
 }

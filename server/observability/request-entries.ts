@@ -106,6 +106,12 @@ export const signInEntries = {
       user_id: userId,
     },
   ),
+  'operator.viewed': entry("An operator opened a page of the operator's panel.", {
+    ...request,
+    user_id: whole('the id of the operator'),
+    page: text('the path of the page, with `:id` in the place of an id'),
+    id: whole('the id of the account or user on the page').optional(),
+  }),
   'form.refused': countedEntry('The server refused a submitted form, because another site may have forged the form.', {
     ...request,
     reason: oneOf(

@@ -14,6 +14,28 @@ import { emailOf, givePassword } from './visitor.ts';
 /** The routes that the axe-core test does not visit. The OAuth tests check this OAuth consent page. */
 const elsewhere = ['/admin/connect/:id'];
 
+/**
+ * Makes a user an operator. Adds a failing job, a failing webhook with dead deliveries, and scheduled deletions, for the
+ * pages of the operator's panel. Returns the ids of the account and the user to delete.
+ */
+async function prepareForOperator({ sql }: TestServer, userId: number) {
+  await sql('update users set is_operator = true where id = $1', [userId]);
+  await sql('update webhook_endpoints set failing_since = now()');
+  await sql(`update webhook_deliveries set state = 'dead', next_attempt_at = null, finished_at = now()`);
+  await sql(`select graphile_worker.add_job('mail_people', '[]', run_at := '2099-01-01', max_attempts := 3)`);
+  await sql(`update graphile_worker._private_jobs set attempts = 1, last_error = 'No answer' where run_at > now()`);
+  const [ids] = await sql<{ account_id: number; user_id: number }>(
+    `with account as (
+      update accounts set deletion_scheduled_at = now() where id = (select min(id) from accounts) returning id
+    ), person as (
+      update users set deletion_requested_at = now() where id = (select min(id) from users where id <> $1) returning id
+    )
+    select account.id as account_id, person.id as user_id from account, person`,
+    [userId],
+  );
+  return ids;
+}
+
 describe.runIf(findChromium())('the admin area in a browser', () => {
   let browser: Browser | undefined;
   let mail: SmtpReceiver;
@@ -30,7 +52,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     const { started, routes: registered } = await collectRoutes(() => startServer({ environment }));
     server = started;
     routes = registered
-      .filter(({ method, url }) => method === 'GET' && /^\/admin(\/|$)/.test(url))
+      .filter(({ method, url }) => method === 'GET' && /^\/(admin|operator)(\/|$)/.test(url))
       // Fixed paths must come first. Otherwise /admin/members/leave would match the route /admin/members/:id.
       .sort((one, other) => Number(one.url.includes(':')) - Number(other.url.includes(':')))
       .map(({ url }) => ({ path: url, pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`) }));
@@ -76,8 +98,8 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.context().close();
   });
 
-  // The test opens seventy pages, so it needs more time on a busy machine.
-  test('axe-core finds no accessibility violation on the pages of the admin area, and every page has fewer than 36,000 characters', {
+  // The test opens eighty pages, so it needs more time on a busy machine.
+  test("axe-core finds no accessibility violation on the pages of the admin area and the operator's panel, and every page has fewer than 36,000 characters", {
     timeout: 300_000,
   }, async () => {
     const { world, ownerId, ideaId, otherId, pendingId, mergedId, secondAccount } = await furnishAccount(
@@ -125,18 +147,21 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await check();
     await signIn(page, await givePassword(server, ownerId), `/admin?${account}`);
 
-    // Follow all links, beginning at the home page, and visit each route once.
-    const found = [`/admin?${account}`];
-    for (const path of found) {
-      const { pathname } = new URL(path, server.baseUrl);
-      const route = routes.find(one => one.pattern.test(pathname))?.path;
-      if (!route || seen.has(route)) continue;
-      await visit(path);
-      const links = (await page
-        .locator('main a[href], header a[href]')
-        .evaluateAll(all => all.map(one => one.getAttribute('href')))) as (string | null)[];
-      found.push(...links.filter((href): href is string => href !== null));
-    }
+    /** Follows all links, beginning at one page, and visits each route once. */
+    const visitAll = async (start: string) => {
+      const found = [start];
+      for (const path of found) {
+        const { pathname } = new URL(path, server.baseUrl);
+        const route = routes.find(one => one.pattern.test(pathname))?.path;
+        if (!route || seen.has(route)) continue;
+        await visit(path);
+        const links = (await page
+          .locator('main a[href], header a[href]')
+          .evaluateAll(all => all.map(one => one.getAttribute('href')))) as (string | null)[];
+        found.push(...links.filter((href): href is string => href !== null));
+      }
+    };
+    await visitAll(`/admin?${account}`);
     // Visit pages in other states, such as a frozen board or a merged idea.
     for (const path of [
       `/admin?account=${secondAccount}`,
@@ -159,6 +184,22 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await check();
     await runJobs(server);
     await visit(mailed(/\/admin\/profile\/confirm\?token=\S+/));
+    const deletion = await prepareForOperator(server, ownerId);
+    await visitAll('/operator');
+    for (const path of [
+      `/operator/accounts/${deletion?.account_id}/keep`,
+      `/operator/users/${deletion?.user_id}/keep`,
+      '/operator/accounts?state=scheduled',
+      '/operator/users?q=nobody',
+      '/operator/webhooks?state=dead',
+    ]) {
+      await visit(path);
+    }
+    await page.goto(`/operator/users/${deletion?.user_id}/block`);
+    await page.getByLabel('Slug of the account').fill(world.accountSlug ?? '');
+    await page.getByLabel('Your current password').fill('wrong');
+    await page.getByRole('button', { name: 'Block the user' }).click();
+    await check();
     expect(routes.map(({ path }) => path).filter(path => !seen.has(path))).toEqual(elsewhere);
 
     await page.goto(`/admin/tokens?${account}`);

@@ -4,6 +4,7 @@ export interface LoggedStatement {
   /** The number of the connection. Connections are numbered in the order of their first statements. */
   connection: number;
   text: string;
+  values: unknown[];
 }
 
 /** Records every statement that the server sends to PostgreSQL during `work`. */
@@ -14,8 +15,9 @@ export async function logStatements<T>(work: () => Promise<T>): Promise<{ result
   FailFastClient.prototype.query = function (this: FailFastClient, ...args: unknown[]) {
     const connection = connections.get(this) ?? connections.size + 1;
     connections.set(this, connection);
-    const [first] = args as [string | { text: string }];
-    statements.push({ connection, text: (typeof first === 'string' ? first : first.text).trim() });
+    const [first, second] = args as [string | { text: string; values?: unknown[] }, unknown[]?];
+    const { text, values = [] } = typeof first === 'string' ? { text: first, values: second } : first;
+    statements.push({ connection, text: text.trim(), values });
     return query.apply(this, args);
   };
   try {

@@ -16,6 +16,8 @@ beforeAll(async () => {
     if (config?.allow !== undefined) continue;
     // Leaves out `/`: the plugin that serves the documentation registers it, but serves it under /docs.
     if (url === '/') continue;
+    // The operator's panel answers 404, so that nobody learns its paths. Its own tests check this.
+    if (/^\/operator(\/|$)/.test(url)) continue;
     allowed.set(url, [...(allowed.get(url) ?? []), ...[method].flat()]);
   }
 });

@@ -89,14 +89,14 @@ function clientOf({ id, ip }: FastifyRequest) {
 const home = '/admin';
 
 /**
- * Returns the path of the page that opens after sign-in. It is always in the admin area or on a board, so that a link
- * cannot lead to another host.
+ * Returns the path of the page that opens after sign-in. It is always in the admin area, in the operator's panel or on a
+ * board, so that a link cannot lead to another host.
  */
 function safeNextPath(text: string): string {
   // No real server has this origin. If the parsed text has another origin, it leads to another host.
   const base = 'http://admin.invalid';
   const url = URL.parse(text, base);
   if (!url || url.origin !== base || url.username !== '' || url.password !== '') return home;
-  const isPage = url.pathname === home || /^\/(admin|b)\//.test(url.pathname);
+  const isPage = /^\/(admin|operator)$|^\/(admin|operator|b)\//.test(url.pathname);
   return isPage && !url.pathname.startsWith('/admin/sign-in') ? `${url.pathname}${url.search}` : home;
 }

@@ -2,6 +2,7 @@ import type { InferResult, Kysely } from 'kysely';
 import type { Tables } from '../../database/tables.ts';
 import { type Role, roles } from '../../entities/membership.ts';
 import type { Administration } from '../administration.ts';
+import { beginsWith, mayBegin } from '../search-by-beginning.ts';
 
 export type MemberView = InferResult<ReturnType<typeof membersOf>>[number];
 
@@ -46,9 +47,7 @@ export async function listMembers(
   accountId: number,
   { after, limit, ...filter }: MemberFilter & { after?: MemberPlace | undefined; limit: number },
 ): Promise<MemberView[]> {
-  const { beginning } = filter;
-  // Names never contain a NUL character or a lone surrogate, because PostgreSQL rejects both.
-  if (beginning !== undefined && (beginning.includes('\0') || !beginning.isWellFormed())) return [];
+  if (filter.beginning !== undefined && !mayBegin(filter.beginning)) return [];
   const reached = after ? roles.indexOf(after.role) : -1;
   const [first, ...others] = roles.flatMap((role, index) => {
     if ((filter.role !== undefined && role !== filter.role) || index < reached) return [];
@@ -74,9 +73,7 @@ function matching(members: ReturnType<typeof membersOf>, { beginning, isBlocked 
   const chosen = isBlocked === undefined ? members : members.where('b.user_id', isBlocked ? 'is not' : 'is', null);
   if (beginning === undefined) return chosen;
   return chosen.where(m => {
-    // PostgreSQL converts the search text to lower case, because JavaScript has other rules for lower case.
-    const pattern = m.fn<string>('lower', [m.val(`${beginning.replace(/[\\%_]/g, '\\$&')}%`)]);
-    return m.or([m(m.fn('lower', ['u.email']), 'like', pattern), m(m.fn('lower', ['u.name']), 'like', pattern)]);
+    return m.or([beginsWith(m.fn('lower', ['u.email']), beginning), beginsWith(m.fn('lower', ['u.name']), beginning)]);
   });
 }
 

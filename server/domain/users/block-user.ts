@@ -1,7 +1,7 @@
 import type { QueryBuilding } from '../../database/database.ts';
 import { asRole, Membership, type Role, UserBlock } from '../../entities/membership.ts';
 import { lockAccount } from '../accounts/find-account.ts';
-import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
+import { type Administration, AdministrationError, actingPersonOf, actingUserOf } from '../administration.ts';
 import { checkText } from '../fields.ts';
 import { hasOtherOwner, readActiveRole, type UserInAccount } from '../members/authority.ts';
 import { cutPage, type Place } from '../pagination.ts';
@@ -57,7 +57,9 @@ export function mayBlock(moderator: Role | undefined, role: Role | null): boolea
 
 async function checkMayBlock(admin: Administration, { accountId, userId }: UserInAccount): Promise<Role | null> {
   const moderatorId = actingUserOf(admin);
-  if (moderatorId === userId) throw new AdministrationError('forbidden', 'Nobody can block or unblock themselves');
+  if (actingPersonOf(admin) === userId) {
+    throw new AdministrationError('forbidden', 'Nobody can block or unblock themselves');
+  }
   const member = await admin.em.findOne(Membership, { accountId, userId }, { refresh: true });
   const role = member?.role ?? null;
   if (moderatorId === null || mayBlock(await readActiveRole(admin, { accountId, userId: moderatorId }), role))

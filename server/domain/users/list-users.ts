@@ -2,6 +2,9 @@ import type { ExpressionBuilder, InferResult, Kysely } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
+import { cutRows, type FirstRows } from '../pagination.ts';
+import { beginsWith, mayBegin } from '../search-by-beginning.ts';
+import { canonicalAddress } from './canonical-address.ts';
 
 /** A user and all accounts that the user is in or blocked in. After erasure_began_at, the erasure cannot be stopped. */
 export type UserView = InferResult<ReturnType<typeof userViews>>[number];
@@ -37,6 +40,7 @@ function accountsOf(u: ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>) 
         join.on(eb => eb('a.id', '=', eb.fn.coalesce('m.account_id', 'b.account_id'))),
       )
       .select(a => [
+        'a.id',
         'a.slug',
         'm.role',
         a('b.user_id', 'is not', null).$castTo<boolean>().as('is_blocked'),
@@ -63,7 +67,49 @@ export function listUsers({ db }: Administration, accountId: number | null, limi
 }
 
 export function readUser({ db }: Administration, userId: number): Promise<UserView> {
-  return userViews(db)
-    .where('u.id', '=', userId)
-    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The user is gone'));
+  return userViews(db).where('u.id', '=', userId).executeTakeFirstOrThrow(userIsGone);
+}
+
+export type UserSummary = InferResult<ReturnType<typeof summariesOf>>[number];
+
+function summariesOf(db: Kysely<Tables>) {
+  return userViews(db).select('u.is_operator');
+}
+
+/**
+ * Lists a page of all users, newest first. Lists only users with this e-mail address in any spelling, or with a name or
+ * an address that begins with this text. If `before` is given, lists only users with smaller ids.
+ */
+export async function listUserPage(
+  { db }: Administration,
+  {
+    search,
+    before = Number.MAX_SAFE_INTEGER,
+    limit,
+  }: { search: string | undefined; before: number | undefined; limit: number },
+): Promise<FirstRows<UserSummary>> {
+  if (search !== undefined && !mayBegin(search)) return { rows: [], hasMore: false };
+  const rows = await summariesOf(db)
+    .$if(search !== undefined, users =>
+      users.where(u =>
+        u.or([
+          u('u.canonical_email', '=', canonicalAddress(search ?? '')),
+          beginsWith(u.fn('lower', ['u.email']), search ?? ''),
+          beginsWith(u.fn('lower', ['u.name']), search ?? ''),
+        ]),
+      ),
+    )
+    .where('u.id', '<', before)
+    .orderBy('u.id', 'desc')
+    .limit(limit + 1)
+    .execute();
+  return cutRows(rows, limit);
+}
+
+export function readUserSummary({ db }: Administration, userId: number): Promise<UserSummary> {
+  return summariesOf(db).where('u.id', '=', userId).executeTakeFirstOrThrow(userIsGone);
+}
+
+function userIsGone() {
+  return new AdministrationError('not_found', 'The user is gone');
 }

@@ -1,3 +1,5 @@
+import type { ExpressionBuilder } from 'kysely';
+import type { Tables } from '../../database/tables.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { countAll } from '../bounded-count.ts';
 import { cutRows, type FirstRows } from '../pagination.ts';
@@ -7,6 +9,18 @@ export type WebhookListing = Awaited<ReturnType<typeof listWebhooks>>[number];
 /** HTML pages count pending deliveries up to this number. An endpoint that has failed for days may have very many. */
 export const mostPendingCounted = 1_000;
 
+/** The state of an endpoint w. A failing endpoint still gets events. A disabled endpoint gets none. */
+export function stateOfEndpoint(w: ExpressionBuilder<Tables & { w: Tables['webhook_endpoints'] }, 'w'>) {
+  return w
+    .case()
+    .when('w.disabled_at', 'is not', null)
+    .then('disabled' as const)
+    .when('w.failing_since', 'is not', null)
+    .then('failing' as const)
+    .else('enabled' as const)
+    .end();
+}
+
 /** Selects endpoints. Counts each endpoint's pending deliveries up to mostCounted, or all if mostCounted is null. */
 function webhooksOf({ db, now }: Administration, accountId: number, mostCounted: number | null) {
   return db
@@ -14,15 +28,7 @@ function webhooksOf({ db, now }: Administration, accountId: number, mostCounted:
     .leftJoin('boards as b', join => join.onRef('b.id', '=', 'w.board_id').on('b.account_id', '=', accountId))
     .select(['w.id', 'w.url', 'w.description', 'b.slug as board', 'w.event_types'])
     .select(w => [
-      w
-        .case()
-        .when('w.disabled_at', 'is not', null)
-        .then('disabled' as const)
-        .when('w.failing_since', 'is not', null)
-        .then('failing' as const)
-        .else('enabled' as const)
-        .end()
-        .as('state'),
+      stateOfEndpoint(w).as('state'),
       'w.failing_since',
       'w.disabled_at',
       'w.disabled_reason',

@@ -70,6 +70,7 @@ export function signedIn(request: FastifyRequest, account: AccountOfUser | undef
   return {
     actions: renderActions({
       name: shownName(user.name),
+      isOperator: user.is_operator,
       profilePath: pathIn(request, account, '/admin/profile'),
       notificationsPath: pathIn(request, account, '/admin/profile/notifications'),
       unread: describeUnread(user.unread_count),

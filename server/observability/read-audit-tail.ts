@@ -1,0 +1,45 @@
+import { open, stat } from 'node:fs/promises';
+import { z } from 'zod';
+import type { Config } from '../config.ts';
+
+export type AuditLine = z.output<typeof auditLine>;
+
+/** A line of the audit log. The other fields depend on the kind of entry, and an older version may have written them. */
+const auditLine = z.looseObject({ log: z.literal('audit'), time: z.iso.datetime(), event: z.string() });
+
+/** At most this many bytes at the end of the file are read. 50 entries usually need a tenth of them. */
+const mostBytes = 256 * 1024;
+
+/** Reads the last entries of the audit log, newest first. Returns undefined if AUDIT_LOG is not an ordinary file. */
+export async function readAuditTail(
+  { AUDIT_LOG }: Pick<Config, 'AUDIT_LOG'>,
+  mostEntries: number,
+  isWanted: (entry: AuditLine) => boolean,
+): Promise<AuditLine[] | undefined> {
+  // Only an ordinary file has an end. Opening a pipe would wait for its writer.
+  if (AUDIT_LOG === 'stdout' || !(await stat(AUDIT_LOG)).isFile()) return undefined;
+  const file = await open(AUDIT_LOG);
+  try {
+    const { size } = await file.stat();
+    const start = Math.max(0, size - mostBytes);
+    const { buffer, bytesRead } = await file.read({ buffer: Buffer.alloc(mostBytes), position: start });
+    return buffer
+      .toString('utf8', 0, bytesRead)
+      .split('\n')
+      .reverse()
+      .flatMap(line => parseLine(line) ?? [])
+      .filter(isWanted)
+      .slice(0, mostEntries);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Returns undefined for a line that is no audit entry, such as the first line if the read began inside the line. */
+function parseLine(line: string): AuditLine | undefined {
+  try {
+    return auditLine.safeParse(JSON.parse(line)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,47 @@
+import { type AuditLine, readAuditTail } from '../../observability/read-audit-tail.ts';
+import { showTime } from '../../pages/shell/show.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import type { OperatorRoute, OperatorVisit } from '../shell/change.ts';
+
+/** More entries would make the page larger than 50 kB. */
+const mostEntries = 50;
+
+export const auditRoute: OperatorRoute = { path: '/operator/audit', show: showAudit };
+
+async function showAudit(visit: OperatorVisit) {
+  const { AUDIT_LOG: output } = visit.server.config;
+  // The views of the panel could fill the whole list, so it leaves them out at first.
+  const isAll = visit.parameter('entries') === 'all';
+  const data = {
+    output,
+    mostEntries,
+    filters: [
+      { label: 'Without views of this panel', href: '/operator/audit', isCurrent: !isAll },
+      { label: 'All', href: '/operator/audit?entries=all', isCurrent: isAll },
+    ],
+    ...(await readEntries(visit, isAll)),
+  };
+  return visit.page('audit/audit', 'Audit log', data);
+}
+
+async function readEntries({ server: { config, logger } }: OperatorVisit, isAll: boolean) {
+  try {
+    const lines = await readAuditTail(config, mostEntries, ({ event }) => isAll || event !== 'operator.viewed');
+    return { entries: lines?.map(present), isUnreadable: false };
+  } catch (err) {
+    // Log rotation may have moved the file, and the server's user may only append to it.
+    logger.warn({ err }, 'the audit log cannot be read for the operator');
+    return { entries: undefined, isUnreadable: true };
+  }
+}
+
+function present({ log: _, time, event, ...fields }: AuditLine) {
+  return {
+    time: showTime(new Date(time)),
+    event,
+    fields: Object.entries(fields).map(([name, value]) => ({
+      name,
+      text: shortLine(typeof value === 'string' ? value : JSON.stringify(value), 200, ''),
+    })),
+  };
+}

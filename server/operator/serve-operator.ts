@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify';
+import { askForOwnPassword } from '../admin/sign-in/own-password.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { collectPaths } from '../http/method-not-allowed.ts';
+import { definePages, openArea } from '../pages/shell/area.ts';
+import { serveRoutes } from '../pages/shell/visit.ts';
+import { accountRoutes } from './accounts/account-routes.ts';
+import { auditRoute } from './audit/audit-routes.ts';
+import { frameOf } from './shell/frame.ts';
+import { recordViews, refuseAllMethods, requireOperator } from './shell/guard.ts';
+import { statusRoute } from './status/status-routes.ts';
+import { userRoutes } from './users/user-routes.ts';
+import { webhookRoute } from './webhooks/webhook-routes.ts';
+
+const area = {
+  pageOf: definePages('operator'),
+  frameOf,
+  home: { label: "Go to the operator's panel", href: '/operator' },
+};
+
+/**
+ * Serves the operator's panel: pages about all accounts and users, for signed-in users with the flag is_operator. Only
+ * SQL can set this flag. No code of the server sets it.
+ */
+export function serveOperator(server: ServerDependencies) {
+  return async (app: FastifyInstance) => {
+    await openArea(app, server, area);
+    const paths = collectPaths(app);
+    recordViews(app, server.audit);
+    const askForPassword = askForOwnPassword(server);
+    const routes = [
+      statusRoute,
+      ...accountRoutes(server, askForPassword),
+      ...userRoutes(server, askForPassword),
+      webhookRoute,
+      auditRoute,
+    ];
+    serveRoutes(app, server, () => undefined, routes, [requireOperator]);
+    refuseAllMethods(app, paths);
+  };
+}

@@ -1,0 +1,61 @@
+import type { askForOwnPassword } from '../../admin/sign-in/own-password.ts';
+import { type Administration, administrationIn } from '../../domain/administration.ts';
+import type { Problem } from '../../pages/shell/form.ts';
+import type { Link } from '../../pages/shell/page.ts';
+import { shownAddress } from '../../pages/shell/show.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
+
+/** A visit of the panel. Its pages belong to no account. */
+export type OperatorVisit = Visit<undefined>;
+export type OperatorRoute = Route<undefined>;
+
+/** Runs work on any account in a transaction. The audit entries name the signed-in operator. */
+export function operate<T>({ server, user }: OperatorVisit, work: (admin: Administration) => Promise<T>): Promise<T> {
+  const { audit, clock, database } = server;
+  const actor = { by: 'operator', by_user_id: user.id } as const;
+  return database.transaction(transaction => work(administrationIn(transaction, { audit, actor, now: clock.now() })));
+}
+
+/** The page of a change, with a form that asks for the operator's password. */
+interface ChangePage {
+  /** The verb at the start of the heading, such as `Block` in `Block <name>?` */
+  verb: string;
+  name: string;
+  explanation: string;
+  facts?: { term: string; text: string }[];
+  /** The fields of the form, for the template `field`. */
+  fields?: object[];
+  button: string;
+  isDangerous?: boolean;
+  back: Link;
+}
+
+interface Change {
+  path: string;
+  /** Returns the page, or a path to redirect to if nothing is left to change. */
+  ask: (visit: OperatorVisit) => Promise<ChangePage | string>;
+  /** Makes the change. Returns the path of the next page. */
+  run: (admin: Administration, visit: OperatorVisit) => Promise<string>;
+}
+
+export type AskForPassword = ReturnType<typeof askForOwnPassword>;
+
+/**
+ * Returns the route of a change. Every change needs the operator's own password again, because an unattended browser
+ * could harm all accounts. The rate limits of sign-in apply.
+ */
+export function changeRoute(askForPassword: AskForPassword, { path, ask, run }: Change): OperatorRoute {
+  return {
+    path,
+    async show(visit, problem?: Problem) {
+      const page = await ask(visit);
+      if (typeof page === 'string') return page;
+      const data = { ...page, email: shownAddress(visit.user.email), action: visit.request.url };
+      return visit.page('shell/change', page.button, data, { problem });
+    },
+    async run(visit) {
+      await askForPassword(visit);
+      return operate(visit, admin => run(admin, visit));
+    },
+  };
+}

@@ -1,0 +1,47 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { DomainError } from '../../domain/domain-error.ts';
+import type { AuditLog } from '../../observability/audit-log.ts';
+import { idFieldOf } from '../../pages/shell/form.ts';
+import { requireSession } from '../../pages/shell/session.ts';
+
+/**
+ * An onRequest hook of every path of the panel. A visitor without a session is asked to sign in, as in the admin area.
+ * So the answer does not show who is an operator. A signed-in user without the flag gets the answer for a missing path.
+ */
+export async function requireOperator(request: FastifyRequest, reply: FastifyReply) {
+  const { browserSession } = request;
+  if (!browserSession) return requireSession(request, reply);
+  if (browserSession.user.is_operator) return;
+  // The error page of a missing path has no navigation.
+  request.frameOfError = null;
+  throw new DomainError('not_found');
+}
+
+/**
+ * Makes all other methods answer 404 to operators, and to everybody else like the page. A 405 with an Allow header would
+ * show which paths exist.
+ */
+export function refuseAllMethods(app: FastifyInstance, paths: ReadonlySet<string>) {
+  for (const url of [...paths]) {
+    const method = app.supportedMethods.filter(one => !app.hasRoute({ method: one, url }));
+    const refuse = async () => {
+      throw new DomainError('not_found');
+    };
+    app.route({ method, url, config: { allow: '' }, onRequest: [requireOperator, refuse], handler: refuse });
+  }
+}
+
+/** Records which operator opened which page, because the pages show the data of all accounts. */
+export function recordViews(app: FastifyInstance, audit: AuditLog) {
+  app.addHook('onSend', async ({ id: request_id, ip, method, params, routeOptions, browserSession }, reply) => {
+    if (method !== 'GET' || reply.statusCode !== 200 || !browserSession) return;
+    const id = idFieldOf(params, 'id');
+    audit.record('operator.viewed', {
+      request_id,
+      ip,
+      user_id: browserSession.user.id,
+      page: routeOptions.url ?? '',
+      ...(id === undefined ? {} : { id }),
+    });
+  });
+}

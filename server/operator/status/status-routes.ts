@@ -1,0 +1,96 @@
+import { info } from '../../../contract/openapi/info.ts';
+import type { Queryable } from '../../database/database.ts';
+import { streamsOf } from '../../database/migration-files.ts';
+import { readStreamStates, type StreamState } from '../../database/migrator.ts';
+import { selectServer } from '../../database/server-version.ts';
+import type { ServerDependencies } from '../../dependencies.ts';
+import { mostJobsRead, readJobQueue, type TaskQueue } from '../../observability/job-queue.ts';
+import {
+  findFailedChecks,
+  type ReadinessCheck,
+  readHeartbeat,
+  readinessChecks,
+} from '../../observability/readiness.ts';
+import { showStored, showTime } from '../../pages/shell/show.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import { type OperatorRoute, type OperatorVisit, operate } from '../shell/change.ts';
+
+/** The first page of the panel: the state of the installation. */
+export const statusRoute: OperatorRoute = { path: '/operator', show: showStatus };
+
+async function showStatus(visit: OperatorVisit) {
+  const { server } = visit;
+  const failed = await findFailedChecks(server);
+  const data = await operate(visit, async admin => {
+    const streams = await readStreamStates(admin, streamsOf(server.extensions));
+    const heartbeat = await readHeartbeat(admin);
+    return {
+      isReady: failed.length === 0,
+      checks: readinessChecks.map(name => ({
+        name,
+        isPassed: !failed.includes(name),
+        explanation: explain(name, { server, streams, heartbeat }),
+      })),
+      streams: streams.map(presentStream),
+      versions: await readVersions(admin, server),
+      ...presentQueue(await readJobQueue(admin)),
+    };
+  });
+  return visit.page('status/status', 'Status', data);
+}
+
+interface Facts {
+  server: ServerDependencies;
+  streams: StreamState[];
+  heartbeat: string | undefined;
+}
+
+/** Explains a check of GET /ready, with the facts that it compares. */
+function explain(check: ReadinessCheck, { server, streams, heartbeat }: Facts): string {
+  if (check === 'database') return 'PostgreSQL answers a reserved connection in time.';
+  if (check === 'migrations') {
+    const pending = streams.flatMap(({ stream, pending }) => pending.map(name => `${stream}/${name}`));
+    return pending.length === 0 ? 'No migration is pending.' : `Pending: ${pending.join(', ')}.`;
+  }
+  const limit = `The limit is ${server.config.READINESS_CRON_MAX_AGE_MINUTES} minutes.`;
+  if (heartbeat === undefined) return `The scheduled jobs have never run. ${limit}`;
+  return `The scheduled jobs last ran at ${showTime(new Date(heartbeat)).text}. ${limit}`;
+}
+
+function presentStream({ stream, appliedCount, last, pending, unknown }: StreamState) {
+  return {
+    name: stream,
+    applied: appliedCount,
+    last: last && { name: last.name, time: showTime(new Date(last.applied_at)) },
+    pending,
+    unknown,
+  };
+}
+
+async function readVersions(database: Queryable, { extensions }: ServerDependencies) {
+  const [postgres] = await database.query(selectServer, {});
+  return [
+    { term: 'Idea-Board', text: info.version },
+    { term: 'Node.js', text: process.version },
+    { term: 'PostgreSQL', text: postgres?.version ?? 'unknown' },
+    { term: 'Extensions', text: extensions.map(({ name }) => name).join(', ') || 'none' },
+  ];
+}
+
+function presentQueue(tasks: TaskQueue[]) {
+  const total = tasks.reduce((sum, { queued }) => sum + queued, 0);
+  return {
+    tasks: tasks.map(task => ({ ...task, oldestDue: showStored(task.oldest_due_at) })),
+    // The counts are exact up to this number of jobs.
+    mostJobs: total < mostJobsRead ? undefined : mostJobsRead,
+    failingJobs: tasks.flatMap(({ task, failing_jobs }) =>
+      failing_jobs.map(job => ({
+        task,
+        id: job.id,
+        attempts: `${job.attempts} of ${job.max_attempts}`,
+        next: showStored(job.next_attempt_at),
+        error: shortLine(job.last_error ?? '', 300, '(no message)'),
+      })),
+    ),
+  };
+}

@@ -1,0 +1,25 @@
+import type { TroubledWebhook } from '../../domain/webhooks/list-troubled-webhooks.ts';
+import { showCount, shownHost, shownName, showStored } from '../../pages/shell/show.ts';
+import { shortLine } from '../../text/plain-text.ts';
+
+const states = {
+  enabled: { label: 'Enabled', chip: 'chip-completed' },
+  failing: { label: 'Failing', chip: 'chip-active' },
+  disabled: { label: 'Disabled', chip: 'chip-declined' },
+};
+
+/** Returns a webhook for the pages. Shows only the host of its URL, because the path may be a secret. */
+export function presentWebhook(webhook: TroubledWebhook) {
+  return {
+    id: webhook.id,
+    host: shownHost(URL.parse(webhook.url)?.host ?? ''),
+    account: { name: shownName(webhook.account_name), href: `/operator/accounts/${webhook.account_id}` },
+    accountSlug: webhook.account_slug,
+    state: states[webhook.state],
+    failingSince: webhook.state === 'failing' ? showStored(webhook.failing_since) : undefined,
+    disabledAt: showStored(webhook.disabled_at),
+    disabledReason: shortLine(webhook.disabled_reason ?? '', 300, ''),
+    dead: showCount(webhook.dead_count, 'dead delivery', 'dead deliveries'),
+    pending: showCount(webhook.pending_count, 'pending delivery', 'pending deliveries'),
+  };
+}

@@ -1,0 +1,169 @@
+import { globSync, readFileSync } from 'node:fs';
+import { METHODS } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createMember, createUser, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { rawRequest } from '../helpers/raw-request.ts';
+import { collectRoutes } from '../helpers/registered-routes.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { loadServerQueries } from '../helpers/server-queries.ts';
+import { snapshot } from '../helpers/snapshot.ts';
+import { makeOperator, type Operator, signInOperator } from './operators.ts';
+
+/** Methods that a request with a path can have. */
+const methods = METHODS.filter(method => method !== 'CONNECT');
+
+let server: TestServer;
+let world: World;
+let operator: Operator;
+/** The registered paths of the panel, with the id of the account, the user or both in the place of `:id`. */
+let paths: string[];
+let routes: { method: string; path: string }[];
+
+beforeAll(async () => {
+  const collected = await collectRoutes(() => startServer({ clock: testClock('2026-03-02T09:00:00Z') }));
+  server = collected.started;
+  world = await createWorld(server);
+  operator = await signInOperator(server);
+  const ofPanel = collected.routes.filter(
+    ({ url, config }) => /^\/operator(\/|$)/.test(url) && config?.allow === undefined,
+  );
+  const pathOf = (url: string) => url.replace(':id', String(url.includes('/users/') ? world.ownerId : world.accountId));
+  routes = ofPanel.flatMap(({ method, url }) => [method].flat().map(one => ({ method: one, path: pathOf(url) })));
+  paths = [...new Set(routes.map(({ path }) => path))];
+});
+beforeEach(() => {
+  server.auditLines.length = 0;
+});
+afterAll(() => server.close());
+
+const cookieOf = (visitor: Visitor) => [...visitor.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+const withoutIds = (text: string) => text.replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '');
+
+describe("access to the operator's panel", () => {
+  test('a signed-in user who is not an operator gets 404 for every path and every method of the panel, as for a missing path', async () => {
+    expect(paths.length).toBeGreaterThan(10);
+    const owner = await signedIn(server, world.ownerId);
+    const headers = { cookie: cookieOf(owner), origin: server.baseUrl, 'sec-fetch-site': 'same-origin' };
+    const missing = await rawRequest(server, 'GET', '/operator/nothing', { headers });
+    expect([missing.status, missing.text.includes('Sign out')]).toEqual([404, false]);
+    const before = await snapshot(server);
+    for (const path of paths) {
+      for (const method of methods) {
+        const answer = await rawRequest(server, method, path, { headers });
+        expect([method, path, answer.status, answer.headers.get('allow')]).toEqual([method, path, 404, null]);
+        if (method === 'GET') expect(withoutIds(answer.text)).toBe(withoutIds(missing.text));
+      }
+    }
+    expect(await snapshot(server)).toEqual(before);
+    expect(readAudit(server.auditLines)).toMatchObject([{ event: 'sign_in.succeeded' }]);
+  });
+
+  test('an operator gets an answer other than 404 for every route of the panel', async () => {
+    for (const { method, path } of routes) {
+      if (method !== 'GET') continue;
+      const answer = await operator.visitor.get(path);
+      expect([path, [200, 303].includes(answer.status)]).toEqual([path, true]);
+      expect([path, answer.headers.get('cache-control')]).toEqual([path, 'no-store']);
+    }
+  });
+
+  test('every page of the panel leads a visitor without a session to the sign-in page, and back after the sign-in', async () => {
+    for (const path of paths) {
+      const visitor = new Visitor(server);
+      const answer = await visitor.get(path);
+      expect([path, answer.status, answer.location]).toEqual([
+        path,
+        303,
+        `/admin/sign-in?${new URLSearchParams({ next: path })}`,
+      ]);
+    }
+    const visitor = new Visitor(server);
+    const signIn = await visitor.signIn(operator.email, operator.password, '/operator/accounts?q=a');
+    expect(signIn.location).toBe('/operator/accounts?q=a');
+    expect((await visitor.signIn(operator.email, operator.password, '/operators')).location).toBe('/admin');
+  });
+
+  test('a token of the Agent API does not open the panel, even if its issuer is an operator', async () => {
+    const issuerId = await createMember(server, world.accountId, 'owner');
+    await makeOperator(server, issuerId);
+    const { token } = await issueToken(server, world, 'moderate', { issuerId });
+    for (const path of paths) {
+      expect([path, (await rawRequest(server, 'GET', path, { token })).status]).toEqual([path, 303]);
+    }
+  });
+
+  test('a user who is no longer an operator gets 404 from the next request on', async () => {
+    const former = await signInOperator(server);
+    expect((await former.visitor.get('/operator')).status).toBe(200);
+    await server.sql('update users set is_operator = false where id = $1', [former.id]);
+    expect((await former.visitor.get('/operator')).status).toBe(404);
+  });
+
+  test('a form of the panel without the form token of the session is refused and changes nothing', async () => {
+    const path = `/operator/accounts/${world.accountId}/plan`;
+    const before = await snapshot(server);
+    const fields = { plan: 'business', current_password: operator.password };
+    expect((await operator.visitor.post(path, fields)).status).toBe(403);
+    const form = await operator.visitor.get(path);
+    const foreign = { headers: { origin: 'https://evil.example.com' } };
+    expect((await operator.visitor.post(path, { ...hiddenFields(form.html, path), ...fields }, foreign)).status).toBe(
+      403,
+    );
+    expect(await snapshot(server)).toEqual(before);
+  });
+
+  test('the header links to the panel only for operators', async () => {
+    expect((await operator.visitor.get('/admin')).html).toContain('<a href="/operator">Operator</a>');
+    const owner = await signedIn(server, world.ownerId);
+    expect((await owner.get('/admin')).html).not.toContain('/operator');
+  });
+
+  test('each page of the panel that an operator opens has an audit entry with the operator and the id on the page', async () => {
+    await operator.visitor.get('/operator');
+    await operator.visitor.get(`/operator/accounts/${world.accountId}?notice=plan`);
+    await operator.visitor.get(`/operator/users/${world.ownerId}`);
+    await operator.visitor.get('/operator/users/999999999');
+    const by = { event: 'operator.viewed', user_id: operator.id };
+    expect(readAudit(server.auditLines)).toMatchObject([
+      { ...by, page: '/operator' },
+      { ...by, page: '/operator/accounts/:id', id: world.accountId },
+      { ...by, page: '/operator/users/:id', id: world.ownerId },
+    ]);
+  });
+});
+
+describe('the flag of operators', () => {
+  test('no SQL statement and no source file of the server writes the flag is_operator', async () => {
+    const writing = (await loadServerQueries()).filter(({ text }) =>
+      /(insert into|update) "?users"?[\s\S]*is_operator/i.test(text),
+    );
+    expect(writing.map(({ name }) => name)).toEqual([]);
+    const naming = globSync('server/**/*.{ts,eta}').filter(file =>
+      /isOperator:|isOperator =|is_operator:|is_operator =/.test(readFileSync(file, 'utf8')),
+    );
+    // The entity declares the column. The other files copy the flag of a user into the data of a page.
+    expect(naming.sort()).toEqual([
+      'server/entities/user.ts',
+      'server/operator/users/user-routes.ts',
+      'server/pages/shell/area.ts',
+    ]);
+  });
+
+  test('the forms of the profile and of the panel ignore a field that would make the user an operator', async () => {
+    const userId = await createUser(server);
+    const visitor = await signedIn(server, userId);
+    const flag = { is_operator: 'true', isOperator: 'true' };
+    expect((await visitor.submit('/admin/profile', '/admin/profile', { name: 'Mallory', ...flag })).status).toBe(303);
+    const path = `/operator/users/${userId}/delete`;
+    await operator.visitor.submit(path, path, { current_password: operator.password, ...flag });
+    expect(
+      await server.sql(
+        'select name, is_operator, deletion_requested_at is not null as is_requested from users where id = $1',
+        [userId],
+      ),
+    ).toEqual([{ name: 'Mallory', is_operator: false, is_requested: true }]);
+  });
+});
