@@ -39,6 +39,7 @@ import { serveDocumentation } from './pages/documentation/serve-documentation.ts
 import { serveEntrance } from './pages/entrance/serve-entrance.ts';
 import { servePublicBoards } from './pages/public-board/serve-public-boards.ts';
 import { buildPages } from './pages/serve-pages.ts';
+import { serveSignIn } from './pages/sign-in/serve-sign-in.ts';
 import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
 
 /** The time limit of a test message to a chat. It is shorter than a job's time limit, because a person waits. */
@@ -134,6 +135,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
       serveDocumentation(server.config),
       serveEntrance,
       serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)),
+      serveSignIn(server),
       serveAdmin(server, oauth.consents, testPoster.postTest),
       oauth.servePages,
     ]),

@@ -49,7 +49,7 @@ async function measure(baseUrl: string, headers: Record<string, string>, paths: 
 
 /** Returns the total size of the style sheet and the icon, which every page loads. */
 async function weighAssets(baseUrl: string, headers: Record<string, string>): Promise<number> {
-  const html = await (await fetch(`${baseUrl}/admin/sign-in`, { headers })).text();
+  const html = await (await fetch(`${baseUrl}/sign-in`, { headers })).text();
   const paths = new Set([...html.matchAll(/href="(\/assets\/[^"]+)"/g)].map(([, path]) => path));
   const sizes = [...paths].map(async path => (await (await fetch(baseUrl + path)).arrayBuffer()).byteLength);
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);

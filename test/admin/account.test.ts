@@ -189,7 +189,7 @@ test('requests for the account page of another account get 404, and a visitor wh
   ]);
   for (const path of ['/admin/account', '/admin/account/delete']) {
     expect((await visitor.get(`${path}?account=${other?.slug}`)).status).toBe(404);
-    expect((await new Visitor(server).get(path)).location).toBe(`/admin/sign-in?next=${encodeURIComponent(path)}`);
+    expect((await new Visitor(server).get(path)).location).toBe(`/sign-in?next=${encodeURIComponent(path)}`);
   }
   const fields = hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out');
   const answer = await visitor.post(`/admin/account/delete?account=${other?.slug}`, {

@@ -60,7 +60,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
   test('a person without JavaScript can set a password through a mailed link and sign in with it', async () => {
     const email = await emailOf(server, await createMember(server, world.accountId, 'admin'));
     const page = await open({ javaScriptEnabled: false });
-    await page.goto('/admin/sign-in');
+    await page.goto('/sign-in');
     await page.getByRole('link', { name: 'No password, or forgotten?' }).click();
     await page.getByLabel('E-mail address').fill(email);
     await page.getByRole('button', { name: 'Send the link' }).click();
@@ -107,7 +107,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     };
 
     // Visit the sign-in pages, with and without errors.
-    await visit('/admin/sign-in?notice=signed_out');
+    await visit('/sign-in?notice=signed_out');
     await visit('/admin/password-link');
     await page.getByLabel('E-mail address').fill(await emailOf(server, ownerId));
     await page.getByRole('button', { name: 'Send the link' }).click();
@@ -118,7 +118,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await visit(mailed(/\/admin\/password\?token=\S+/));
     await visit('/admin/password?token=none');
     await visit(mailed(/\/admin\/invitations\/\S+/));
-    await page.goto('/admin/sign-in');
+    await page.goto('/sign-in');
     await page.getByLabel('E-mail address').fill('nobody@example.com');
     await page.getByLabel('Password').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();

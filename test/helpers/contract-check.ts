@@ -26,7 +26,7 @@ export function watchResponses(server: Server): string[] {
     const path = (request.url ?? '').split('?', 1)[0] ?? '';
     if (path.startsWith('/docs') || path === '/api/v1/openapi.json' || path === '/unsubscribe') return;
     // HTML pages are not part of the contract.
-    if (/^\/((b|admin|assets)(\/|$)|$)/.test(path)) return;
+    if (/^\/((b|admin|sign-in|assets)(\/|$)|$)/.test(path)) return;
     // The OAuth standards define these responses.
     if (/^(https?:\/\/[^/]+)?\/(oauth|\.well-known)(\/|$)/.test(path)) return;
     // Extensions define their own responses.

@@ -43,12 +43,21 @@ const selectPublicBoard = query('select_public_board', (db, $: Arguments<{ slug:
   db.selectFrom('boards').select(['id', 'account_id']).where('slug', '=', $.slug).where('is_public', '=', true),
 );
 
+/** Finds a public board by its slug. Returns undefined for a private board, too. */
+export async function findPublicBoard(
+  database: Queryable,
+  slug: string,
+): Promise<RowOf<typeof selectPublicBoard> | undefined> {
+  const [board] = await database.query(selectPublicBoard, { slug });
+  return board;
+}
+
 /**
  * Opens a public board for any visitor. For a private board it also throws not_found, so that visitors cannot learn
  * that the board exists.
  */
 export async function openPublicBoard(database: Queryable, slug: string): Promise<ReadOperation> {
-  const [board] = await database.query(selectPublicBoard, { slug });
+  const board = await findPublicBoard(database, slug);
   if (!board) throw new DomainError('not_found');
   const { id: boardId, account_id: accountId } = board;
   return { query: database.query, actor: { accountId, boardId, voterId: null, isModerator: false } };

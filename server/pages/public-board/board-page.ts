@@ -7,13 +7,14 @@ import { type BoardView, readBoard } from '../../domain/boards/read-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type IdeaFilter, listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
+import type { Standing } from '../../domain/members/join-account.ts';
 import type { ReadOperation } from '../../domain/operation.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
 import type { Html } from '../../text/html.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { definePage } from '../shell/page.ts';
 import { readQuery } from '../shell/query.ts';
-import { boardFrame, boardPath, ideaPath, presentIdea } from './present-idea.ts';
+import { boardFrame, boardPath, ideaPath, presentIdea, type VisitorPart } from './present-idea.ts';
 
 const BoardQuery = z.object({
   status: IdeaStatus.optional(),
@@ -28,11 +29,20 @@ const boardPage = definePage<object>('pages/public-board/board');
 
 const excerptLength = 220;
 
+const notices = {
+  confirm: 'We mailed you a link. Open it to confirm your address. Then you can join.',
+};
+
 /**
  * Renders the ideas of a public board, filtered by status and search text. The newest or the most popular ideas come
  * first.
  */
-export async function showBoard(op: ReadOperation, config: Pick<Config, 'BASE_URL'>, given: unknown): Promise<Html> {
+export async function showBoard(
+  op: ReadOperation,
+  config: Pick<Config, 'BASE_URL' | 'SMTP_URL'>,
+  given: unknown,
+  visitor: VisitorPart & { standing?: Standing; notice?: string },
+): Promise<Html> {
   const query = readQuery(BoardQuery, given);
   const filter: IdeaFilter = {
     status: query.status,
@@ -51,10 +61,22 @@ export async function showBoard(op: ReadOperation, config: Pick<Config, 'BASE_UR
   const isWhole = Object.keys(changesOf(query)).length === 0;
   const frame = boardFrame(board, {
     config,
+    visitor,
     title: shortLine(board.name, 100),
     ...(isWhole ? { canonicalPath: boardPath(board.slug) } : {}),
   });
-  return boardPage(frame, presentBoard({ ...board, statuses: visible }, query, page));
+  return boardPage(frame, {
+    ...presentBoard({ ...board, statuses: visible }, query, page),
+    notice: visitor.notice === 'confirm' ? notices.confirm : undefined,
+    join: presentJoin(board.slug, visitor.standing, config),
+  });
+}
+
+/** Returns the form for a signed-in person who may join the account of the board. */
+function presentJoin(slug: string, standing: Standing | undefined, { SMTP_URL }: Pick<Config, 'SMTP_URL'>) {
+  const mustConfirm = standing === 'must_confirm';
+  if (standing !== 'may_join' && !(mustConfirm && SMTP_URL !== undefined)) return undefined;
+  return { action: `${boardPath(slug)}/join`, mustConfirm };
 }
 
 function presentBoard(board: BoardView, query: BoardQuery, page: Page<IdeaView>) {

@@ -12,7 +12,15 @@ import type { Html } from '../../text/html.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { definePage, type Link } from '../shell/page.ts';
 import { readQuery } from '../shell/query.ts';
-import { boardFrame, boardPath, ideaPath, presentIdea, presentName, presentTime } from './present-idea.ts';
+import {
+  boardFrame,
+  boardPath,
+  ideaPath,
+  presentIdea,
+  presentName,
+  presentTime,
+  type VisitorPart,
+} from './present-idea.ts';
 
 const IdeaQuery = z.object({ cursor: word(500).optional() });
 
@@ -24,6 +32,7 @@ export async function showIdea(
   config: Pick<Config, 'BASE_URL'>,
   ideaId: number,
   given: unknown,
+  visitor: VisitorPart,
 ): Promise<Html> {
   const { cursor } = readQuery(IdeaQuery, given);
   const place = placeOf({ cursor }, commentSort, defaultPerPage);
@@ -37,6 +46,7 @@ export async function showIdea(
   const path = ideaPath(board.slug, idea.id);
   const frame = boardFrame(board, {
     config,
+    visitor,
     isBoard: false,
     title: `${shortLine(idea.title, 200)} · ${shortLine(board.name, 100)}`,
     ...(cursor === undefined ? { canonicalPath: path } : {}),

@@ -3,18 +3,30 @@ import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { Frame } from '../shell/page.ts';
 
+/** The end of the page's header, and the form_token of a signed-in visitor. */
+export type VisitorPart = Pick<Frame, 'actions' | 'formToken'>;
+
 /** Builds the frame of a page of a public board. Search engines may index a page only if it has a canonical path. */
 export function boardFrame(
   board: { slug: string; name: string },
   {
     config,
     title,
+    visitor: { actions, formToken },
     canonicalPath,
     isBoard = true,
-  }: { config: Pick<Config, 'BASE_URL'>; title: string; canonicalPath?: string; isBoard?: boolean },
+  }: {
+    config: Pick<Config, 'BASE_URL'>;
+    title: string;
+    visitor: VisitorPart;
+    canonicalPath?: string;
+    isBoard?: boolean;
+  },
 ): Frame {
   return {
     title,
+    actions,
+    ...(formToken === undefined ? {} : { formToken }),
     navigation: [{ label: shortLine(board.name, 100), href: boardPath(board.slug), isCurrent: isBoard }],
     ...(canonicalPath === undefined ? {} : { canonicalUrl: `${config.BASE_URL}${canonicalPath}` }),
   };

@@ -46,7 +46,7 @@ export async function requireSession(request: FastifyRequest, reply: FastifyRepl
   // A path that accepts only forms has no page to return to. The entered values are lost, and the sign-in page says so.
   const next = request.server.pageRoutes.has(request.routeOptions.url ?? '') ? request.url : '/admin';
   const notice = request.method === 'GET' ? {} : { notice: 'expired' };
-  return reply.redirect(`/admin/sign-in?${new URLSearchParams({ next, ...notice })}`, 303);
+  return reply.redirect(`/sign-in?${new URLSearchParams({ next, ...notice })}`, 303);
 }
 
 /** Returns the session of a request. The route must use requireSession. */

@@ -12,8 +12,8 @@ import {
   refund,
   setRateLimitHeaders,
 } from '../../http/rate-limit.ts';
-import { FormProblem } from '../../pages/shell/form.ts';
-import { cookieName, cookieOptions } from '../../pages/shell/session.ts';
+import { FormProblem } from '../shell/form.ts';
+import { cookieName, cookieOptions } from '../shell/session.ts';
 
 const quarterHour = 15 * 60;
 const hour = 60 * 60;
@@ -77,6 +77,11 @@ export function buildThrottle({ database, clock, config, appKey, audit }: Server
       chargeAll(request, reply, 'requests', [
         ['password-link:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP, quarterHour],
         ['password-link:address', identityOf(email), config.RATE_LIMIT_PASSWORD_LINK, hour],
+      ]),
+    chargeSignInLink: (request: FastifyRequest, reply: FastifyReply, email: string) =>
+      chargeAll(request, reply, 'requests', [
+        ['sign-in-link:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP, quarterHour],
+        ['sign-in-link:address', identityOf(email), config.RATE_LIMIT_PASSWORD_LINK, hour],
       ]),
     /** Counts a mail that confirms an e-mail address, so that nobody can send many mails to other people. */
     chargeAddressLink: (request: FastifyRequest, reply: FastifyReply, userId: number, email: string) =>
