@@ -182,8 +182,8 @@ const deleteLinks = query('delete_sign_in_links', (db, $: Arguments<{ userId: nu
 );
 
 /**
- * Deletes a user's sign-in links. Call this after a change of the user's password or e-mail address, and before the
- * user's sessions end: a link that is just being used has then either started its session or no longer works.
+ * Deletes a user's sign-in links. Call this after a change of the user's password, and before the user's sessions end:
+ * a link that is just being used has then either started its session or no longer works.
  */
 export async function endSignInLinks(db: Queryable, userId: number): Promise<void> {
   await db.query(deleteLinks, { userId });

@@ -2,7 +2,6 @@ import { User } from '../../entities/user.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import { checkEmail, checkName } from '../fields.ts';
 import { endPasswordLinks } from '../sign-in/password-links.ts';
-import { endSignInLinks } from '../sign-in/sign-in-links.ts';
 import { canonicalAddress } from './canonical-address.ts';
 import { findUser } from './find-user.ts';
 
@@ -32,8 +31,8 @@ export async function findOrCreateUser(admin: Administration, input: { email: st
 
 /** Whether createUser failed because another transaction has just created a user with the same address. */
 export function isAddressTaken(error: unknown): boolean {
-  const { cause } = error as { cause?: { constraint?: unknown } };
-  return error instanceof AdministrationError && cause?.constraint === 'users_canonical_email_key';
+  const { constraint } = ((error as Error).cause ?? {}) as { constraint?: unknown };
+  return error instanceof AdministrationError && typeof constraint === 'string' && constraint in emailTaken('');
 }
 
 function emailTaken(email: string) {
@@ -66,10 +65,7 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   const changed = changedFields();
   if (changed.length === 0) return;
   const email = changed.includes('email') && user.email ? { email: user.email } : {};
-  if (changed.includes('email')) {
-    // Old links stop working, because they were mailed to the old address, and another person may read its mail.
-    await endPasswordLinks(admin, user.id);
-    await endSignInLinks(admin, user.id);
-  }
+  // Old password links stop working, because they were mailed to the old address, and another person may read its mail.
+  if (changed.includes('email')) await endPasswordLinks(admin, user.id);
   admin.audit.record('user.updated', { user_id: user.id, changed, ...email });
 }
