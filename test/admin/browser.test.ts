@@ -21,20 +21,25 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
   let routes: { path: string; pattern: RegExp }[];
   let server: TestServer;
   let world: World;
+  /** How far the clock of the server is ahead, in milliseconds. */
+  let ahead = 0;
 
   beforeAll(async () => {
     browser = await startChromium();
     mail = await startSmtpReceiver();
     receiver = await startReceiver();
     const environment = { SMTP_URL: mail.url, WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' };
-    const { started, routes: registered } = await collectRoutes(() => startServer({ environment }));
+    const { started, routes: registered } = await collectRoutes(() =>
+      startServer({ environment, clock: { now: () => new Date(Date.now() + ahead) } }),
+    );
     server = started;
     routes = registered
       .filter(({ method, url }) => method === 'GET' && /^\/admin(\/|$)/.test(url))
       // Fixed paths must come first. Otherwise /admin/members/leave would match the route /admin/members/:id.
       .sort((one, other) => Number(one.url.includes(':')) - Number(other.url.includes(':')))
       .map(({ url }) => ({ path: url, pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`) }));
-    world = await createWorld(server, { name: 'Web app' });
+    world = await createWorld(server, { name: 'Web app', isPublic: true });
+    await server.sql(`update accounts set join_rule = 'everybody' where id = $1`, [world.accountId]);
   });
   afterAll(async () => {
     await browser?.close();
@@ -76,6 +81,24 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.context().close();
   });
 
+  test('a new person without JavaScript can sign up from a public board through a mailed link', async () => {
+    const page = await open({ javaScriptEnabled: false });
+    await page.goto(`/b/${world.boardSlug}`);
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('E-mail address').fill('grace@example.com');
+    ahead += 2_000;
+    await page.getByRole('button', { name: 'Mail me a link' }).click();
+    await page.getByRole('status').waitFor();
+    await runJobs(server);
+    const [link = ''] = /\/sign-in\/link\?token=\S+/.exec(mail.received.at(-1)?.mail.text ?? '') ?? [];
+    await page.goto(link);
+    await page.getByLabel('Name').fill('Grace');
+    await page.getByRole('button', { name: 'Join' }).click();
+    await page.waitForURL(`**/b/${world.boardSlug}`);
+    expect(await page.getByRole('banner').textContent()).toContain('Grace');
+    await page.context().close();
+  });
+
   // The test opens seventy pages, so it needs more time on a busy machine.
   test('axe-core finds no accessibility violation on the pages of the admin area, and every page has fewer than 36,000 characters', {
     timeout: 300_000,
@@ -85,6 +108,8 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
       receiver.url,
     );
     const account = `account=${world.accountSlug}`;
+    const publicSlug = (await createWorld(server, { isPublic: true, name: 'Public' })).boardSlug;
+    await server.sql(`update accounts set join_rule = 'everybody'`);
     // Without reduced motion, axe-core could measure a color during a transition.
     const page = await open({ reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
     const seen = new Set<string>();
@@ -118,6 +143,15 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await visit(mailed(/\/admin\/password\?token=\S+/));
     await visit('/admin/password?token=none');
     await visit(mailed(/\/admin\/invitations\/\S+/));
+    for (const address of [await emailOf(server, ownerId), 'new@example.com']) {
+      await page.goto(`/sign-in?next=/b/${publicSlug}`);
+      await page.getByLabel('E-mail address').fill(address);
+      ahead += 2_000;
+      await page.getByRole('button', { name: 'Mail me a link' }).click();
+      await check();
+      await runJobs(server);
+      await visit(mailed(/\/sign-in\/link\?token=\S+/));
+    }
     await page.goto('/sign-in');
     await page.getByLabel('E-mail address').fill('nobody@example.com');
     await page.getByLabel('Password').fill('wrong');
@@ -150,6 +184,8 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
       `/admin/members?${account}&q=nobody`,
       '/admin/tokens?account=nothing',
       `/admin/tokens?${account}&tools=read`,
+      `/b/${publicSlug}`,
+      `/b/${publicSlug}?notice=confirm`,
     ]) {
       await visit(path);
     }

@@ -118,8 +118,8 @@ async function keepAccount(visit: Visit) {
 }
 
 const joinLabels: Record<JoinRule, string> = {
-  invited: 'Only people whom somebody invites',
-  domains: 'People with an address of the domains below',
+  invited: 'Only invited people',
+  domains: 'People at these domains',
   everybody: 'Everybody',
 };
 

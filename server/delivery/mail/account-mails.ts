@@ -74,7 +74,7 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
       const { email: to, userId, account, token } = link;
       const url = signInLinkUrl(config, token);
       const lifetime = `It works once, within ${signInLinkMinutes} minutes:`;
-      const otherwise = 'Did you not ask for this? Ignore this mail. Nothing happens until somebody opens the link.';
+      const otherwise = 'Did you not ask for this? Ignore this mail. Nothing happens without the link.';
       if (!account) {
         const content = writeLinkMail({
           subject: 'Sign in to Idea-Board',
