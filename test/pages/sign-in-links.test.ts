@@ -254,6 +254,11 @@ describe('a request for a mailed link', () => {
     expect(await waitingJobs(server)).toEqual([]);
   });
 
+  test('the path of the answer to a request for a link leads to the sign-in page', async () => {
+    const { status, location } = await new Visitor(server).get('/sign-in/mail-link');
+    expect([status, location]).toEqual([303, '/sign-in']);
+  });
+
   test('on a server that sends no mail, the sign-in page offers only the password and says so', async () => {
     const silent = await startServerForTest({ on: server, clock });
     const { html } = await new Visitor(silent).get('/sign-in');

@@ -28,7 +28,8 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
   const robotCheck = buildRobotCheck(server);
 
   const routes = [
-    { path: '/sign-in/mail-link', run: requestLink, again: showRefusedRequest },
+    // The path of the answer may be opened again, for example from the history.
+    { path: '/sign-in/mail-link', show: () => '/sign-in', run: requestLink, again: showRefusedRequest },
     { path: '/sign-in/link', show: showLink, run: followLink },
   ];
   serveRoutes(app, server, () => undefined, routes, []);
