@@ -24,9 +24,13 @@ CREATE TABLE accounts (
   deletion_scheduled_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   erasure_began_at timestamp(3) with time zone,
+  join_rule text DEFAULT 'invited'::text NOT NULL,
+  join_domains text[] DEFAULT '{}'::text[] NOT NULL,
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_slug_key UNIQUE (slug),
   CONSTRAINT accounts_erasure_check CHECK (erasure_began_at IS NULL OR deletion_scheduled_at IS NOT NULL),
+  CONSTRAINT accounts_join_domains_check CHECK (cardinality(join_domains) <= 20 AND (join_rule = 'domains'::text) = (cardinality(join_domains) > 0)),
+  CONSTRAINT accounts_join_rule_check CHECK (join_rule = ANY (ARRAY['invited'::text, 'domains'::text, 'everybody'::text])),
   CONSTRAINT accounts_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 100),
   CONSTRAINT accounts_slug_check CHECK (slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text)
 );
@@ -70,6 +74,7 @@ CREATE TABLE users (
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   erasure_began_at timestamp(3) with time zone,
   canonical_email text,
+  confirmed_email text,
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_email_check CHECK ((email IS NULL) = is_placeholder),
   CONSTRAINT users_erasure_check CHECK (erasure_began_at IS NULL OR deletion_requested_at IS NOT NULL AND NOT is_placeholder),
@@ -602,6 +607,28 @@ CREATE TABLE sessions (
 ) WITH (fillfactor=85);
 CREATE INDEX sessions_expires_at_idx ON sessions USING btree (expires_at);
 CREATE INDEX sessions_user_id_idx ON sessions USING btree (user_id);
+
+-- table sign_in_links (global)
+
+CREATE TABLE sign_in_links (
+  token_hash bytea NOT NULL,
+  user_id bigint,
+  account_id bigint,
+  email text NOT NULL,
+  canonical_email text NOT NULL,
+  next text NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT sign_in_links_pkey PRIMARY KEY (token_hash),
+  CONSTRAINT sign_in_links_account_id_check CHECK ((user_id IS NULL) = (account_id IS NOT NULL)),
+  CONSTRAINT sign_in_links_expires_at_check CHECK (expires_at > created_at),
+  CONSTRAINT sign_in_links_token_hash_check CHECK (octet_length(token_hash) = 32),
+  CONSTRAINT sign_in_links_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX sign_in_links_account_id_idx ON sign_in_links USING btree (account_id) WHERE account_id IS NOT NULL;
+CREATE INDEX sign_in_links_canonical_email_idx ON sign_in_links USING btree (canonical_email);
+CREATE INDEX sign_in_links_expires_at_idx ON sign_in_links USING btree (expires_at);
+CREATE INDEX sign_in_links_user_id_idx ON sign_in_links USING btree (user_id) WHERE user_id IS NOT NULL;
 
 -- table sign_in_methods (global)
 

@@ -40,6 +40,7 @@ import { serveBoards } from './pages/boards/serve-boards.ts';
 import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
 import { serveEntrance } from './pages/entrance/serve-entrance.ts';
 import { buildPages } from './pages/serve-pages.ts';
+import { serveSignIn } from './pages/sign-in/serve-sign-in.ts';
 import { serveSitemap } from './pages/sitemap/serve-sitemap.ts';
 import { serveUnsubscribe } from './pages/unsubscribe/serve-unsubscribe.ts';
 
@@ -138,6 +139,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
       serveDocumentation(server.config),
       serveEntrance,
       serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)),
+      serveSignIn(server),
       serveAdmin(server, oauth.consents, testPoster.postTest),
       serveOperator(server),
       oauth.servePages,

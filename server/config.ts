@@ -170,7 +170,7 @@ export const settings = z.object({
   RATE_LIMIT_SIGN_IN_IP: wholeNumber(0)
     .default(30)
     .describe(
-      'The maximum number of failed sign-ins from one client IP address in 15 minutes. Requests for password links have a separate limit of the same size.',
+      'The maximum number of failed sign-ins from one client IP address in 15 minutes. Requests for password links and for sign-in links have separate limits of the same size.',
     ),
   RATE_LIMIT_SIGN_IN_ACCOUNT: wholeNumber(0)
     .default(10)
@@ -183,7 +183,7 @@ export const settings = z.object({
   RATE_LIMIT_PASSWORD_LINK: wholeNumber(0)
     .default(5)
     .describe(
-      'The maximum number of password links for one e-mail address in an hour. Links to confirm a new e-mail address have two limits of the same size: one for each person, and one for each new e-mail address.',
+      'The maximum number of password links for one e-mail address in an hour. Sign-in links have a separate limit of the same size. Links to confirm a new e-mail address have two limits of the same size: one for each person, and one for each new e-mail address.',
     ),
   RATE_LIMIT_INVITATIONS: wholeNumber(0)
     .default(20)

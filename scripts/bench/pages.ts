@@ -62,7 +62,7 @@ const bytesOf = ({ headers }: Response) => Number(headers.get('content-length'))
 
 /** Returns the total transferred size of the style sheet and the icon, which every page loads. */
 async function weighAssets(baseUrl: string, headers: Record<string, string>): Promise<number> {
-  const html = await (await fetch(`${baseUrl}/admin/sign-in`, { headers })).text();
+  const html = await (await fetch(`${baseUrl}/sign-in`, { headers })).text();
   const paths = new Set([...html.matchAll(/href="(\/assets\/[^"]+)"/g)].map(([, path]) => path));
   const sizes = [...paths].map(async path => bytesOf(await fetch(baseUrl + path)));
   return (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0);

@@ -16,7 +16,6 @@ import { leaveRoute, memberRoutes } from './members/member-routes.ts';
 import { moderationRoutes } from './moderation/queue-routes.ts';
 import { serveProfile } from './profile/profile-routes.ts';
 import { frameOf } from './shell/frame.ts';
-import { serveSignIn } from './sign-in/sign-in-routes.ts';
 import { tokenRoutes } from './tokens/token-routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
@@ -37,7 +36,6 @@ const area = {
 export function serveAdmin(server: ServerDependencies, consents: Consents, postTest: PostTest) {
   return async (app: FastifyInstance) => {
     await openArea(app, server, area);
-    serveSignIn(app, server);
     serveInvitationLinks(app, server);
     serveConnect(app, server, consents);
     serveProfile(app, server);

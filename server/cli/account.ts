@@ -1,6 +1,7 @@
 import { createAccount, updateAccount } from '../domain/accounts/edit-account.ts';
 import { type AccountView, listAccounts, readAccount } from '../domain/accounts/find-account.ts';
 import { cancelAccountDeletion, scheduleAccountDeletion } from '../domain/erasure/request-deletion.ts';
+import { joinRules } from '../entities/account.ts';
 import { onAccount } from './choose.ts';
 import { given, noun, operation, optional, required } from './command.ts';
 import { formatFacts, formatTable } from './output.ts';
@@ -44,11 +45,24 @@ export const addAccountCommands = noun('account', 'accounts of customers, each w
   }),
   update: changeAccount({
     description: 'Changes an account. Omitted options stay unchanged.',
-    examples: ['account update --account acme --plan business'],
+    examples: [
+      'account update --account acme --plan business',
+      'account update --account acme --join-rule domains --join-domains acme.com,acme.org',
+    ],
     input: {
       name: optional('<name>', 'another name'),
       slug: optional('<slug>', 'another slug'),
       plan: optional('<plan>', 'another plan'),
+      joinRule: optional(
+        '<rule>',
+        'who may join from a public board: only invited people, people with an address of the domains, or everybody who confirms an address',
+        { choices: joinRules },
+      ),
+      joinDomains: optional<string[]>(
+        '<domains>',
+        'the domains for the rule domains, such as example.com,example.org',
+        { parse: text => text.split(',') },
+      ),
     },
     change: updateAccount,
   }),

@@ -35,6 +35,7 @@ export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', Tab
   rate_limits: local('Short-lived counters. Some count addresses, which belong to no account.'),
   schema_migrations: local('The migrations of this database. The migrator owns it, so it has no entity.'),
   sessions: global('Belongs to a person. The token of the session is the only way to find it.'),
+  sign_in_links: global('Belongs to a mailbox. A link that signs nobody up has no account.'),
   sign_in_methods: global('Belongs to a person, who signs in once for all accounts.'),
   statuses: tenant,
   tags: tenant,

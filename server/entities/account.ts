@@ -2,12 +2,22 @@ import { type InferEntity, p } from '@mikro-orm/core';
 import { accountKey, bigint, creationTime, defineTable, timestamp } from './columns.ts';
 import type { Role } from './membership.ts';
 
+/**
+ * Who may join an account without an invitation: nobody, people who confirm an e-mail address of certain domains, or
+ * everybody who confirms an e-mail address.
+ */
+export const joinRules = ['invited', 'domains', 'everybody'] as const;
+export type JoinRule = (typeof joinRules)[number];
+
 export const Account = defineTable('Account', 'accounts', {
   id: bigint().primary().autoincrement(),
   slug: p.text(),
   name: p.text(),
   /** The account's plan. It determines which features the account has. */
   plan: p.text().default('community'),
+  joinRule: p.text().$type<JoinRule>().default('invited'),
+  /** The domains for the rule `domains`, in their canonical form. Empty with any other rule. */
+  joinDomains: p.array().$type<string[]>().columnType('text[]').default([]),
   /** The time of the request to delete the account. The erasure begins after the grace period. */
   deletionScheduledAt: timestamp().nullable(),
   /**

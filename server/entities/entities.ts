@@ -7,7 +7,7 @@ import { Heartbeat } from './heartbeat.ts';
 import { Comment, Follower, Idea, IdeaTag, Merge, Vote, Voter } from './idea.ts';
 import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
-import { PasswordLink, Session, SignInMethod, User } from './user.ts';
+import { PasswordLink, Session, SignInLink, SignInMethod, User } from './user.ts';
 import { WebhookAttempt, WebhookDelivery, WebhookEndpoint } from './webhook.ts';
 
 /** All entities, for the ORM and for the test that compares the entities with the migrated database schema. */
@@ -33,6 +33,7 @@ export const entities = [
   PasswordLink,
   RateLimit,
   Session,
+  SignInLink,
   SignInMethod,
   Status,
   Tag,

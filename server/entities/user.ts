@@ -10,6 +10,11 @@ export const User = defineTable('User', 'users', {
    * another user has the same form, or until the server fills it in.
    */
   canonicalEmail: p.text().nullable(),
+  /**
+   * The canonical form of the e-mail address that the user has confirmed by a mailed link. If it differs from
+   * canonicalEmail, the present address is not confirmed.
+   */
+  confirmedEmail: p.text().nullable(),
   name: p.text(),
   avatarUrl: p.text().nullable(),
   notificationEmail: p.text().nullable(),
@@ -45,6 +50,23 @@ export const Session = defineTable('Session', 'sessions', {
   /** The time when the session was last used, updated at most once a minute. */
   lastSeenAt: creationTime(),
   /** The time when the session ends. Activity does not extend it. */
+  expiresAt: timestamp(),
+});
+
+/** A mailed link that signs a user in, or that signs a new person up. The row is deleted when the link is used. */
+export const SignInLink = defineTable('SignInLink', 'sign_in_links', {
+  /** The SHA-256 of the token in the link. */
+  tokenHash: p.blob().primary(),
+  /** The user to sign in. Null for a link that signs a new person up. */
+  userId: bigint().nullable(),
+  /** The account that a new person joins. Null for a link that signs a user in. */
+  accountId: bigint().nullable(),
+  /** The e-mail address that got the link. */
+  email: p.text(),
+  canonicalEmail: p.text(),
+  /** The path of the page that opens after the sign-in. */
+  next: p.text(),
+  createdAt: creationTime(),
   expiresAt: timestamp(),
 });
 

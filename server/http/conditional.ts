@@ -32,15 +32,17 @@ export function answerConditionally(server: ServerDependencies) {
 }
 
 /**
- * How long caches may keep a public page, so that a link that many people open does not load the server. The time is
+ * How long shared caches may keep a public page, so that a link that many people open does not load the server. The time is
  * short, because a board that becomes private must soon disappear from caches.
  */
 const publicSeconds = 15;
 
 function cachingOf(request: FastifyRequest): string | undefined {
   if (routeMetadata(request)?.auth === 'board') return 'private, no-cache';
-  if (request.routeOptions.config.isPublicPage && !request.isPersonal)
-    return `public, max-age=${publicSeconds}, must-revalidate`;
+  // A signed-in person gets another page. After a sign-in, the browser must not show the page from before.
+  if (request.routeOptions.config.isPublicPage && !request.isPersonal) {
+    return `public, max-age=0, s-maxage=${publicSeconds}, must-revalidate`;
+  }
   return undefined;
 }
 

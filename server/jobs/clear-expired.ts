@@ -12,6 +12,7 @@ export const expiringTables = [
   'idempotency_keys',
   'sessions',
   'password_links',
+  'sign_in_links',
   'invitations',
   'oauth_records',
 ] as const;

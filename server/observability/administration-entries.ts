@@ -87,6 +87,10 @@ export const administrationEntries = {
   }),
   'password.link_created': entry('The operator created a link to set a password.', ofUser),
   'member.added': entry('A user became a member of an account.', { ...ofMember, ...role }),
+  'member.joined': entry(
+    'A person became a member without an invitation, because the account lets their e-mail address join. An entry `member.added` for the same member comes before this entry.',
+    ofMember,
+  ),
   'member.role_changed': entry('The role of a member was changed.', {
     ...ofMember,
     from: z.enum(roles).describe('the role before the change'),

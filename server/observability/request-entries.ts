@@ -50,7 +50,7 @@ export const requestEntries = {
       bucket: z
         .string()
         .describe(
-          'the rate limit. `apitoken:read` and `apitoken:write`: reads and writes with one API token. `ip`: requests from one client IP address. `sign-in:ip`, `sign-in:address` and `sign-in:browser`: failed sign-ins. `sign-in:success`: successful sign-ins. `password-link:ip` and `password-link:address`: password links. `address-link:user` and `address-link:address`: links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address`: invitations. `oauth-client:ip`: registrations of OAuth clients. `oauth-authorization:ip`: authorization requests of OAuth clients',
+          'the rate limit. `apitoken:read` and `apitoken:write`: reads and writes with one API token. `ip`: requests from one client IP address. `sign-in:ip`, `sign-in:address` and `sign-in:browser`: failed sign-ins. `sign-in:success`: successful sign-ins. `password-link:ip` and `password-link:address`: password links. `sign-in-link:ip` and `sign-in-link:address`: links to sign in or sign up. `address-link:user` and `address-link:address`: links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address`: invitations. `oauth-client:ip`: registrations of OAuth clients. `oauth-authorization:ip`: authorization requests of OAuth clients',
         ),
       limit: whole('the number of requests that the server allows in one time window'),
       window_seconds: whole('the length of the time window in seconds'),
@@ -76,12 +76,28 @@ export const requestEntries = {
  * entries.
  */
 export const signInEntries = {
-  'sign_in.succeeded': entry('A user signed in.', { ...request, user_id: userId }),
+  'sign_in.link_requested': countedEntry(
+    'Somebody asked for a mailed link to sign in or to sign up. Only some addresses get a mail.',
+    {
+      ...request,
+      user_id: userId
+        .optional()
+        .describe('the id of the user with the entered e-mail address; absent if no user has this e-mail address'),
+    },
+  ),
+  'sign_in.succeeded': entry('A user signed in.', {
+    ...request,
+    user_id: userId,
+    method: oneOf(
+      ['password', 'link', 'invitation'],
+      'how the user signed in. `password`: with a password. `link`: through a mailed link. `invitation`: as a new user who accepted an invitation',
+    ),
+  }),
   'sign_in.failed': countedEntry('A sign-in failed. The sign-in page does not show the reason.', {
     ...request,
     reason: oneOf(
-      ['unknown_user', 'no_password', 'wrong_password', 'blocked'],
-      'the cause. `unknown_user`: no user has the e-mail address. `no_password`: the user has set no password. `wrong_password`: the password is wrong. `blocked`: the user is blocked or is being erased',
+      ['unknown_user', 'no_password', 'wrong_password', 'blocked', 'link'],
+      'the cause. `unknown_user`: no user has the e-mail address. `no_password`: the user has set no password. `wrong_password`: the password is wrong. `blocked`: the user is blocked or is being erased. `link`: the mailed link does not exist, was used already or no longer works',
     ),
     user_id: userId.optional(),
   }),

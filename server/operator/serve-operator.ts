@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
-import { askForOwnPassword } from '../admin/sign-in/own-password.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { collectPaths } from '../http/method-not-allowed.ts';
 import { definePages, openArea } from '../pages/shell/area.ts';
 import { serveRoutes } from '../pages/shell/visit.ts';
+import { askForOwnPassword } from '../pages/sign-in/own-password.ts';
 import { accountRoutes } from './accounts/account-routes.ts';
 import { auditRoute } from './audit/audit-routes.ts';
 import { frameOf } from './shell/frame.ts';

@@ -17,7 +17,7 @@ declare module 'fastify' {
 }
 
 /** Paths that contain only pages and their files. A request for a missing path below them gets an error page. */
-const areas = ['/b', '/admin', '/operator', '/assets'];
+const areas = ['/b', '/admin', '/operator', '/sign-in', '/assets'];
 
 /**
  * Builds the part of the server that serves HTML pages. Pages have strict security headers, and errors are pages too.

@@ -189,7 +189,7 @@ test('a request for the account page or deletion page of another account gets 40
   ]);
   for (const path of ['/admin/account', '/admin/account/delete']) {
     expect((await visitor.get(`${path}?account=${other?.slug}`)).status).toBe(404);
-    expect((await new Visitor(server).get(path)).location).toBe(`/admin/sign-in?next=${encodeURIComponent(path)}`);
+    expect((await new Visitor(server).get(path)).location).toBe(`/sign-in?next=${encodeURIComponent(path)}`);
   }
   const fields = hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out');
   const answer = await visitor.post(`/admin/account/delete?account=${other?.slug}`, {

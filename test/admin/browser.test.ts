@@ -24,13 +24,14 @@ async function prepareForOperator({ sql }: TestServer, userId: number) {
   await sql(`update webhook_deliveries set state = 'dead', next_attempt_at = null, finished_at = now()`);
   await sql(`select graphile_worker.add_job('mail_people', '[]', run_at := '2099-01-01', max_attempts := 3)`);
   await sql(`update graphile_worker._private_jobs set attempts = 1, last_error = 'No answer' where run_at > now()`);
-  const [ids] = await sql<{ account_id: number; user_id: number }>(
+  const [ids] = await sql<{ account_id: number; user_id: number; blocked_id: number; blocked_in: string }>(
     `with account as (
       update accounts set deletion_scheduled_at = now() where id = (select min(id) from accounts) returning id
     ), person as (
       update users set deletion_requested_at = now() where id = (select min(id) from users where id <> $1) returning id
     )
-    select account.id as account_id, person.id as user_id from account, person`,
+    select account.id as account_id, person.id as user_id, b.user_id as blocked_id, a.slug as blocked_in
+    from account, person, user_blocks b join accounts a on a.id = b.account_id limit 1`,
     [userId],
   );
   return ids;
@@ -43,20 +44,25 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
   let routes: { path: string; pattern: RegExp }[];
   let server: TestServer;
   let world: World;
+  /** How far the clock of the server is ahead, in milliseconds. */
+  let ahead = 0;
 
   beforeAll(async () => {
     browser = await startChromium();
     mail = await startSmtpReceiver();
     receiver = await startReceiver();
     const environment = { SMTP_URL: mail.url, WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' };
-    const { started, routes: registered } = await collectRoutes(() => startServer({ environment }));
+    const { started, routes: registered } = await collectRoutes(() =>
+      startServer({ environment, clock: { now: () => new Date(Date.now() + ahead) } }),
+    );
     server = started;
     routes = registered
       .filter(({ method, url }) => method === 'GET' && /^\/(admin|operator)(\/|$)/.test(url))
       // Fixed paths must come first. Otherwise /admin/members/leave would match the route /admin/members/:id.
       .sort((one, other) => Number(one.url.includes(':')) - Number(other.url.includes(':')))
       .map(({ url }) => ({ path: url, pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`) }));
-    world = await createWorld(server, { name: 'Web app' });
+    world = await createWorld(server, { name: 'Web app', isPublic: true });
+    await server.sql(`update accounts set join_rule = 'everybody' where id = $1`, [world.accountId]);
   });
   afterAll(async () => {
     await browser?.close();
@@ -82,7 +88,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
   test('a person without JavaScript can set a password through a mailed link and sign in with it', async () => {
     const email = await emailOf(server, await createMember(server, world.accountId, 'admin'));
     const page = await open({ javaScriptEnabled: false });
-    await page.goto('/admin/sign-in');
+    await page.goto('/sign-in');
     await page.getByRole('link', { name: 'No password, or forgotten?' }).click();
     await page.getByLabel('E-mail address').fill(email);
     await page.getByRole('button', { name: 'Send the link' }).click();
@@ -98,6 +104,24 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.context().close();
   });
 
+  test('a new person without JavaScript can sign up from a public board through a mailed link', async () => {
+    const page = await open({ javaScriptEnabled: false });
+    await page.goto(`/b/${world.boardSlug}`);
+    await page.getByRole('link', { name: 'Sign in' }).click();
+    await page.getByLabel('E-mail address').fill('grace@example.com');
+    ahead += 2_000;
+    await page.getByRole('button', { name: 'Mail me a link' }).click();
+    await page.getByRole('status').waitFor();
+    await runJobs(server);
+    const [link = ''] = /\/sign-in\/link\?token=\S+/.exec(mail.received.at(-1)?.mail.text ?? '') ?? [];
+    await page.goto(link);
+    await page.getByLabel('Name').fill('Grace');
+    await page.getByRole('button', { name: 'Join' }).click();
+    await page.waitForURL(`**/b/${world.boardSlug}`);
+    expect(await page.getByRole('banner').textContent()).toContain('Grace');
+    await page.context().close();
+  });
+
   // The test opens eighty pages, so it needs more time on a busy machine.
   test("axe-core finds no accessibility violation on the pages of the admin area and the operator's panel, and every page has fewer than 36,000 characters", {
     timeout: 300_000,
@@ -107,6 +131,8 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
       receiver.url,
     );
     const account = `account=${world.accountSlug}`;
+    const publicSlug = (await createWorld(server, { isPublic: true, name: 'Public' })).boardSlug;
+    await server.sql(`update accounts set join_rule = 'everybody'`);
     // Without reduced motion, axe-core could measure a color during a transition.
     const page = await open({ reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
     const seen = new Set<string>();
@@ -129,7 +155,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     };
 
     // Visit the sign-in pages, with and without errors.
-    await visit('/admin/sign-in?notice=signed_out');
+    await visit('/sign-in?notice=signed_out');
     await visit('/admin/password-link');
     await page.getByLabel('E-mail address').fill(await emailOf(server, ownerId));
     await page.getByRole('button', { name: 'Send the link' }).click();
@@ -140,7 +166,16 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await visit(mailed(/\/admin\/password\?token=\S+/));
     await visit('/admin/password?token=none');
     await visit(mailed(/\/admin\/invitations\/\S+/));
-    await page.goto('/admin/sign-in');
+    for (const address of [await emailOf(server, ownerId), 'new@example.com']) {
+      await page.goto(`/sign-in?next=/b/${publicSlug}`);
+      await page.getByLabel('E-mail address').fill(address);
+      ahead += 2_000;
+      await page.getByRole('button', { name: 'Mail me a link' }).click();
+      await check();
+      await runJobs(server);
+      await visit(mailed(/\/sign-in\/link\?token=\S+/));
+    }
+    await page.goto('/sign-in');
     await page.getByLabel('E-mail address').fill('nobody@example.com');
     await page.getByLabel('Password').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -175,6 +210,8 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
       `/admin/members?${account}&q=nobody`,
       '/admin/tokens?account=nothing',
       `/admin/tokens?${account}&tools=read`,
+      `/b/${publicSlug}`,
+      `/b/${publicSlug}?notice=confirm`,
     ]) {
       await visit(path);
     }
@@ -189,6 +226,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     for (const path of [
       `/operator/accounts/${deletion?.account_id}/keep`,
       `/operator/users/${deletion?.user_id}/keep`,
+      `/operator/users/${deletion?.blocked_id}/unblock?account=${deletion?.blocked_in}`,
       '/operator/accounts?state=scheduled',
       '/operator/users?q=nobody',
       '/operator/webhooks?state=dead',

@@ -136,6 +136,6 @@ describe.each(ways)('the work of an admin %s', way => {
     await person.press('Sign out');
     expect(await person.read()).toContain('You are signed out.');
     await person.goto('/admin/tokens');
-    expect(person.path()).toBe('/admin/sign-in?next=%2Fadmin%2Ftokens');
+    expect(person.path()).toBe('/sign-in?next=%2Fadmin%2Ftokens');
   });
 });

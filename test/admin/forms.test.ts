@@ -80,7 +80,7 @@ describe('a form of a signed-in user', () => {
       expect(answer.html).toContain('only from its pages at https://ideas.example.com.');
       const stranger = new Visitor(server);
       const owner = await givePassword(server, world.ownerId);
-      const signIn = await stranger.post('/admin/sign-in', { ...owner, next: '' }, { headers });
+      const signIn = await stranger.post('/sign-in', { ...owner, next: '' }, { headers });
       expect([signIn.status, stranger.cookies.size]).toEqual([403, 0]);
     }
     visitor = await signedIn(server, world.ownerId);
@@ -96,12 +96,12 @@ describe('a form of a signed-in user', () => {
     for (const baseUrl of [own.baseUrl, own.baseUrl.replace('127.0.0.1', 'localhost')]) {
       for (const headers of [{}, { 'sec-fetch-site': 'same-origin' }]) {
         const there = new Visitor({ baseUrl });
-        const answer = await there.post('/admin/sign-in', { ...person, next: '' }, { headers });
+        const answer = await there.post('/sign-in', { ...person, next: '' }, { headers });
         expect([baseUrl, answer.status]).toEqual([baseUrl, 303]);
       }
       const elsewhere = new Visitor({ baseUrl });
       const headers = { origin: 'https://evil.example' };
-      expect((await elsewhere.post('/admin/sign-in', { ...person, next: '' }, { headers })).status).toBe(403);
+      expect((await elsewhere.post('/sign-in', { ...person, next: '' }, { headers })).status).toBe(403);
       expect(elsewhere.cookies.size).toBe(0);
     }
   });
@@ -122,18 +122,16 @@ describe('a form of a signed-in user', () => {
     const answer = await visitor.post('/admin/tokens?account=x', { form_token: formToken, name: 'Bot' });
     expect([answer.status, answer.location]).toEqual([
       303,
-      '/admin/sign-in?next=%2Fadmin%2Ftokens%3Faccount%3Dx&notice=expired',
+      '/sign-in?next=%2Fadmin%2Ftokens%3Faccount%3Dx&notice=expired',
     ]);
     expect((await visitor.get(answer.location ?? '')).html).toContain('your form was not processed');
     // If the form's path has no page to show, the sign-in redirects to the home page.
-    expect((await visitor.post('/admin/ideas/1/approve', {})).location).toBe(
-      '/admin/sign-in?next=%2Fadmin&notice=expired',
-    );
+    expect((await visitor.post('/admin/ideas/1/approve', {})).location).toBe('/sign-in?next=%2Fadmin&notice=expired');
   });
 });
 
 describe('a form of a visitor', () => {
-  test.each(['/admin/sign-in', '/admin/password-link', '/admin/password'])(
+  test.each(['/sign-in', '/admin/password-link', '/admin/password'])(
     'a form sent to %s is refused if it comes from another site or has no valid Origin header',
     async action => {
       const owner = await givePassword(server, world.ownerId);

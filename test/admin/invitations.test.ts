@@ -135,10 +135,10 @@ describe('the invitation link of an existing user', () => {
     const path = await invited(email.toUpperCase());
     const visitor = new Visitor(server);
     const page = await visitor.get(path);
-    expect(page.html).toContain(`href="/admin/sign-in?next=${encodeURIComponent(path)}"`);
+    expect(page.html).toContain(`href="/sign-in?next=${encodeURIComponent(path)}"`);
     expect(page.html).not.toContain('name="password"');
-    const signIn = await visitor.get(`/admin/sign-in?next=${encodeURIComponent(path)}`);
-    expect(hiddenFields(signIn.html, '/admin/sign-in').next).toBe(path);
+    const signIn = await visitor.get(`/sign-in?next=${encodeURIComponent(path)}`);
+    expect(hiddenFields(signIn.html, '/sign-in').next).toBe(path);
 
     expect((await person.submit(path, `${path}/accept`)).status).toBe(303);
     expect(await membersWith(email)).toEqual([{ role: 'member' }]);
@@ -165,7 +165,7 @@ describe('the invitation link of an existing user', () => {
     const person = await signedIn(server, userId);
     const path = await invited(await emailOf(server, userId));
     expect((await person.post(`${path}/accept`, {})).status).toBe(403);
-    expect((await new Visitor(server).post(`${path}/accept`, {})).location).toMatch(/^\/admin\/sign-in/);
+    expect((await new Visitor(server).post(`${path}/accept`, {})).location).toMatch(/^\/sign-in/);
     // A user has this e-mail address, so nobody can sign up with it.
     const refused = await signUp(path);
     expect([refused.status, refused.html.includes('Sign in with this address')]).toEqual([409, true]);

@@ -85,7 +85,7 @@ describe('a block', () => {
     expect((await eve.get('/admin/queue')).status).toBe(200);
     const path = `/admin/blocks/${userId}`;
     await ada.submit(path, path, { reason: '' });
-    expect((await eve.get('/admin/queue')).location).toMatch(/^\/admin\/sign-in/);
+    expect((await eve.get('/admin/queue')).location).toMatch(/^\/sign-in/);
   });
 
   test('the list of blocked people has several pages, and the newest block comes first', async () => {
@@ -164,9 +164,9 @@ describe('the pages of moderation', () => {
       expect([path, (await member.post(path, { form_token, ...fields })).status]).toEqual([path, 403]);
     }
     member.cookies.clear();
-    for (const path of pages) expect((await member.get(path)).location).toMatch(/^\/admin\/sign-in\?next=/);
+    for (const path of pages) expect((await member.get(path)).location).toMatch(/^\/sign-in\?next=/);
     for (const [path, fields] of forms) {
-      expect((await member.post(path, fields)).location).toMatch(/^\/admin\/sign-in/);
+      expect((await member.post(path, fields)).location).toMatch(/^\/sign-in/);
     }
     expect(await snapshot(server)).toEqual(before);
     expect(audit()).toEqual([]);

@@ -70,7 +70,7 @@ describe('a password link by mail', () => {
     // Mail filters follow links, so a link must stay valid after its page is opened.
     for (let looks = 0; looks < 2; looks++) expect((await visitor.get(path)).status).toBe(200);
     const answer = await visitor.submit(path, '/admin/password', { password, password_again: password });
-    expect(answer.location).toBe('/admin/sign-in?notice=password_set');
+    expect(answer.location).toBe('/sign-in?notice=password_set');
     expect(await isIn(password)).toBe(true);
     expect((await visitor.get(path)).status).toBe(404);
     expect((await setBy(token, 'another few words')).status).toBe(404);

@@ -146,7 +146,7 @@ describe('a new sign-in address', () => {
     await askForEmail(`other-${userId}@example.org`);
     const path = await linkTo(`other-${userId}@example.org`);
     const stranger = new Visitor(server);
-    expect((await stranger.get(path)).location).toBe(`/admin/sign-in?next=${encodeURIComponent(path)}`);
+    expect((await stranger.get(path)).location).toBe(`/sign-in?next=${encodeURIComponent(path)}`);
     const another = await givePassword(server, await createUser(server));
     expect((await stranger.signIn(another.email, another.password, path)).location).toBe(path);
     expect((await stranger.get(path)).html).toContain('This link does not work');
@@ -424,10 +424,10 @@ test('every form of the profile needs a session and a form_token', async () => {
     expect([path, (await visitor.post(profile + path, {})).status]).toEqual([path, 403]);
     const { location } = await new Visitor(server).post(profile + path, {});
     const next = ['', '/confirm', '/delete'].includes(path) ? profile + path : '/admin';
-    expect([path, location]).toEqual([path, `/admin/sign-in?next=${encodeURIComponent(next)}&notice=expired`]);
+    expect([path, location]).toEqual([path, `/sign-in?next=${encodeURIComponent(next)}&notice=expired`]);
   }
   for (const path of ['', '/confirm', '/delete', '/notifications', '/following']) {
     const { location } = await new Visitor(server).get(profile + path);
-    expect(location).toBe(`/admin/sign-in?next=${encodeURIComponent(profile + path)}`);
+    expect(location).toBe(`/sign-in?next=${encodeURIComponent(profile + path)}`);
   }
 });

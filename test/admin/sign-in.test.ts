@@ -42,8 +42,8 @@ describe('signing in', () => {
   test("after a sign-in, the browser is redirected to the requested page, and the page shows the user's e-mail address", async () => {
     const visitor = new Visitor(server);
     const asked = await visitor.get('/admin?x=1');
-    expect([asked.status, asked.location]).toEqual([303, '/admin/sign-in?next=%2Fadmin%3Fx%3D1']);
-    const answer = await visitor.submit(asked.location ?? '', '/admin/sign-in', {
+    expect([asked.status, asked.location]).toEqual([303, '/sign-in?next=%2Fadmin%3Fx%3D1']);
+    const answer = await visitor.submit(asked.location ?? '', '/sign-in', {
       ...owner,
       email: ` ${owner.email.toUpperCase()}`,
     });
@@ -110,7 +110,7 @@ describe('signing in', () => {
 
   test('the sign-in page redirects a user who is already signed in to the requested page', async () => {
     const visitor = await signedIn(server, world.ownerId);
-    const answer = await visitor.get('/admin/sign-in?next=/admin/tokens');
+    const answer = await visitor.get('/sign-in?next=/admin/tokens');
     expect([answer.status, answer.location]).toEqual([303, '/admin/tokens']);
   });
 
@@ -286,7 +286,7 @@ describe('a session', () => {
     for (const [name, value] of visitor.cookies) kept.cookies.set(name, value);
     server.auditLines.length = 0;
     const answer = await visitor.submit('/admin', '/admin/sign-out');
-    expect(answer.location).toBe('/admin/sign-in?notice=signed_out');
+    expect(answer.location).toBe('/sign-in?notice=signed_out');
     expect([...visitor.cookies.keys()]).toEqual(['idea_board_browser']);
     expect((await kept.get('/admin')).status).toBe(303);
     expect((await other.get('/admin')).status).toBe(200);
@@ -320,7 +320,7 @@ describe('the page after a sign-in', () => {
     '/admin/../docs',
     '/administrator',
     '/api/v1/ideas',
-    '/admin/sign-in?next=/admin',
+    '/sign-in?next=/admin',
     '',
   ])('a sign-in redirects to the home page if the requested page is %j', async next => {
     const { location } = await new Visitor(server).signIn(owner.email, owner.password, next);

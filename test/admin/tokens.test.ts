@@ -193,7 +193,7 @@ describe('the list of tokens', () => {
     }
     const { html } = await create({ name: hostile, [level()]: 'nonsense' });
     expect(html).not.toContain('<img');
-    const visitors = await visitor.get(`/admin/sign-in?next=${encodeURIComponent(hostile)}`);
+    const visitors = await visitor.get(`/sign-in?next=${encodeURIComponent(hostile)}`);
     expect(visitors.html).not.toContain('<img');
   });
 
@@ -247,7 +247,7 @@ describe('the pages of tokens', () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     expect((await admin.get('/admin/tokens')).status).toBe(200);
     admin.cookies.clear();
-    expect((await admin.get('/admin/tokens')).location).toBe('/admin/sign-in?next=%2Fadmin%2Ftokens');
+    expect((await admin.get('/admin/tokens')).location).toBe('/sign-in?next=%2Fadmin%2Ftokens');
   });
 
   test('if a user has several accounts, the admin pages of API tokens work only for the account in the URL', async () => {

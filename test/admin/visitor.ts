@@ -54,7 +54,7 @@ export class Visitor {
   }
 
   signIn(email: string, password: string, next = ''): Promise<Seen> {
-    return this.post('/admin/sign-in', { email, password, next });
+    return this.post('/sign-in', { email, password, next });
   }
 
   async #send(path: string, init: RequestInit & { headers: Record<string, string> }): Promise<Seen> {

@@ -35,6 +35,8 @@ test.concurrent('three commands create an account, a board and an API token in a
     id: expect.any(Number),
     slug: 'acme',
     name: 'Acme',
+    join_rule: 'invited',
+    join_domains: [],
     plan: 'community',
     owners: ['ada@example.com'],
     board_count: 0,

@@ -467,6 +467,44 @@ const promises: Promised[] = [
     accepted: ['2026-01-03'],
   },
   {
+    constraint: 'sign_in_links_token_hash_check',
+    promise: 'the hash of a sign-in link token has the length of a SHA-256',
+    statement: `insert into sign_in_links (token_hash, user_id, email, canonical_email, next, expires_at)
+      values ($1, :member, 'a@example.com', 'a@example.com', '/admin', now() + interval '1 hour')`,
+    refused: [Buffer.alloc(31), Buffer.from('a token')],
+    accepted: [Buffer.alloc(32)],
+  },
+  {
+    constraint: 'sign_in_links_account_id_check',
+    promise: 'a link either signs a user in or signs a new person up for an account',
+    statement: `insert into sign_in_links (token_hash, user_id, account_id, email, canonical_email, next, expires_at)
+      values (sha256('a'), :member, $1, 'a@example.com', 'a@example.com', '/admin', now() + interval '1 hour')`,
+    refused: [':account'],
+    accepted: [null],
+  },
+  {
+    constraint: 'sign_in_links_expires_at_check',
+    promise: 'a sign-in link ends after it was made',
+    statement: `insert into sign_in_links (token_hash, user_id, email, canonical_email, next, created_at, expires_at)
+      values (sha256('a'), :member, 'a@example.com', 'a@example.com', '/admin', '2026-01-02', $1)`,
+    refused: ['2026-01-02', '2026-01-01'],
+    accepted: ['2026-01-03'],
+  },
+  {
+    constraint: 'accounts_join_rule_check',
+    promise: 'only invited people, people of some domains, or everybody may join an account',
+    statement: 'update accounts set join_rule = $1 where id = :account',
+    refused: ['', 'nobody'],
+    accepted: ['invited', 'everybody'],
+  },
+  {
+    constraint: 'accounts_join_domains_check',
+    promise: 'an account has 1 to 20 domains exactly if people of these domains may join',
+    statement: `update accounts set join_rule = 'domains', join_domains = $1 where id = :account`,
+    refused: [[], Array(21).fill('example.com')],
+    accepted: [['example.com'], Array(20).fill('example.com')],
+  },
+  {
     constraint: 'invitations_role_check',
     promise: 'an invitation has an existing role',
     statement: `insert into invitations (account_id, email, role, delivery, expires_at)
@@ -770,10 +808,11 @@ describe('removal of users and accounts', () => {
       gone.boardId,
     ]);
 
-    // The table oauth_records has no foreign key to accounts. The server itself deletes its rows.
+    // The tables oauth_records and sign_in_links have no foreign key to accounts. The server itself deletes their rows.
     const carrying = await db.sql<{ name: string }>(
       `select table_name as name from information_schema.columns
-      where column_name = 'account_id' and table_schema = 'public' and table_name <> 'oauth_records' order by 1`,
+      where column_name = 'account_id' and table_schema = 'public'
+        and table_name not in ('oauth_records', 'sign_in_links') order by 1`,
     );
     const counts = (accountId: number) =>
       Promise.all(

@@ -39,6 +39,7 @@ const startsWithoutAccount: Record<string, string> = {
   find_tokens: 'Finds tokens by their secrets.',
   insert_password_link: 'Finds a person, who may sign in unless blocked in every account.',
   insert_session: 'Finds a person, who may sign in unless blocked in every account.',
+  insert_session_by_link: 'Finds a person, who may sign in unless blocked in every account.',
   leave_password_link_mail: 'Finds a person, who may sign in unless blocked in every account.',
   lock_memberships_for_erasure: 'Finds all accounts of a person.',
   lock_oauth_grant: 'Finds a grant by its hash, and then the token and the account that the grant names.',
@@ -59,6 +60,7 @@ const startsWithoutAccount: Record<string, string> = {
   select_due_accounts: 'Finds all accounts whose deletion is due.',
   select_followed_invitation: 'Finds an invitation by the token of the link.',
   select_holds: 'Finds all accounts that a person owns.',
+  select_owner_of_address: 'Finds a person, who may sign in unless blocked in every account.',
   select_password_link: 'Finds a person, who may sign in unless blocked in every account.',
   select_session: 'Finds a person by the token of a session, with all their accounts.',
   select_sign_in_candidate: 'Finds a person, who may sign in unless blocked in every account.',
@@ -101,15 +103,22 @@ describe('the schema', () => {
     expect(tables.map(({ name }) => name).sort()).toEqual(Object.keys(tableKinds).sort());
   });
 
-  test('every tenant table except accounts has a not-null column account_id, and the only other table with this column is oauth_records', async () => {
+  test('every tenant table except accounts has a not-null column account_id, and the only other tables with this column are oauth_records and sign_in_links', async () => {
     const columns = await db.sql<{ table: string; is_nullable: boolean }>(`
       select c.relname as table, not a.attnotnull as is_nullable
       from pg_attribute a join pg_class c on c.oid = a.attrelid
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'account_id'`);
     const tables = columns.map(({ table }) => table);
-    // In oauth_records, account_id is null until the record has a token.
-    expect(columns.filter(({ is_nullable }) => is_nullable)).toEqual([{ table: 'oauth_records', is_nullable: true }]);
-    expect(tables.filter(table => !isTenant(table))).toEqual(['oauth_records']);
+    // In oauth_records, account_id is null until the record has a token. In sign_in_links, only a link to sign up has an
+    // account.
+    const others = ['oauth_records', 'sign_in_links'];
+    expect(
+      columns
+        .filter(({ is_nullable }) => is_nullable)
+        .map(({ table }) => table)
+        .sort(),
+    ).toEqual(others);
+    expect(tables.filter(table => !isTenant(table)).sort()).toEqual(others);
     const missing = tenantTables.filter(table => table !== 'accounts' && !tables.includes(table));
     expect(missing).toEqual([]);
   });

@@ -24,7 +24,7 @@ const form = 'application/x-www-form-urlencoded';
 const bodies: [string, string, string, string][] = [
   ['REST', '/api/v1/ideas/:id/vote', 'application/json', vote],
   ['the tools', '/api/v1/mcp', 'application/json', call],
-  ['a form of a page', '/admin/sign-in', form, 'email=a&password=b'],
+  ['a form of a page', '/sign-in', form, 'email=a&password=b'],
   ['OAuth tokens', '/oauth/token', form, 'grant_type=refresh_token'],
   ['OAuth registration', '/oauth/register', 'application/json', '{"redirect_uris":["http://localhost/x"]}'],
   ['OAuth revocation', '/oauth/revoke', form, 'token=x'],
@@ -40,7 +40,7 @@ test.each(bodies)(
           headers: {
             'content-type': type,
             'content-encoding': encoding,
-            ...(path.startsWith('/admin') ? { origin: server.baseUrl } : {}),
+            ...(path === '/sign-in' ? { origin: server.baseUrl } : {}),
           },
           body: encoding.toLowerCase() === 'gzip' ? gzipSync(text) : text,
           isChunked,

@@ -33,6 +33,10 @@ const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => str
     select sha256(n::text::bytea), ${userId}, now() - interval '1 day', ${expiresAt} from numbers`,
   password_links: expiresAt => `insert into password_links (token_hash, user_id, created_at, expires_at)
     select sha256(n::text::bytea), ${userId}, now() - interval '1 day', ${expiresAt} from numbers`,
+  sign_in_links: expiresAt => `insert into sign_in_links
+    (token_hash, user_id, email, canonical_email, next, created_at, expires_at)
+    select sha256(n::text::bytea), ${userId}, 'a@example.com', 'a@example.com', '/admin', now() - interval '1 day', ${expiresAt}
+    from numbers`,
   invitations: expiresAt => `insert into invitations (account_id, email, role, delivery, created_at, expires_at)
     select ${accountId}, n || '@example.com', 'member', 'mailed', now() - interval '7 days', ${expiresAt} from numbers`,
   oauth_records: expiresAt => `insert into oauth_records (model, id_hash, payload, expires_at)

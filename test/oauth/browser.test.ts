@@ -49,7 +49,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     const client = new Client({ name: 'a client', version: '1' });
     await expect(client.connect(transport)).rejects.toBeInstanceOf(UnauthorizedError);
     await page.goto(String(memory.sentTo));
-    if (new URL(page.url()).pathname === '/admin/sign-in') {
+    if (new URL(page.url()).pathname === '/sign-in') {
       await page.getByLabel('E-mail address').fill(person.email);
       await page.getByLabel('Password').fill(person.password);
       await page.getByRole('button', { name: 'Sign in' }).click();

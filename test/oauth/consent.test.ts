@@ -212,7 +212,7 @@ describe('the person who consents', () => {
     const fresh = new Visitor(server);
     const page = await program.ask(fresh);
     const toSignIn = await fresh.get(page);
-    expect(toSignIn.location).toBe(`/admin/sign-in?next=${encodeURIComponent(page)}`);
+    expect(toSignIn.location).toBe(`/sign-in?next=${encodeURIComponent(page)}`);
     const signedInNow = await fresh.signIn(person.email, person.password, page);
     expect(signedInNow.location).toBe(page);
     expect((await fresh.get(page)).status).toBe(200);

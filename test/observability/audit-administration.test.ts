@@ -21,6 +21,7 @@ import { makeInvitationLink, noteDelivery } from '../../server/domain/invitation
 import { revokeInvitation } from '../../server/domain/invitations/open-invitations.ts';
 import { addMember, removeMember, setMemberRole } from '../../server/domain/members/change-members.ts';
 import { findModerator } from '../../server/domain/members/find-actor.ts';
+import { joinAccount } from '../../server/domain/members/join-account.ts';
 import { mergeIdea, unmergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { approveIdea, rejectIdea } from '../../server/domain/moderation/moderate-idea.ts';
 import { followIdea, unfollowIdea } from '../../server/domain/notifications/followers.ts';
@@ -318,6 +319,15 @@ const cases: Cases = {
       role: 'moderator',
     },
   ),
+  'member.joined': async () => {
+    const userId = await createUser(server);
+    await server.sql('update users set confirmed_email = canonical_email where id = $1', [userId]);
+    await server.sql(`update accounts set join_rule = 'everybody' where id = $1`, [world.accountId]);
+    return async admin => {
+      await joinAccount(admin, { accountId: world.accountId, userId });
+      return { ...account(), user_id: userId };
+    };
+  },
   'member.role_changed': onMember((admin, member) => setMemberRole(admin, member, 'member'), {
     from: 'admin',
     to: 'member',

@@ -77,7 +77,7 @@ describe("access to the operator's panel", () => {
       expect([path, answer.status, answer.location]).toEqual([
         path,
         303,
-        `/admin/sign-in?${new URLSearchParams({ next: path })}`,
+        `/sign-in?${new URLSearchParams({ next: path })}`,
       ]);
     }
     const visitor = new Visitor(server);

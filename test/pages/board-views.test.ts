@@ -239,7 +239,7 @@ describe('the feed', () => {
   test('caches may store a feed for 15 seconds, and a conditional request for an unchanged feed gets 304', async () => {
     await put('The one');
     const { headers } = await readFeed();
-    expect(headers.get('cache-control')).toBe('public, max-age=15, must-revalidate');
+    expect(headers.get('cache-control')).toBe('public, max-age=0, s-maxage=15, must-revalidate');
     const again = await get(`${boardPath()}/feed.atom`, { 'if-none-match': headers.get('etag') ?? '' });
     expect([again.status, again.text]).toEqual([304, '']);
   });

@@ -35,7 +35,7 @@ async function openReference(page: Page, { baseUrl = server.baseUrl, hash = '' }
 test('the API reference has the same security headers as other pages, and a content security policy that forbids inline scripts and eval', async () => {
   const page = await request(server, 'GET /docs/');
   const script = await request(server, `GET ${await scriptPath()}`);
-  const { headers: ofPages } = await request(server, 'GET /admin/sign-in');
+  const { headers: ofPages } = await request(server, 'GET /sign-in');
   for (const { status, headers } of [page, script, await request(server, 'GET /docs')]) {
     expect([200, 301]).toContain(status);
     for (const name of [

@@ -51,7 +51,7 @@ test('axe-core finds no accessibility violation on the page at the path /', asyn
       expect(await overflowOf(page)).toBe(0);
       expect(complaints).toEqual([]);
       await page.getByRole('link', { name: 'Sign in' }).click();
-      await page.waitForURL(/\/admin\/sign-in/);
+      await page.waitForURL(/\/sign-in/);
       await close();
     }
   } finally {

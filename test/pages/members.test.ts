@@ -81,7 +81,7 @@ describe('who may open a board', () => {
     expect((await stranger.get(`${boardPath()}/new`)).status).toBe(404);
     for (const slug of [world.boardSlug, 'no-such-board']) {
       const { status, location } = await new Visitor(server).get(`/b/${slug}/new`);
-      expect([status, location]).toEqual([303, `/admin/sign-in?next=%2Fb%2F${slug}%2Fnew`]);
+      expect([status, location]).toEqual([303, `/sign-in?next=%2Fb%2F${slug}%2Fnew`]);
     }
   });
 
@@ -126,7 +126,7 @@ describe('who may open a board', () => {
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id)]) {
       const anonymous = await new Visitor(server).get(path);
-      expect(anonymous.headers.get('cache-control')).toBe('public, max-age=15, must-revalidate');
+      expect(anonymous.headers.get('cache-control')).toBe('public, max-age=0, s-maxage=15, must-revalidate');
       expect(anonymous.headers.get('vary')).toContain('Cookie');
       expect(anonymous.html).not.toContain('<form method="post"');
       const own = await member.get(path);

@@ -308,7 +308,7 @@ describe('private data', () => {
     expect(new Set(seen).size).toBe(1);
     expect(JSON.parse(seen[0] ?? '')).toMatchObject({ status: 404 });
     expect(linkIn((await get(`/b/${other.slug}`)).text, 'Sign in')).toBe(
-      `/admin/sign-in?${new URLSearchParams({ next: `/b/${other.slug}` })}`,
+      `/sign-in?${new URLSearchParams({ next: `/b/${other.slug}` })}`,
     );
   });
 
@@ -353,11 +353,11 @@ describe('private data', () => {
 });
 
 describe('caches', () => {
-  test('caches may store a public page for 15 seconds, and a conditional request for an unchanged page gets 304', async () => {
+  test('shared caches may store a public page for 15 seconds, a browser asks again each time, and a conditional request for an unchanged page gets 304', async () => {
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id), `${boardPath()}?sort=top`]) {
       const first = await get(path);
-      expect(first.headers.get('cache-control')).toBe('public, max-age=15, must-revalidate');
+      expect(first.headers.get('cache-control')).toBe('public, max-age=0, s-maxage=15, must-revalidate');
       const etag = first.headers.get('etag') ?? '';
       expect(etag).toMatch(/^W\/"[\w-]+"$/);
       const again = await get(path, { 'if-none-match': etag });

@@ -29,7 +29,7 @@ const get = (path: string) => request(server, `GET ${path}`);
 async function urlsIn(path: string) {
   const { status, text, headers } = await get(path);
   expect([path, status, headers.get('content-type')]).toEqual([path, 200, 'application/xml; charset=utf-8']);
-  expect(headers.get('cache-control')).toBe('public, max-age=15, must-revalidate');
+  expect(headers.get('cache-control')).toBe('public, max-age=0, s-maxage=15, must-revalidate');
   using document = XmlDocument.fromString(text);
   const urls = document.find('//s:loc', { s: 'http://www.sitemaps.org/schemas/sitemap/0.9' });
   return urls.map(({ content }) => content.replace(/^https:\/\/ideas\.example\.com(?=\/)/, ''));

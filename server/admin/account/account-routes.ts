@@ -1,13 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { updateAccount } from '../../domain/accounts/edit-account.ts';
-import { readAccount, requireAccountById } from '../../domain/accounts/find-account.ts';
+import { type AccountView, readAccount, requireAccountById } from '../../domain/accounts/find-account.ts';
+import { maxJoinDomains } from '../../domain/accounts/join-rule.ts';
 import { cancelAccountDeletion, scheduleAccountDeletion } from '../../domain/erasure/request-deletion.ts';
+import type { JoinRule } from '../../entities/account.ts';
+import { optionsOf } from '../../pages/shell/choices.ts';
 import { FormProblem, ownProblemOf, type Problem } from '../../pages/shell/form.ts';
 import { hasAgentApi, isOwner, pathIn, requireAdminAccount, requireOwnedAccount } from '../../pages/shell/session.ts';
 import { showErasure, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import { serveRoutes, type Visit } from '../../pages/shell/visit.ts';
-import { askForOwnPassword } from '../sign-in/own-password.ts';
+import { askForOwnPassword } from '../../pages/sign-in/own-password.ts';
 
 const notices = {
   saved: 'The account is saved.',
@@ -18,22 +21,25 @@ const notices = {
 const maxOwners = 5;
 
 /**
- * Serves the page of an account. Owners and admins can see it. Only owners can change or delete the account, or cancel
- * its deletion.
+ * Serves the page of an account. Owners and admins can see it and set who may join. Only owners can change or delete the
+ * account, or cancel its deletion.
  */
 export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
   const { clock, config } = server;
   const graceDays = config.ACCOUNT_DELETION_GRACE_DAYS;
   const askForPassword = askForOwnPassword(server);
 
-  serveRoutes(app, server, requireAdminAccount, [{ path: '/admin/account', show: showAccount }]);
+  serveRoutes(app, server, requireAdminAccount, [
+    { path: '/admin/account', show: showAccount },
+    { path: '/admin/account/joining', run: saveJoining, again: showRefusedJoining },
+  ]);
   serveRoutes(app, server, requireOwnedAccount, [
     { path: '/admin/account', run: saveAccount, again: showAccount },
     { path: '/admin/account/delete', show: askForDeletion, run: scheduleDeletion, problemOf: ownProblemOf },
     { path: '/admin/account/keep', run: keepAccount },
   ]);
 
-  async function showAccount(visit: Visit, problem?: Problem) {
+  async function showAccount(visit: Visit, problem?: Problem, refusedForm = 'account') {
     const view = await visit.administer(admin => readAccount(admin, visit.account.id));
     const data = {
       name: shownName(view.name),
@@ -47,7 +53,11 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
       created: showTime(new Date(view.created_at)),
       erasedFrom: showErasure(view.deletion_scheduled_at, graceDays * 24),
       isOwner: isOwner(visit.account),
-      form: problem ? givenIn(visit) : view,
+      form: problem && refusedForm === 'account' ? givenIn(visit) : view,
+      joining: presentJoining(problem && refusedForm === 'joining' ? joiningIn(visit) : joiningOf(view)),
+      maxJoinDomains,
+      isMailed: config.SMTP_URL !== undefined,
+      refusedForm: problem && refusedForm,
     };
     return visit.page('account/account', 'Account', data, { notices, problem });
   }
@@ -57,6 +67,20 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
     const given = givenIn(visit);
     await visit.administer(async admin => updateAccount(admin, await requireAccountById(admin, account.id), given));
     return pathIn(visit.request, { ...account, slug: given.slug }, '/admin/account', { notice: 'saved' });
+  }
+
+  function showRefusedJoining(visit: Visit, problem: Problem) {
+    return showAccount(visit, problem, 'joining');
+  }
+
+  async function saveJoining(visit: Visit) {
+    const { rule, domains } = joiningIn(visit);
+    // Domains in the form are ignored unless they apply, because the field is always there.
+    const changes = { joinRule: rule, joinDomains: rule === 'domains' ? listIn(domains) : [] };
+    await visit.administer(async admin =>
+      updateAccount(admin, await requireAccountById(admin, visit.account.id), changes),
+    );
+    return visit.path('/admin/account', { notice: 'saved' });
   }
 
   async function askForDeletion(visit: Visit, problem?: Problem) {
@@ -91,6 +115,34 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
 async function keepAccount(visit: Visit) {
   await visit.administer(admin => cancelAccountDeletion(admin, visit.account.id));
   return visit.path('/admin/account', { notice: 'kept' });
+}
+
+const joinLabels: Record<JoinRule, string> = {
+  invited: 'Only invited people',
+  domains: 'People at these domains',
+  everybody: 'Everybody',
+};
+
+interface Joining {
+  rule: string;
+  domains: string;
+}
+
+function presentJoining({ rule, domains }: Joining) {
+  return { rules: optionsOf(Object.entries(joinLabels), rule), domains };
+}
+
+function joiningOf({ join_rule: rule, join_domains: domains }: AccountView): Joining {
+  return { rule, domains: domains.join('\n') };
+}
+
+function joiningIn(visit: Visit): Joining {
+  return { rule: visit.field('join_rule'), domains: visit.field('join_domains') };
+}
+
+/** Splits a list of domains at spaces, line breaks and commas. */
+function listIn(text: string): string[] {
+  return text.split(/[\s,]+/).filter(part => part !== '');
 }
 
 function givenIn(visit: Visit) {

@@ -11,8 +11,8 @@ import { Refusal } from '../../pages/shell/refusal.ts';
 import { requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import { serveRoutes, type Visit } from '../../pages/shell/visit.ts';
-import { passwordLengths, readNewPassword } from '../sign-in/own-password.ts';
-import { buildKnownBrowsers } from '../sign-in/throttle.ts';
+import { passwordLengths, readNewPassword } from '../../pages/sign-in/own-password.ts';
+import { buildKnownBrowsers } from '../../pages/sign-in/throttle.ts';
 
 const path = '/admin/invitations/:token';
 
@@ -56,7 +56,12 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
       ),
     );
     const { userId, token } = await refuseExpired(signingUp);
-    audit.record('sign_in.succeeded', { request_id: request.id, ip: request.ip, user_id: userId });
+    audit.record('sign_in.succeeded', {
+      request_id: request.id,
+      ip: request.ip,
+      user_id: userId,
+      method: 'invitation',
+    });
     setSessionCookie(reply, config, token, terms.expiresAt);
     knownBrowsers.remember(request, reply, email);
     return pathOf(invitation);
@@ -92,7 +97,7 @@ function stepOf(visit: Visit<undefined>, invitation: FollowedInvitation) {
   if (user && user.id !== userId) return { signOut: { as: shownAddress(user.email), next: here } };
   if (user && isMember) return { open: { path: pathOf(invitation) } };
   if (user) return { accept: { path: `${here}/accept` } };
-  if (userId !== null) return { signIn: { path: `/admin/sign-in?next=${encodeURIComponent(here)}` } };
+  if (userId !== null) return { signIn: { path: `/sign-in?next=${encodeURIComponent(here)}` } };
   return { signUp: { path: `${here}/sign-up`, name: visit.field('name'), ...passwordLengths } };
 }
 

@@ -14,7 +14,7 @@ import { asRole } from '../../entities/membership.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
-import { buildThrottle } from '../sign-in/throttle.ts';
+import { buildThrottle } from '../../pages/sign-in/throttle.ts';
 import { presentRole, roleOf, roleOptions } from './present-role.ts';
 
 const invitationsPerPage = 25;

@@ -16,8 +16,8 @@ import { FormProblem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
 import { shownAddress } from '../../pages/shell/show.ts';
 import type { Route } from '../../pages/shell/visit.ts';
-import type { askForOwnPassword } from '../sign-in/own-password.ts';
-import { buildThrottle } from '../sign-in/throttle.ts';
+import type { askForOwnPassword } from '../../pages/sign-in/own-password.ts';
+import { buildThrottle } from '../../pages/sign-in/throttle.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 
 /**

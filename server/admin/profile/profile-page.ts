@@ -5,7 +5,7 @@ import type { Problem } from '../../pages/shell/form.ts';
 import type { NavigationLink } from '../../pages/shell/page.ts';
 import { showErasure, shownAddress } from '../../pages/shell/show.ts';
 import type { Visit } from '../../pages/shell/visit.ts';
-import { passwordLengths } from '../sign-in/own-password.ts';
+import { passwordLengths } from '../../pages/sign-in/own-password.ts';
 
 /** The visit of a profile page. These pages need no account, so users without an account can also open them. */
 export type OwnVisit = Visit<AccountOfUser | undefined>;

@@ -9,7 +9,7 @@ import { ownProblemOf, type Problem } from '../../pages/shell/form.ts';
 import { accountAround, requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
 import { showErasure, shownAddress } from '../../pages/shell/show.ts';
 import { type Route, serveRoutes } from '../../pages/shell/visit.ts';
-import { askForOwnPassword, readNewPassword } from '../sign-in/own-password.ts';
+import { askForOwnPassword, readNewPassword } from '../../pages/sign-in/own-password.ts';
 import { addressRoutes } from './address-routes.ts';
 import { notificationRoutes } from './notification-routes.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';

@@ -5,6 +5,12 @@ import { readScheduledDeletion } from '../../domain/erasure/request-deletion.ts'
 import { invitationDays } from '../../domain/invitations/invite-member.ts';
 import { invitationUrl, makeInvitationLink, noteDelivery } from '../../domain/invitations/mailed-link.ts';
 import { insertPasswordLink, passwordLinkMinutes, passwordLinkUrl } from '../../domain/sign-in/password-links.ts';
+import {
+  type LinkRequest,
+  makeSignInLink,
+  signInLinkMinutes,
+  signInLinkUrl,
+} from '../../domain/sign-in/sign-in-links.ts';
 import { type AddressField, addressLinkHours, addressUrl, isAddressWanted } from '../../domain/users/change-address.ts';
 import { readSignInAddress } from '../../domain/users/find-user.ts';
 import { asRole } from '../../entities/membership.ts';
@@ -63,6 +69,33 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
         otherwise: 'Did you not ask for this? Ignore this mail. Your password does not change.',
       });
       return { ...content, to: link.email, userId };
+    }),
+
+    /** An address that can neither sign in nor sign up gets no mail. Otherwise anybody could send mails to strangers. */
+    mail_sign_in_link: mailTask<LinkRequest>('sign-in', async request => {
+      const link = await makeSignInLink(database, request, clock.now());
+      if (!link) return undefined;
+      const { email: to, userId, account, token } = link;
+      const url = signInLinkUrl(config, token);
+      const lifetime = `It works once, within ${signInLinkMinutes} minutes:`;
+      const otherwise = 'Did you not ask for this? Ignore this mail. Nothing happens without the link.';
+      if (!account) {
+        const content = writeLinkMail({
+          subject: 'Sign in to Idea-Board',
+          purpose: `Sign in with this link. ${lifetime}`,
+          link: { label: 'Sign in', url },
+          otherwise,
+        });
+        return { ...content, to, ...(userId === undefined ? {} : { userId }) };
+      }
+      const content = writeLinkMail({
+        subject: `Join ${shortLine(account.name, maxNameInSubject, 'an account')} on Idea-Board`,
+        sentence: `Somebody asked to join ${shortLine(account.name, maxNameLength, 'an account')} on Idea-Board with this address.`,
+        purpose: `Join with this link. ${lifetime}`,
+        link: { label: 'Join', url },
+        otherwise,
+      });
+      return { ...content, to };
     }),
 
     mail_password_notice: mailTask<{ user_id: number }>('password-notice', payload =>

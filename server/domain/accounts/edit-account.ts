@@ -4,6 +4,7 @@ import { type Administration, explainViolations, noteFields } from '../administr
 import { checkName, checkPlan, checkSlug } from '../fields.ts';
 import { userInErasure } from '../members/change-members.ts';
 import { findOrCreateUser } from '../users/edit-user.ts';
+import { checkJoinSetting } from './join-rule.ts';
 
 interface NewAccount {
   name: string;
@@ -37,14 +38,20 @@ interface AccountChanges {
   name?: string;
   slug?: string;
   plan?: string;
+  /** Who may join the account without an invitation: one of joinRules. */
+  joinRule?: string;
+  /** The domains for the rule `domains`. By default, the account keeps its domains as long as it has this rule. */
+  joinDomains?: string[];
 }
 
 export async function updateAccount(admin: Administration, account: Account, changes: AccountChanges): Promise<void> {
   const planBefore = account.plan;
-  const changedFields = noteFields(account, ['name', 'slug']);
+  const changedFields = noteFields(account, ['name', 'slug', 'joinRule', 'joinDomains']);
   if (changes.name !== undefined) account.name = checkName(changes.name, 100);
   if (changes.slug !== undefined) account.slug = checkSlug(changes.slug);
   if (changes.plan !== undefined) account.plan = checkPlan(changes.plan);
+  const { joinRule = account.joinRule, joinDomains = joinRule === 'domains' ? account.joinDomains : [] } = changes;
+  Object.assign(account, checkJoinSetting(joinRule, joinDomains));
   await explainViolations(slugTaken(account.slug), () => admin.em.flush());
   const changed = changedFields();
   if (changed.length > 0) admin.audit.record('account.updated', { account_id: account.id, changed });

@@ -65,6 +65,8 @@ function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
       'a.slug',
       'a.name',
       'a.plan',
+      'a.join_rule',
+      'a.join_domains',
       sql<string[]>`array(${owners})`.as('owners'),
       countAll(a.selectFrom('boards as b').where('b.account_id', '=', accountId)).as('board_count'),
       countAll(a.selectFrom('memberships as m').where('m.account_id', '=', accountId)).as('member_count'),

@@ -50,6 +50,10 @@ const removals = [
       where t.account_id = ${$.accountId}
     ))`,
   ),
+  // Sign-in links have no account in their key. No new links appear, because the account is being erased.
+  batchedRemoval('remove_sign_in_links_of_account', 'sign_in_links', (l, $: Arguments<Batch>) =>
+    l('account_id', '=', $.accountId),
+  ),
   ...(['api_token_boards', 'api_tokens', 'voters', 'memberships', 'invitations', 'user_blocks'] as const).map(
     removalOfAll,
   ),

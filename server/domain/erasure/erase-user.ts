@@ -53,6 +53,7 @@ const clearProfile = query(
         name: $.name,
         email: $.address,
         canonical_email: $.address,
+        confirmed_email: null,
         avatar_url: null,
         notification_email: null,
       })
@@ -74,7 +75,7 @@ interface Identity {
 }
 
 /**
- * The statements that end the user's access: memberships, passwords, sessions, password links, OAuth records and
+ * The statements that end the user's access: memberships, passwords, sessions, password links, sign-in links, OAuth records and
  * invitations.
  */
 const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
@@ -84,6 +85,15 @@ const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
       db.deleteFrom(table).where('user_id', '=', $.userId).returning('user_id'),
     ),
   })),
+  {
+    table: 'sign_in_links',
+    removal: query('remove_sign_in_links_of_user', (db, $: Arguments<Identity>) =>
+      db
+        .deleteFrom('sign_in_links')
+        .where(l => l.or([l('user_id', '=', $.userId), l('canonical_email', '=', $.canonicalEmail)]))
+        .returning('user_id'),
+    ),
+  },
   {
     table: 'oauth_records',
     removal: query('remove_oauth_records_of_user', (db, $: OfUser) =>
@@ -139,7 +149,7 @@ function beginUserErasure(
     const { name, email, canonical_email: canonicalEmail, notification_email: notificationEmail } = user;
     const identity = { userId, canonicalEmail, email };
     for (const { table, removal } of accesses) addCount(counts, table, (await query(removal, identity)).length);
-    addCount(counts, 'jobs', await removeUserJobs({ query }, userId));
+    addCount(counts, 'jobs', await removeUserJobs({ query }, identity));
     const addresses = [email, notificationEmail].filter(address => address !== null);
     // An error message of a mail server may contain the address with its domain in ASCII (see mailboxOf).
     await forgetErrorsNaming({ query }, [name, ...addresses, ...addresses.map(mailboxOf)]);

@@ -80,23 +80,33 @@ export async function forgetErrorsNaming(database: Queryable, words: readonly st
   await database.query(clearErrors, { words });
 }
 
-/** Removes a user's waiting mail jobs, because a payload may have an e-mail address. Running jobs end by themselves. */
+/**
+ * Removes a user's waiting mail jobs, because a payload may have an e-mail address. A job from the time before the
+ * person signed up has only the address. Running jobs end by themselves.
+ */
 const removeLinks = sql(
   'remove_jobs_of_user',
-  { arguments: { userId: bigint() }, row: { count: integer() } },
+  { arguments: { userId: bigint(), canonicalEmail: nullable(text()) }, row: { count: integer() } },
   `select count(*)::int as count
   from graphile_worker.complete_jobs(array(
     select j.id from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
     where t.identifier in (
-        'mail_account_deletion', 'mail_address_link', 'mail_address_notice', 'mail_password_link', 'mail_password_notice'
+        'mail_account_deletion', 'mail_address_link', 'mail_address_notice', 'mail_password_link',
+        'mail_password_notice', 'mail_sign_in_link'
       )
-      and (j.payload ->> 'user_id')::bigint = $userId
+      and (
+        (j.payload ->> 'user_id')::bigint = $userId
+        or t.identifier = 'mail_sign_in_link' and j.payload ->> 'canonical_email' = $canonicalEmail
+      )
   ))`,
   { isPrepared: false },
 );
 
 /** Removes the jobs that would send mail to this user only. Returns the number of removed jobs. */
-export async function removeUserJobs(database: Queryable, userId: number): Promise<number> {
-  const [removed] = await database.query(removeLinks, { userId });
+export async function removeUserJobs(
+  database: Queryable,
+  { userId, canonicalEmail }: { userId: number; canonicalEmail: string | null },
+): Promise<number> {
+  const [removed] = await database.query(removeLinks, { userId, canonicalEmail });
   return removed?.count ?? 0;
 }

@@ -55,15 +55,16 @@ export interface SessionTerms {
   previous: Buffer | undefined;
 }
 
-interface NewSession extends ProvenUser {
+interface NewSession {
   tokenHash: Buffer;
   now: Date;
   expiresAt: Date;
 }
 
-const insertSession = query('insert_session', (db, $: Arguments<NewSession>) =>
-  db
-    .with('user_as_before', () => provenUsers(db, $).forShare(['u', 'm']))
+/** Inserts a session for the user that `users` selects and locks. */
+function insertOf(db: Kysely<Tables>, $: Arguments<NewSession>, users: Expression<{ id: number }>) {
+  return db
+    .with('user_as_before', () => users)
     .insertInto('sessions')
     .columns(['token_hash', 'user_id', 'created_at', 'last_seen_at', 'expires_at'])
     .expression(from =>
@@ -77,7 +78,15 @@ const insertSession = query('insert_session', (db, $: Arguments<NewSession>) =>
           $.expiresAt.as('expires_at'),
         ]),
     )
-    .returning('user_id'),
+    .returning('user_id');
+}
+
+const insertSession = query('insert_session', (db, $: Arguments<ProvenUser & NewSession>) =>
+  insertOf(db, $, provenUsers(db, $).forShare(['u', 'm'])),
+);
+
+const insertSessionByLink = query('insert_session_by_link', (db, $: Arguments<{ id: number } & NewSession>) =>
+  insertOf(db, $, db.selectFrom('users as u').select('u.id').where('u.id', '=', $.id).where(maySignIn).forShare('u')),
 );
 
 /**
@@ -87,13 +96,27 @@ const insertSession = query('insert_session', (db, $: Arguments<NewSession>) =>
  * A password change and the start of an erasure lock the same rows and end all sessions. So no session with the old
  * password can start after them.
  */
-export async function startSession(
+export function startSession(db: Queryable, user: ProvenUser, terms: SessionTerms): Promise<string | undefined> {
+  return start(db, terms, session => db.query(insertSession, { ...user, ...session }));
+}
+
+/**
+ * Starts a session for a user who has used a mailed link, and returns its token. Returns undefined if the user may not
+ * sign in. The caller's transaction must first lock the user and then delete the link. A password change and the start
+ * of an erasure take these locks in the same order, and end all sessions. So no session by an older link can start
+ * after them.
+ */
+export function startSessionByLink(db: Queryable, id: number, terms: SessionTerms): Promise<string | undefined> {
+  return start(db, terms, session => db.query(insertSessionByLink, { id, ...session }));
+}
+
+async function start(
   db: Queryable,
-  { id, set_at }: ProvenUser,
   { now, expiresAt, previous }: SessionTerms,
+  insert: (session: NewSession) => Promise<unknown[]>,
 ): Promise<string | undefined> {
   const { text, hash: tokenHash } = makeSecret();
-  const [session] = await db.query(insertSession, { id, set_at, tokenHash, now, expiresAt });
+  const [session] = await insert({ tokenHash, now, expiresAt });
   if (!session) return undefined;
   if (previous) await endSession(db, previous);
   return text;

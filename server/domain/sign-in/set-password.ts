@@ -4,6 +4,7 @@ import { type Arguments, query } from '../../database/query.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { endPasswordLinks } from './password-links.ts';
 import { endAllSessions, maySignIn, type ProvenUser, provenUsers, type SessionTerms, startSession } from './session.ts';
+import { endSignInLinks } from './sign-in-links.ts';
 
 /** Of several parallel requests, only the first deletes the link, so the link does not work for the others. */
 const takeLink = query('take_password_link', (db, $: Arguments<{ linkHash: Buffer; now: Date }>) =>
@@ -65,6 +66,7 @@ export async function setPassword(admin: Administration, userId: number, credent
     await addJob(admin, { task: 'mail_password_notice', payload: { user_id: userId }, maxAttempts: 5 });
   }
   await endPasswordLinks(admin, userId);
+  await endSignInLinks(admin, userId);
   const sessions = await endAllSessions(admin, userId);
   admin.audit.record('password.set', { user_id: userId, sessions });
   return password.set_at;

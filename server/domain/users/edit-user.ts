@@ -29,6 +29,12 @@ export async function findOrCreateUser(admin: Administration, input: { email: st
   return createUser(admin, { email, name });
 }
 
+/** Whether createUser failed because another transaction has just created a user with the same address. */
+export function isAddressTaken(error: unknown): boolean {
+  const { constraint } = ((error as Error).cause ?? {}) as { constraint?: unknown };
+  return error instanceof AdministrationError && typeof constraint === 'string' && constraint in emailTaken('');
+}
+
 function emailTaken(email: string) {
   const message = `Another user has the address ${email}`;
   return { users_canonical_email_key: message, users_email_key: message };

@@ -1,9 +1,9 @@
-import type { askForOwnPassword } from '../../admin/sign-in/own-password.ts';
 import { type Administration, administrationIn } from '../../domain/administration.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import type { Link } from '../../pages/shell/page.ts';
 import { shownAddress } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
+import type { askForOwnPassword } from '../../pages/sign-in/own-password.ts';
 
 /** A visit of the panel. Its pages belong to no account. */
 export type OperatorVisit = Visit<undefined>;

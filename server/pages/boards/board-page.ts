@@ -7,6 +7,7 @@ import { type BoardView, readBoard } from '../../domain/boards/read-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type IdeaFilter, listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
+import { readStanding } from '../../domain/members/join-account.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
@@ -29,6 +30,7 @@ type BoardQuery = z.output<typeof BoardQuery>;
 const excerptLength = 220;
 
 const notices = {
+  confirm: 'We mailed you a link. Open it to confirm your address. Then you can join.',
   awaits_approval: 'Your idea was sent. The moderators of the board publish or reject it.',
   rejected: 'The idea is rejected. Its author gets the reason.',
   rejected_already: 'The idea was already rejected.',
@@ -65,8 +67,21 @@ export async function showBoard(visit: BoardVisit, problem?: Problem) {
   const data = {
     ...presentBoard(visit, { ...board, statuses: visible }, { ...query, tag: tag?.name }, page),
     parameters,
+    join: await presentJoin(visit),
   };
   return visit.page('board', frame, data, { notices, problem });
+}
+
+/** Returns the form for a signed-in person who may join the account of the board. */
+async function presentJoin({ request, server: { database, config } }: BoardVisit) {
+  const { browserSession } = request;
+  const { member, read, slug } = boardOf(request);
+  if (!browserSession || member) return undefined;
+  const user = { accountId: read.actor.accountId, userId: browserSession.user.id };
+  const standing = await readStanding(database, user);
+  const mustConfirm = standing === 'must_confirm';
+  if (standing !== 'may_join' && !(mustConfirm && config.SMTP_URL !== undefined)) return undefined;
+  return { action: `${boardPath(slug)}/join`, mustConfirm };
 }
 
 /** Returns the path of the list that a form was on. The text is the query of the list, beginning with `?`. */

@@ -4,7 +4,11 @@ import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardScript } from '../shell/assets.ts';
 import type { Frame } from '../shell/page.ts';
+import { loadTemplate } from '../shell/template.ts';
+import { signInPath } from '../sign-in/next-path.ts';
 import { type BoardVisit, boardOf, feedPath, pathOn } from './opened-board.ts';
+
+const renderSignIn = loadTemplate<{ path: string }>('pages/boards/sign-in-link');
 
 interface PageOfBoard {
   /** The name of the page. Undefined for the board itself. */
@@ -31,6 +35,7 @@ export function frameOfBoard(
   const frame = {
     title: page === undefined ? name : `${page} · ${name}`,
     ...(member ? { script: boardScript } : {}),
+    ...(request.browserSession ? {} : { actions: renderSignIn({ path: signInPath(request.url) }) }),
     site: { label: name, href: pathOn(request) },
     navigation: [
       { label: 'Ideas', href: pathOn(request), isCurrent: view === 'ideas' },

@@ -7,6 +7,7 @@ import { sendXml } from '../shell/xml.ts';
 import { showBoard } from './board-page.ts';
 import { showFeed } from './feed.ts';
 import { showIdea } from './idea-page.ts';
+import { joinRoute } from './join-route.ts';
 import { memberRoutes } from './member-routes.ts';
 import { type BoardVisit, boardOf, openBoards, requireMember, sendToSignIn } from './opened-board.ts';
 import { showRoadmap } from './roadmap-page.ts';
@@ -17,7 +18,7 @@ const area = {
     title,
     ...signedIn(request, account),
   }),
-  home: { label: 'Go to the admin area', href: '/admin' },
+  home: { label: 'Go to the start page', href: '/' },
 };
 
 /**
@@ -42,6 +43,7 @@ export function serveBoards(server: ServerDependencies) {
       if (!isPublic) throw new DomainError('not_found');
       return sendXml(reply, 'application/atom+xml', await showFeed(read, server.config));
     });
+    serveRoutes(app, server, accountOf, [joinRoute(server)], [sendToSignIn, open]);
     serveRoutes(app, server, accountOf, memberRoutes, [sendToSignIn, open, requireMember]);
   };
 }

@@ -4,6 +4,7 @@ import type { DomainError } from '../../domain/domain-error.ts';
 import { noteErrors } from '../../http/error-handler.ts';
 import { pathOf } from '../../http/request-context.ts';
 import type { ErrorReporter } from '../../observability/error-reporter.ts';
+import { signInPath } from '../sign-in/next-path.ts';
 import { definePage, type Frame, type Link, sendPage } from './page.ts';
 
 declare module 'fastify' {
@@ -65,10 +66,12 @@ function wayOn(request: FastifyRequest, status: number): Link | undefined {
 function wayOutOf(request: FastifyRequest): WayOut | undefined {
   const path = pathOf(request);
   if (!path.startsWith('/b/')) return undefined;
+  const explanation =
+    'There is no public board at this address. The board may be private or deleted, its address may have changed, or the link may be incomplete.';
+  if (request.isPersonal) return { explanation, link: { label: 'Go to your boards', href: '/admin' } };
   return {
-    explanation:
-      'There is no public board at this address. The board may be private or deleted, its address may have changed, or the link may be incomplete. If you are a member of the board, sign in.',
-    link: { label: 'Sign in', href: `/admin/sign-in?${new URLSearchParams({ next: path })}` },
+    explanation: `${explanation} If you are a member of the board, sign in.`,
+    link: { label: 'Sign in', href: signInPath(path) },
   };
 }
 

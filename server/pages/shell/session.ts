@@ -53,7 +53,7 @@ export async function requireSession(request: FastifyRequest, reply: FastifyRepl
 /** Redirects to the sign-in page. If the request is a form, its values are lost, and the sign-in page says so. */
 export function redirectToSignIn(request: FastifyRequest, reply: FastifyReply, next: string) {
   const notice = request.method === 'GET' ? {} : { notice: 'expired' };
-  return reply.redirect(`/admin/sign-in?${new URLSearchParams({ next, ...notice })}`, 303);
+  return reply.redirect(`/sign-in?${new URLSearchParams({ next, ...notice })}`, 303);
 }
 
 /** Returns the session of a request. The route must use requireSession. */

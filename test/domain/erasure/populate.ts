@@ -164,11 +164,16 @@ async function invite({ sql }: TestServer, { accountId, ownerId }: World, person
   }
 }
 
-/** Adds unsent mails to the person: one about a new password, and one about the deletion of an account. */
+/**
+ * Adds unsent mails to the person: one about a new password, one that the person asked for before signing up, and one
+ * about the deletion of an account.
+ */
 async function addNotices({ sql }: TestServer, { accountId }: World, userId: number) {
   await sql(`select graphile_worker.add_job('mail_password_notice', json_build_object('user_id', $1::bigint))`, [
     userId,
   ]);
+  const asked = { user_id: null, email: person.email, canonical_email: person.email.toLowerCase(), next: '/b/a-board' };
+  await sql(`select graphile_worker.add_job('mail_sign_in_link', $1::json)`, [JSON.stringify(asked)]);
   const payload = JSON.stringify({ account_id: accountId, user_id: userId });
   await sql(`select graphile_worker.add_job('mail_account_deletion', $1::json)`, [payload]);
 }
@@ -188,6 +193,16 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
     `insert into password_links (token_hash, user_id, expires_at) values ($1, $2, now() + interval '1 hour')`,
     [hash('link'), userId],
   );
+  const insertLink = `insert into sign_in_links (token_hash, user_id, account_id, email, canonical_email, next, expires_at)
+    values ($1, $2, $3, $4, $5, $6, now() + interval '1 hour')`;
+  const canonical = person.email.toLowerCase();
+  const next = '/b/zabriskie';
+  await server.sql(insertLink, [hash('sign-in link'), userId, null, person.email, canonical, next]);
+  // This link is from the time before the person had a user.
+  await server.sql(insertLink, [hash('sign-up link'), null, other.accountId, person.email, canonical, next]);
+  const stranger = 'stranger@example.com';
+  await server.sql(insertLink, [hash('another link'), null, other.accountId, stranger, stranger, '/b/a-board']);
+  await server.sql('update users set confirmed_email = $2 where id = $1', [userId, canonical]);
   const insertRecord = `insert into oauth_records (model, id_hash, payload, user_id, token_id, grant_id, expires_at)
     values ($1, $2, $3, $4, $5, 'a grant', now() + interval '1 hour')`;
   const payload = JSON.stringify({ accountId: String(userId), hint: person.email });

@@ -3,8 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { canonicalAddress } from '../../domain/users/canonical-address.ts';
 import { networkOf } from '../../http/rate-limit.ts';
-import { cookieName, cookieOptions } from '../../pages/shell/session.ts';
-import { chargeForm, type Limit } from '../../pages/shell/throttle-forms.ts';
+import { cookieName, cookieOptions } from '../shell/session.ts';
+import { chargeForm, type Limit } from '../shell/throttle-forms.ts';
 
 const quarterHour = 15 * 60;
 const hour = 60 * 60;
@@ -49,6 +49,11 @@ export function buildThrottle(server: ServerDependencies) {
       chargeAll(request, reply, 'requests', [
         ['password-link:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP, quarterHour],
         ['password-link:address', identityOf(email), config.RATE_LIMIT_PASSWORD_LINK, hour],
+      ]),
+    chargeSignInLink: (request: FastifyRequest, reply: FastifyReply, email: string) =>
+      chargeAll(request, reply, 'requests', [
+        ['sign-in-link:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP, quarterHour],
+        ['sign-in-link:address', identityOf(email), config.RATE_LIMIT_PASSWORD_LINK, hour],
       ]),
     /** Counts a mail that confirms an e-mail address, so that nobody can send many mails to other people. */
     chargeAddressLink: (request: FastifyRequest, reply: FastifyReply, userId: number, email: string) =>

@@ -3,10 +3,10 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError, administrationIn } from '../../domain/administration.ts';
 import { passwordLinkMinutes, readPasswordLink, requestPasswordLink } from '../../domain/sign-in/password-links.ts';
 import { redeemPasswordLink } from '../../domain/sign-in/set-password.ts';
-import type { Problem } from '../../pages/shell/form.ts';
-import { Refusal } from '../../pages/shell/refusal.ts';
-import { clearSessionCookie } from '../../pages/shell/session.ts';
-import { serveRoutes, type Visit } from '../../pages/shell/visit.ts';
+import type { Problem } from '../shell/form.ts';
+import { Refusal } from '../shell/refusal.ts';
+import { clearSessionCookie } from '../shell/session.ts';
+import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { passwordLengths, readNewPassword } from './own-password.ts';
 import { buildThrottle } from './throttle.ts';
 
@@ -45,7 +45,7 @@ export function servePasswords(app: FastifyInstance, server: ServerDependencies)
         throw error instanceof AdministrationError ? expiredLink() : error;
       });
     clearSessionCookie(visit.reply, config);
-    return '/admin/sign-in?notice=password_set';
+    return '/sign-in?notice=password_set';
   }
 
   async function requireLink(token: string) {
@@ -61,13 +61,13 @@ export function servePasswords(app: FastifyInstance, server: ServerDependencies)
       minutes: passwordLinkMinutes,
       isRequested: visit.isSent && !problem,
     };
-    return visit.page('sign-in/password-request', 'Set a password', data, { problem });
+    return visit.page('password-request', 'Set a password', data, { problem });
   }
 
   async function showNewPassword(visit: Visit<undefined>, problem?: Problem) {
     const token = problem ? visit.field('token') : visit.parameter('token');
     const { email } = await requireLink(token);
-    return visit.page('sign-in/new-password', 'Choose a password', { ...passwordLengths, email, token }, { problem });
+    return visit.page('new-password', 'Choose a password', { ...passwordLengths, email, token }, { problem });
   }
 }
 

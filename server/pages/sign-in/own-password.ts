@@ -3,8 +3,8 @@ import { AdministrationError } from '../../domain/administration.ts';
 import { checkPassword, maxPasswordLength, minPasswordLength } from '../../domain/sign-in/check-password.ts';
 import type { AccountOfUser, ProvenUser } from '../../domain/sign-in/session.ts';
 import { checkOwnPassword } from '../../domain/sign-in/sign-in.ts';
-import { FormProblem, fieldOf } from '../../pages/shell/form.ts';
-import type { Visit } from '../../pages/shell/visit.ts';
+import { FormProblem, fieldOf } from '../shell/form.ts';
+import type { Visit } from '../shell/visit.ts';
 import { buildThrottle } from './throttle.ts';
 
 /** The length attributes of a field for a new password. */

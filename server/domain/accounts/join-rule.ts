@@ -1,0 +1,73 @@
+import type { Queryable } from '../../database/database.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import { type JoinRule, joinRules } from '../../entities/account.ts';
+import { AdministrationError } from '../administration.ts';
+import { quote } from '../fields.ts';
+import { canonicalAddress, splitAddress } from '../users/canonical-address.ts';
+
+/** The maximum number of domains of an account. A check constraint of the database has the same number. */
+export const maxJoinDomains = 20;
+
+/** Who may join an account without an invitation. The domains are in their canonical form. */
+interface JoinSetting {
+  join_rule: JoinRule;
+  join_domains: string[];
+}
+
+/** Whether an account lets people with an e-mail address join. The caller must know that the person owns the address. */
+export function admits({ join_rule: rule, join_domains: domains }: JoinSetting, email: string): boolean {
+  return rule === 'everybody' || (rule === 'domains' && domains.includes(domainOf(canonicalAddress(email))));
+}
+
+function domainOf(canonicalEmail: string): string {
+  return splitAddress(canonicalEmail).domain;
+}
+
+/** Checks the setting who may join. Returns the domains in their canonical form, each of them once. */
+export function checkJoinSetting(
+  rule: string,
+  domains: readonly string[],
+): { joinRule: JoinRule; joinDomains: string[] } {
+  const joinRule = joinRules.find(one => one === rule);
+  if (!joinRule) throw invalid(`Choose who may join from ${joinRules.join(', ')}`);
+  const joinDomains = [...new Set(domains.map(checkDomain))];
+  if (joinRule === 'domains' && joinDomains.length === 0) throw invalid('Enter at least one domain');
+  if (joinRule !== 'domains' && joinDomains.length > 0) {
+    throw invalid('Domains apply only if people with an address of these domains may join');
+  }
+  if (joinDomains.length > maxJoinDomains) throw invalid(`An account can have at most ${maxJoinDomains} domains`);
+  return { joinRule, joinDomains };
+}
+
+const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
+/** A domain in its canonical form with at least one dot. Its last label has a letter, because an IP address has none. */
+const domainForm = new RegExp(`^(?=.{1,253}$)(?:${label}\\.)+(?=[0-9-]*[a-z])${label}$`);
+
+/** Returns a domain in the form in which the domain of a canonical e-mail address is compared. */
+function checkDomain(value: string): string {
+  const typed = value.trim().replace(/^@/, '');
+  const domain = domainOf(canonicalAddress(`x@${typed}`));
+  if (!typed.includes('@') && domainForm.test(domain)) return domain;
+  throw invalid(`${quote(value)} is not a domain such as example.com`);
+}
+
+function invalid(message: string) {
+  return new AdministrationError('invalid', message);
+}
+
+/** An account that a person may want to join. */
+export type JoinableAccount = RowOf<typeof selectJoinable>;
+
+const selectJoinable = query('select_joinable_account', (db, $: Arguments<{ accountId: number }>) =>
+  db
+    .selectFrom('accounts')
+    .select(['id', 'name', 'join_rule', 'join_domains'])
+    .where('id', '=', $.accountId)
+    .where('erasure_began_at', 'is', null),
+);
+
+/** Returns an account with its setting who may join, or undefined if the account is being erased. */
+export async function readJoinable(db: Queryable, accountId: number): Promise<JoinableAccount | undefined> {
+  const [account] = await db.query(selectJoinable, { accountId });
+  return account;
+}

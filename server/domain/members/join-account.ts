@@ -1,0 +1,53 @@
+import type { Queryable } from '../../database/database.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import { lockAccount } from '../accounts/find-account.ts';
+import { admits, readJoinable } from '../accounts/join-rule.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+import { isBlocked, type UserInAccount } from './authority.ts';
+import { insertMember } from './change-members.ts';
+
+/**
+ * - member: the user is a member already.
+ * - may_join: the account lets the user's confirmed e-mail address join.
+ * - must_confirm: the account would let the user's e-mail address join, but the user has not confirmed it.
+ * - closed: the account does not let the user join.
+ */
+export type Standing = 'member' | 'may_join' | 'must_confirm' | 'closed';
+
+const selectNewcomer = query('select_newcomer', (db, $: Arguments<UserInAccount>) =>
+  db
+    .selectFrom('users as u')
+    .leftJoin('memberships as m', join => join.onRef('m.user_id', '=', 'u.id').on('m.account_id', '=', $.accountId))
+    .select(u => [
+      'u.canonical_email',
+      'u.confirmed_email',
+      u('m.user_id', 'is not', null).$castTo<boolean>().as('is_member'),
+      isBlocked($.accountId, u.ref('u.id')).as('is_blocked'),
+    ])
+    .where('u.id', '=', $.userId),
+);
+
+/** Returns whether a user is a member of an account or may become one without an invitation. */
+export async function readStanding(db: Queryable, user: UserInAccount): Promise<Standing> {
+  const [newcomer] = await db.query(selectNewcomer, user);
+  if (newcomer?.is_member) return 'member';
+  const account = await readJoinable(db, user.accountId);
+  const email = newcomer?.canonical_email ?? undefined;
+  if (!newcomer || newcomer.is_blocked || email === undefined || !account || !admits(account, email)) return 'closed';
+  return newcomer.confirmed_email === email ? 'may_join' : 'must_confirm';
+}
+
+/**
+ * Makes a user a member of an account whose setting lets the user's confirmed e-mail address join. The setting never
+ * gives another role. Changes nothing if the user is a member already.
+ */
+export async function joinAccount(admin: Administration, user: UserInAccount): Promise<void> {
+  await lockAccount(admin, user.accountId);
+  const standing = await readStanding(admin, user);
+  if (standing === 'member') return;
+  if (standing !== 'may_join') {
+    throw new AdministrationError('forbidden', 'You cannot join without an invitation');
+  }
+  await insertMember(admin, user, 'member');
+  admin.audit.record('member.joined', { account_id: user.accountId, user_id: user.userId });
+}

@@ -1,0 +1,69 @@
+import { type Arguments, query } from '../../database/query.ts';
+import { User } from '../../entities/user.ts';
+import type { AuditActor } from '../../observability/audit-entries.ts';
+import { lockAccount } from '../accounts/find-account.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+import { joinAccount } from '../members/join-account.ts';
+import { canonicalAddress } from '../users/canonical-address.ts';
+import { createUser } from '../users/edit-user.ts';
+import { lockUser } from '../users/find-user.ts';
+import { type SessionTerms, startSessionByLink } from './session.ts';
+import { type FollowedLink, readSignInLink } from './sign-in-links.ts';
+
+/** Of several parallel requests, only the first deletes the link, so the link does not work for the others. */
+const takeLink = query('take_sign_in_link', (db, $: Arguments<{ tokenHash: Buffer; now: Date }>) =>
+  db
+    .deleteFrom('sign_in_links')
+    .where('token_hash', '=', $.tokenHash)
+    .where('expires_at', '>', $.now)
+    .returning('canonical_email'),
+);
+
+/**
+ * Signs in the owner of the mailbox that got a link. A link to sign up creates the user, unless the owner of the
+ * mailbox has a user by now, and makes the user a member of the link's account. The link works only once.
+ *
+ * The link has proven that the person reads the mailbox, so the address of the user is confirmed. The audit log names
+ * the server as the creator of a user.
+ *
+ * If two links create a user with the same address at the same time, the second call throws an error for which
+ * isAddressTaken is true. The caller then calls again, and the second link signs in the same user.
+ */
+export async function redeemSignInLink(
+  adminAs: (actor: AuditActor) => Administration,
+  token: string,
+  { name }: { name: string },
+  terms: SessionTerms,
+): Promise<{ userId: number; token: string; email: string; next: string }> {
+  const server = adminAs({ by: 'server' });
+  const { hash, email, next, userId: existing, account } = await lockLink(server, token);
+  const [taken] = await server.query(takeLink, { tokenHash: hash, now: server.now });
+  if (!taken) throw expired();
+  const userId = existing ?? (await createUser(server, { email, name })).id;
+  const admin = adminAs({ by: 'user', by_user_id: userId });
+  await admin.em.nativeUpdate(User, { id: userId }, { confirmedEmail: canonicalAddress(email) });
+  if (account) await joinAccount(admin, { accountId: account.id, userId });
+  const session = await startSessionByLink(admin, userId, terms);
+  if (session === undefined) throw expired();
+  return { userId, token: session, email, next };
+}
+
+/**
+ * Reads a link, and locks its account and its user in the order of other changes of members. Then reads the link again,
+ * because another transaction may have changed the account, the user or the link before the locks.
+ */
+async function lockLink(admin: Administration, token: string): Promise<FollowedLink> {
+  const known = await readSignInLink(admin, token, admin.now);
+  if (!known) throw expired();
+  if (known.account) await lockAccount(admin, known.account.id);
+  if (known.userId !== undefined) await lockUser(admin, known.userId);
+  const link = await readSignInLink(admin, token, admin.now);
+  if (!link || (known.userId !== undefined && link.userId !== known.userId)) throw expired();
+  // A user with this address was created between the two reads.
+  if (link.userId !== undefined && known.userId === undefined) await lockUser(admin, link.userId);
+  return link;
+}
+
+function expired() {
+  return new AdministrationError('not_found', 'The link was used already, or has expired');
+}

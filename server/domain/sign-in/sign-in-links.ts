@@ -1,0 +1,190 @@
+import { sql } from 'kysely';
+import type { Queryable } from '../../database/database.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import { admits, type JoinableAccount, readJoinable } from '../accounts/join-rule.ts';
+import { findBoards } from '../boards/read-board.ts';
+import { canonicalAddress } from '../users/canonical-address.ts';
+import { readSignInAddress } from '../users/find-user.ts';
+import { hashOfSecret, makeSecret } from './secret-text.ts';
+import { maySignIn } from './session.ts';
+
+export const signInLinkMinutes = 30;
+
+/** The payload of the job that mails a link. Of user_id and email, one is null. */
+export interface LinkRequest {
+  user_id: number | null;
+  /** The address of a person who is no user. */
+  email: string | null;
+  /** The path of the page that opens after the sign-in. */
+  next: string;
+  /** The slug of the board on which a new person wants to sign up. */
+  board: string | null;
+}
+
+/**
+ * Adds the job that mails a sign-in link. It has few attempts, because a late link is useless. For an unknown address
+ * the payload also has the canonical form of the address, by which an erasure finds the job.
+ */
+const leaveMail = query(
+  'leave_sign_in_link_mail',
+  (db, $: Arguments<{ email: string; canonicalEmail: string; next: string; board: string | null }>) =>
+    db
+      .with('asking', cte =>
+        cte.selectNoFrom(from =>
+          from.selectFrom('users as u').select('u.id').where('u.canonical_email', '=', $.canonicalEmail).as('user_id'),
+        ),
+      )
+      .selectFrom('asking')
+      .select([
+        'user_id',
+        sql`graphile_worker.add_job(
+          'mail_sign_in_link',
+          json_build_object(
+            'user_id', user_id,
+            'email', case when user_id is null then ${$.email}::text end,
+            'canonical_email', case when user_id is null then ${$.canonicalEmail}::text end,
+            'next', ${$.next}::text,
+            'board', ${$.board}::text
+          ),
+          max_attempts => 5
+        )`.as('job'),
+      ]),
+);
+
+/**
+ * Queues a mail with a sign-in link, or with a link to sign up. Does the same work for every address, so that neither
+ * the response nor its duration reveals whether a user has the address. The worker decides whether to mail a link, and
+ * creates the link, so no job contains a link. Returns the user's id for the audit log.
+ */
+export async function requestSignInLink(
+  db: Queryable,
+  { email, next, board }: { email: string; next: string; board: string | undefined },
+): Promise<number | undefined> {
+  const values = { email, canonicalEmail: canonicalAddress(email), next, board: board ?? null };
+  const [row] = await db.query(leaveMail, values);
+  return row?.user_id ?? undefined;
+}
+
+const selectOwner = query('select_owner_of_address', (db, $: Arguments<{ canonicalEmail: string }>) =>
+  db
+    .selectFrom('users as u')
+    .select('u.id')
+    .select(u => maySignIn(u).as('may_sign_in'))
+    .where('u.canonical_email', '=', $.canonicalEmail),
+);
+
+interface NewLink {
+  tokenHash: Buffer;
+  userId: number | null;
+  accountId: number | null;
+  email: string;
+  canonicalEmail: string;
+  next: string;
+  now: Date;
+  expiresAt: Date;
+}
+
+const insertLink = query('insert_sign_in_link', (db, $: Arguments<NewLink>) =>
+  db.insertInto('sign_in_links').values({
+    token_hash: $.tokenHash,
+    user_id: $.userId,
+    account_id: $.accountId,
+    email: $.email,
+    canonical_email: $.canonicalEmail,
+    next: $.next,
+    created_at: $.now,
+    expires_at: $.expiresAt,
+  }),
+);
+
+export interface MailedLink {
+  token: string;
+  email: string;
+  /** Undefined for a link that signs a new person up. */
+  userId: number | undefined;
+  /** The account that a new person joins. */
+  account: JoinableAccount | undefined;
+}
+
+/**
+ * Creates the link for a mail: a sign-in link for a user who may sign in, or a link to sign up for an unknown address
+ * that the account of the board lets join. Returns undefined if the address gets no mail.
+ */
+export async function makeSignInLink(
+  db: Queryable,
+  { user_id, email: given, next, board }: LinkRequest,
+  now: Date,
+): Promise<MailedLink | undefined> {
+  const email = user_id === null ? given : await readSignInAddress(db, user_id);
+  if (email === null || email === undefined) return undefined;
+  const canonicalEmail = canonicalAddress(email);
+  const [owner] = await db.query(selectOwner, { canonicalEmail });
+  if (owner ? !owner.may_sign_in : user_id !== null) return undefined;
+  const account = owner || board === null ? undefined : await findJoinable(db, board, canonicalEmail);
+  if (!owner && !account) return undefined;
+  const { text: token, hash: tokenHash } = makeSecret();
+  const expiresAt = new Date(now.getTime() + signInLinkMinutes * 60_000);
+  const [userId, accountId] = [owner?.id ?? null, account?.id ?? null];
+  await db.query(insertLink, { tokenHash, userId, accountId, email, canonicalEmail, next, now, expiresAt });
+  return { token, email, userId: owner?.id, account };
+}
+
+/** Returns the account of a public board if the account lets the address join. */
+async function findJoinable(db: Queryable, slug: string, canonicalEmail: string): Promise<JoinableAccount | undefined> {
+  const [board] = await findBoards(db, slug);
+  const account = board && (await readJoinable(db, board.accountId));
+  return account && admits(account, canonicalEmail) ? account : undefined;
+}
+
+export function signInLinkUrl({ BASE_URL }: { BASE_URL: string }, token: string): string {
+  return `${BASE_URL}/sign-in/link?token=${token}`;
+}
+
+const selectLink = query('select_sign_in_link', (db, $: Arguments<{ tokenHash: Buffer; now: Date }>) =>
+  db
+    .selectFrom('sign_in_links')
+    .select(['user_id', 'account_id', 'email', 'canonical_email', 'next'])
+    .where('token_hash', '=', $.tokenHash)
+    .where('expires_at', '>', $.now),
+);
+
+export interface FollowedLink {
+  hash: Buffer;
+  email: string;
+  next: string;
+  /** The user who has the address now. Undefined if nobody has it: the link then signs a new person up. */
+  userId: number | undefined;
+  /** The account that the person joins. Undefined for a sign-in link. */
+  account: JoinableAccount | undefined;
+}
+
+/**
+ * Reads a working link. The call does not use up the link. A link stops working if its user gets another address or may
+ * no longer sign in, or if its account no longer lets the address join.
+ *
+ * The result reveals whether a user has the address, because the link is only for its owner.
+ */
+export async function readSignInLink(db: Queryable, token: string, now: Date): Promise<FollowedLink | undefined> {
+  const hash = hashOfSecret(token);
+  const [link] = hash ? await db.query(selectLink, { tokenHash: hash, now }) : [];
+  if (!hash || !link) return undefined;
+  const { user_id, account_id, email, canonical_email: canonicalEmail, next } = link;
+  const [owner] = await db.query(selectOwner, { canonicalEmail });
+  if (owner && !owner.may_sign_in) return undefined;
+  const followed = { hash, email, next, userId: owner?.id };
+  if (account_id === null) return owner?.id === user_id ? { ...followed, account: undefined } : undefined;
+  const account = await readJoinable(db, account_id);
+  return account && admits(account, canonicalEmail) ? { ...followed, account } : undefined;
+}
+
+const deleteLinks = query('delete_sign_in_links', (db, $: Arguments<{ userId: number }>) =>
+  db.deleteFrom('sign_in_links').where('user_id', '=', $.userId),
+);
+
+/**
+ * Deletes a user's sign-in links. Call this after a change of the user's password, and before the user's sessions end:
+ * a link that is just being used has then either started its session or no longer works.
+ */
+export async function endSignInLinks(db: Queryable, userId: number): Promise<void> {
+  await db.query(deleteLinks, { userId });
+}

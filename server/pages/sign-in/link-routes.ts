@@ -1,0 +1,112 @@
+import type { FastifyInstance } from 'fastify';
+import type { ServerDependencies } from '../../dependencies.ts';
+import { AdministrationError, administrationIn } from '../../domain/administration.ts';
+import { checkEmail } from '../../domain/fields.ts';
+import { redeemSignInLink } from '../../domain/sign-in/redeem-sign-in-link.ts';
+import {
+  type FollowedLink,
+  readSignInLink,
+  requestSignInLink,
+  signInLinkMinutes,
+} from '../../domain/sign-in/sign-in-links.ts';
+import { isAddressTaken } from '../../domain/users/edit-user.ts';
+import { FormProblem, type Problem } from '../shell/form.ts';
+import { Refusal } from '../shell/refusal.ts';
+import { sessionTerms, setSessionCookie } from '../shell/session.ts';
+import { shownAddress, shownName } from '../shell/show.ts';
+import { serveRoutes, type Visit } from '../shell/visit.ts';
+import { boardIn, safeNextPath } from './next-path.ts';
+import { buildRobotCheck } from './robot-check.ts';
+import { showSignIn } from './sign-in-page.ts';
+import { buildKnownBrowsers, buildThrottle } from './throttle.ts';
+
+/** Serves the request for a mailed link, and the page of the link, which signs a person in or up. */
+export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
+  const { database, clock, config, audit } = server;
+  const throttle = buildThrottle(server);
+  const knownBrowsers = buildKnownBrowsers(server);
+  const robotCheck = buildRobotCheck(server);
+
+  const routes = [
+    // The path of the answer may be opened again, for example from the history.
+    { path: '/sign-in/mail-link', show: () => '/sign-in', run: requestLink, again: showRefusedRequest },
+    { path: '/sign-in/link', show: showLink, run: followLink },
+  ];
+  serveRoutes(app, server, () => undefined, routes, []);
+
+  /** Gives the same answer for every valid address, and also to programs, whose requests do nothing. */
+  async function requestLink(visit: Visit<undefined>) {
+    const { request, reply } = visit;
+    if (config.SMTP_URL === undefined) throw new FormProblem(422, 'This server sends no mail');
+    const email = checkEmail(visit.field('email'));
+    await throttle.chargeSignInLink(request, reply, email);
+    if (!robotCheck.isRobot(request.body)) {
+      const next = safeNextPath(visit.field('next'));
+      const userId = await requestSignInLink(database, { email, next, board: boardIn(next) });
+      const user = userId === undefined ? {} : { user_id: userId };
+      audit.record('sign_in.link_requested', { request_id: request.id, ip: request.ip, ...user });
+    }
+    return showSignIn(visit, robotCheck, { isLinkRequested: true });
+  }
+
+  function showRefusedRequest(visit: Visit<undefined>, problem: Problem) {
+    return showSignIn(visit, robotCheck, { problem });
+  }
+
+  /** Only asks for a confirmation, because mail filters open links. */
+  async function showLink(visit: Visit<undefined>, problem?: Problem) {
+    const token = visit.isSent ? visit.field('token') : visit.parameter('token');
+    const { email, userId, account } = await requireLink(visit, token);
+    const data = {
+      token,
+      email: shownAddress(email),
+      account: account && shownName(account.name),
+      isNew: userId === undefined,
+      name: visit.field('name'),
+    };
+    return visit.page('link', account ? `Join ${data.account}` : 'Sign in', data, { problem });
+  }
+
+  async function followLink(visit: Visit<undefined>) {
+    const { request, reply } = visit;
+    const token = visit.field('token');
+    await requireLink(visit, token);
+    const terms = sessionTerms(request, config, clock.now());
+    const redeem = () =>
+      database.transaction(transaction =>
+        redeemSignInLink(
+          actor => administrationIn(transaction, { audit, actor, now: terms.now }),
+          token,
+          { name: visit.field('name') },
+          terms,
+        ),
+      );
+    const signedIn = await redeem()
+      .catch(error => (isAddressTaken(error) ? redeem() : Promise.reject(error)))
+      .catch(error => {
+        // Another request has used the link in the meantime.
+        throw error instanceof AdministrationError && error.reason === 'not_found' ? refuseLink(visit) : error;
+      });
+    const { userId, email, next } = signedIn;
+    audit.record('sign_in.succeeded', { request_id: request.id, ip: request.ip, user_id: userId, method: 'link' });
+    setSessionCookie(reply, config, signedIn.token, terms.expiresAt);
+    knownBrowsers.remember(request, reply, email);
+    return safeNextPath(next);
+  }
+
+  async function requireLink(visit: Visit<undefined>, token: string): Promise<FollowedLink> {
+    const link = await readSignInLink(database, token, clock.now());
+    if (!link) throw refuseLink(visit);
+    return link;
+  }
+
+  function refuseLink({ request, isSent }: Visit<undefined>) {
+    if (isSent) audit.record('sign_in.failed', { request_id: request.id, ip: request.ip, reason: 'link' });
+    return new Refusal(
+      404,
+      'This link no longer works',
+      `A link works once, within ${signInLinkMinutes} minutes. Ask for a new link.`,
+      { label: 'Ask for a new link', href: '/sign-in' },
+    );
+  }
+}

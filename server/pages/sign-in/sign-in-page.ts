@@ -1,0 +1,34 @@
+import { signInLinkMinutes } from '../../domain/sign-in/sign-in-links.ts';
+import type { Problem } from '../shell/form.ts';
+import type { Visit } from '../shell/visit.ts';
+import { boardIn, safeNextPath, signInPath } from './next-path.ts';
+import type { buildRobotCheck } from './robot-check.ts';
+
+const notices = {
+  expired: 'You were signed out, so your form was not processed. Sign in and send it again.',
+  password_set: 'Your password is set. Sign in with it.',
+  signed_out: 'You are signed out.',
+  signed_out_everywhere: 'You are signed out in every browser.',
+};
+
+/** Shows the sign-in page. Its form has a button for a sign-in with a password, and a button that asks for a link. */
+export function showSignIn(
+  visit: Visit<undefined>,
+  robotCheck: ReturnType<typeof buildRobotCheck>,
+  { problem, isLinkRequested = false }: { problem?: Problem | undefined; isLinkRequested?: boolean } = {},
+) {
+  const next = safeNextPath(visit.isSent ? visit.field('next') : visit.parameter('next'));
+  if (!visit.isSent && visit.request.browserSession) return next;
+  const data = {
+    email: visit.field('email'),
+    next,
+    path: signInPath(next),
+    isFromBoard: boardIn(next) !== undefined,
+    // A form that is shown again keeps its time, so that a quick correction does not look like a program.
+    opened: visit.field('opened') || robotCheck.stamp(),
+    isMailed: visit.server.config.SMTP_URL !== undefined,
+    isLinkRequested,
+    minutes: signInLinkMinutes,
+  };
+  return visit.page('sign-in', 'Sign in', data, { notices, problem });
+}

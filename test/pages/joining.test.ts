@@ -1,0 +1,406 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { updateAccount } from '../../server/domain/accounts/edit-account.ts';
+import { Account } from '../../server/entities/account.ts';
+import { emailOf, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
+import { cliOn } from '../cli/run-cli.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
+import { runJobs } from '../helpers/jobs.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { administer } from '../helpers/webhooks.ts';
+import { follow, mailedToken, tokenIn } from './mailed-links.ts';
+
+const start = new Date();
+const clock = testClock(start);
+
+let mail: SmtpReceiver;
+let server: TestServer;
+let world: World;
+
+beforeAll(async () => {
+  mail = await startSmtpReceiver();
+  const environment = {
+    SMTP_URL: mail.url,
+    BASE_URL: 'http://ideas.example.com',
+    RATE_LIMIT_SIGN_IN_IP: '1000000',
+    RATE_LIMIT_PASSWORD_LINK: '1000000',
+  };
+  server = await startServer({ clock, environment });
+});
+beforeEach(async () => {
+  clock.set(start);
+  world = await createWorld(server, { isPublic: true });
+  mail.received.length = 0;
+  server.auditLines.length = 0;
+});
+afterAll(async () => {
+  await server.close();
+  await mail.close();
+});
+
+let count = 0;
+const newAddress = (domain = 'example.com') => `grace-${++count}@${domain}`;
+const boardPath = (of = world) => `/b/${of.boardSlug}`;
+const letJoin = (joinRule: string, joinDomains: string[] = [], { accountId } = world) =>
+  administer(server, async admin =>
+    updateAccount(admin, await admin.em.findOneOrFail(Account, accountId), { joinRule, joinDomains }),
+  );
+const linkFor = (email: string, next = boardPath()) => mailedToken({ server, clock, mail }, email, { next });
+const membersWith = (email: string) =>
+  server.sql<{ account_id: number; role: string; name: string }>(
+    `select m.account_id, m.role, u.name from memberships m join users u on u.id = m.user_id
+    where u.email = $1 order by m.account_id`,
+    [email],
+  );
+const asMember = (name: string, { accountId } = world) => ({ account_id: accountId, role: 'member', name });
+
+describe('signing up from a board', () => {
+  test('on a board that everybody may join, a new person signs up through a mailed link and becomes a member', async () => {
+    await letJoin('everybody');
+    server.auditLines.length = 0;
+    const email = newAddress();
+    const token = await linkFor(email, `${boardPath()}?sort=top`);
+    expect(mail.received).toMatchObject([{ to: email, mail: { subject: 'Join An account on Idea-Board' } }]);
+    const visitor = new Visitor(server);
+    const page = await visitor.get(`/sign-in/link?token=${token}`);
+    expect([page.html.includes(email), page.html.includes('An account')]).toEqual([true, true]);
+    const answer = await visitor.submit(`/sign-in/link?token=${token}`, '/sign-in/link', { name: ' Grace ' });
+    expect([answer.status, answer.location]).toEqual([303, `${boardPath()}?sort=top`]);
+    expect((await visitor.get(answer.location ?? '')).html).toContain('<bdi>Grace</bdi>');
+    expect(await membersWith(email)).toEqual([asMember('Grace')]);
+    const [user] = await server.sql<{ id: number; is_confirmed: boolean }>(
+      'select id, confirmed_email = canonical_email as is_confirmed from users where email = $1',
+      [email],
+    );
+    expect(user?.is_confirmed).toBe(true);
+    expect(readAudit(server.auditLines)).toMatchObject([
+      { event: 'sign_in.link_requested' },
+      { event: 'user.created', by: 'server', user_id: user?.id },
+      { event: 'member.added', by: 'user', by_user_id: user?.id, account_id: world.accountId, role: 'member' },
+      { event: 'member.joined', by: 'user', by_user_id: user?.id, account_id: world.accountId, user_id: user?.id },
+      { event: 'sign_in.succeeded', user_id: user?.id, method: 'link' },
+    ]);
+    expect((await follow(new Visitor(server), token, 'Eve')).status).toBe(404);
+  });
+
+  test('an unknown address gets no mail on a board that only invited people may join, and on the sign-in page without a board', async () => {
+    expect(await linkFor(newAddress())).toBeUndefined();
+    await letJoin('everybody');
+    for (const next of ['/admin', '/b/no-such-board', `/admin${boardPath()}`]) {
+      expect([next, await linkFor(newAddress(), next)]).toEqual([next, undefined]);
+    }
+    expect(mail.received).toEqual([]);
+  });
+
+  test('on a board for certain domains, only addresses of exactly these domains get a link, in every spelling of the domain', async () => {
+    await letJoin('domains', ['Example.ORG', '@bücher.example']);
+    for (const domain of [
+      'example.org',
+      'EXAMPLE.org',
+      'example.org.',
+      'ｅｘａｍｐｌｅ.org',
+      'bücher.example',
+      'xn--bcher-kva.example',
+      'BÜCHER.example',
+    ]) {
+      expect([domain, await linkFor(newAddress(domain))]).toEqual([domain, expect.any(String)]);
+    }
+    const others = [
+      'example.com',
+      'mail.example.org',
+      'notexample.org',
+      'example.org.evil.example',
+      'example.or',
+      // The first letter is a Cyrillic one.
+      'еxample.org',
+      'bucher.example',
+      'exаmple.org',
+      'example.org@evil.example',
+    ];
+    for (const domain of others) {
+      mail.received.length = 0;
+      const { status } = await askOn(boardPath(), newAddress(domain));
+      expect([domain, [200, 422].includes(status)]).toEqual([domain, true]);
+      await runJobs(server);
+      expect([domain, mail.received]).toEqual([domain, []]);
+    }
+  });
+
+  async function askOn(next: string, email: string) {
+    const visitor = new Visitor(server);
+    const { html } = await visitor.get(`/sign-in?next=${encodeURIComponent(next)}`);
+    clock.advance(2_000);
+    return visitor.post('/sign-in/mail-link', { ...hiddenFields(html, '/sign-in'), email });
+  }
+
+  test('a mail to a domain in another spelling goes to the mail server of the listed domain', async () => {
+    await letJoin('domains', ['example.org']);
+    await linkFor('someone@ｅｘａｍｐｌｅ.org');
+    expect(mail.received.map(({ to }) => to)).toEqual(['someone@example.org']);
+  });
+
+  test('a private board gets the same answer as a missing board, and nobody can sign up there', async () => {
+    await letJoin('everybody');
+    await server.sql('update boards set is_public = false where account_id = $1', [world.accountId]);
+    expect(await linkFor(newAddress())).toBeUndefined();
+    const visitor = await signedIn(server, await createUser(server));
+    const token = { form_token: hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out').form_token ?? '' };
+    const missing = await visitor.post('/b/no-such-board/join', token);
+    const hidden = await visitor.post(`${boardPath()}/join`, token);
+    expect([hidden.status, hidden.html]).toEqual([404, missing.html]);
+    expect((await visitor.get(boardPath())).status).toBe(404);
+  });
+
+  test('a refused name leaves the link to sign up valid', async () => {
+    await letJoin('everybody');
+    const email = newAddress();
+    const token = await linkFor(email);
+    for (const name of ['', '  ', 'x'.repeat(101)]) {
+      const { status, html } = await follow(new Visitor(server), token, name);
+      expect([status, html.includes('The name')]).toEqual([422, true]);
+    }
+    expect(await server.sql('select from users where email = $1', [email])).toEqual([]);
+    expect((await follow(new Visitor(server), token, 'Grace')).status).toBe(303);
+  });
+
+  test('a link to sign up stops working when the account no longer lets the address join, or when its erasure begins', async () => {
+    await letJoin('everybody');
+    const [first, second] = [await linkFor(newAddress()), await linkFor(newAddress())];
+    await letJoin('domains', ['example.org']);
+    expect((await follow(new Visitor(server), first, 'Grace')).status).toBe(404);
+    await letJoin('everybody');
+    await server.sql('update accounts set deletion_scheduled_at = now(), erasure_began_at = now() where id = $1', [
+      world.accountId,
+    ]);
+    expect((await new Visitor(server).get(`/sign-in/link?token=${second}`)).status).toBe(404);
+    expect((await follow(new Visitor(server), second, 'Grace')).status).toBe(404);
+    expect(await linkFor(newAddress())).toBeUndefined();
+  });
+
+  test('a link to sign up makes a person a member of the account that mailed the link, even if another account has the board slug by now', async () => {
+    await letJoin('everybody');
+    const email = newAddress();
+    const token = await linkFor(email);
+    const other = await createWorld(server, { isPublic: true });
+    await letJoin('everybody', [], other);
+    await server.sql(`update boards set slug = $2 where account_id = $1`, [world.accountId, `${world.boardSlug}-old`]);
+    await server.sql(`update boards set slug = $2 where account_id = $1`, [other.accountId, world.boardSlug]);
+    expect((await follow(new Visitor(server), token, 'Grace')).status).toBe(303);
+    expect(await membersWith(email)).toEqual([asMember('Grace')]);
+  });
+
+  test('a link of an account that everybody may join does not open another account', async () => {
+    await letJoin('everybody');
+    const other = await createWorld(server, { isPublic: true });
+    const visitor = new Visitor(server);
+    await follow(visitor, await linkFor(newAddress()), 'Grace');
+    expect((await visitor.get(boardPath(other))).html).not.toContain('/join"');
+    const answer = await visitor.post(`${boardPath(other)}/join`, await tokenOf(visitor));
+    expect([answer.status, answer.html.includes('without an invitation')]).toEqual([403, true]);
+  });
+
+  test('if links of two accounts sign up the same address at the same time, both sign in one user, who is a member of both', async () => {
+    const other = await createWorld(server, { isPublic: true });
+    for (const one of [world, other]) await letJoin('everybody', [], one);
+    for (let round = 0; round < 3; round++) {
+      const email = newAddress();
+      const tokens = [await linkFor(email), await linkFor(email.toUpperCase(), boardPath(other))];
+      const visitors = tokens.map(() => new Visitor(server));
+      const answers = await Promise.all(tokens.map((token, n) => follow(visitors[n] as Visitor, token, 'Grace')));
+      expect(answers.map(({ status }) => status)).toEqual([303, 303]);
+      const users = await server.sql<{ email: string }>('select email from users where canonical_email = $1', [email]);
+      expect(users).toHaveLength(1);
+      expect(await membersWith(users[0]?.email ?? '')).toEqual([asMember('Grace'), asMember('Grace', other)]);
+      for (const visitor of visitors) expect((await visitor.get('/admin/profile')).status).toBe(200);
+    }
+  });
+
+  test('two links of one account to the same address create one user, also at the same time', async () => {
+    await letJoin('everybody');
+    const email = newAddress();
+    const tokens = [await linkFor(email), await linkFor(email)];
+    const answers = await Promise.all(tokens.map(token => follow(new Visitor(server), token, 'Grace')));
+    expect(answers.map(({ status }) => status)).toEqual([303, 303]);
+    expect(await membersWith(email)).toEqual([asMember('Grace')]);
+  });
+
+  test('a link to sign up signs in a user who was created since, and asks for no name', async () => {
+    await letJoin('everybody');
+    const email = newAddress();
+    const token = await linkFor(email);
+    await server.sql(`insert into users (email, canonical_email, name) values ($1, $1, 'Ada')`, [email]);
+    const visitor = new Visitor(server);
+    expect((await visitor.get(`/sign-in/link?token=${token}`)).html).not.toContain('name="name"');
+    expect((await follow(visitor, token, 'Eve')).status).toBe(303);
+    expect(await membersWith(email)).toEqual([asMember('Ada')]);
+  });
+});
+
+async function tokenOf(visitor: Visitor) {
+  const { form_token = '' } = hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out');
+  return { form_token };
+}
+
+describe('joining as a signed-in person', () => {
+  const join = (visitor: Visitor, of = world) => visitor.submit(boardPath(of), `${boardPath(of)}/join`);
+  const confirm = (userId: number) =>
+    server.sql('update users set confirmed_email = canonical_email where id = $1', [userId]);
+
+  test('a signed-in person with a confirmed address joins on the board page, if the account lets the address join', async () => {
+    const userId = await createUser(server);
+    const email = await emailOf(server, userId);
+    const visitor = new Visitor(server);
+    expect((await follow(visitor, await linkFor(email))).location).toBe(boardPath());
+    expect((await visitor.get(boardPath())).html).not.toContain('/join"');
+    await letJoin('domains', ['example.com']);
+    server.auditLines.length = 0;
+    const page = await visitor.get(boardPath());
+    expect([page.html.includes('Sign out'), page.headers.get('cache-control')]).toEqual([true, 'no-store']);
+    expect((await join(visitor)).location).toBe(boardPath());
+    expect(await membersWith(email)).toEqual([asMember('Somebody')]);
+    expect((await visitor.get(boardPath())).html).not.toContain('/join"');
+    expect(readAudit(server.auditLines)).toMatchObject([
+      { event: 'member.added', by: 'user', by_user_id: userId, role: 'member' },
+      { event: 'member.joined', by: 'user', by_user_id: userId, account_id: world.accountId },
+    ]);
+    // A second click changes nothing.
+    expect((await visitor.post(`${boardPath()}/join`, await tokenOf(visitor))).location).toBe(boardPath());
+    expect(await membersWith(email)).toHaveLength(1);
+  });
+
+  test('a signed-in person with an unconfirmed address first gets a mailed link, because another person may own the address', async () => {
+    await letJoin('domains', ['example.com']);
+    const userId = await createUser(server);
+    const email = await emailOf(server, userId);
+    const visitor = await signedIn(server, userId);
+    expect((await join(visitor)).location).toBe(`${boardPath()}?notice=confirm`);
+    expect((await visitor.get(`${boardPath()}?notice=confirm`)).html).toContain('We mailed you a link');
+    expect(await membersWith(email)).toEqual([]);
+    expect(await runJobs(server)).toEqual([]);
+    expect(mail.received.map(({ to }) => to)).toEqual([email]);
+    const answer = await follow(visitor, tokenIn(mail.received[0]?.mail.text));
+    expect(answer.location).toBe(boardPath());
+    expect((await join(visitor)).location).toBe(boardPath());
+    expect(await membersWith(email)).toEqual([asMember('Somebody')]);
+  });
+
+  test('on a server that sends no mail, an unconfirmed person sees no form to join', async () => {
+    await letJoin('everybody');
+    const silent = await startServerForTest({ on: server, clock });
+    const visitor = await signedIn(silent, await createUser(server));
+    expect((await visitor.get(boardPath())).html).not.toContain('/join"');
+  });
+
+  test('a blocked person and an existing member see no form to join, and joining changes no role', async () => {
+    await letJoin('everybody');
+    const blockedId = await createMember(server, (await createWorld(server)).accountId, 'member');
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blockedId]);
+    await confirm(blockedId);
+    const blocked = await signedIn(server, blockedId);
+    expect((await blocked.get(boardPath())).html).not.toContain('/join"');
+    expect((await blocked.post(`${boardPath()}/join`, await tokenOf(blocked))).status).toBe(403);
+    const adminId = await createMember(server, world.accountId, 'admin');
+    await confirm(adminId);
+    const admin = await signedIn(server, adminId);
+    expect((await admin.get(boardPath())).html).not.toContain('/join"');
+    expect((await admin.post(`${boardPath()}/join`, await tokenOf(admin))).status).toBe(303);
+    expect(await membersWith(await emailOf(server, adminId))).toMatchObject([{ role: 'admin' }]);
+  });
+
+  test('a visitor without a session who sends the form to join must sign in first, and a form without form_token is refused', async () => {
+    await letJoin('everybody');
+    const answer = await new Visitor(server).post(`${boardPath()}/join`, {});
+    expect([answer.status, answer.location]).toEqual([
+      303,
+      `/sign-in?next=${encodeURIComponent(boardPath())}&notice=expired`,
+    ]);
+    const userId = await createUser(server);
+    await confirm(userId);
+    const visitor = await signedIn(server, userId);
+    expect((await visitor.post(`${boardPath()}/join`, {})).status).toBe(403);
+    expect(await membersWith(await emailOf(server, userId))).toEqual([]);
+  });
+
+  test('the page of a board links to the sign-in page, which leads back to the board, and is the same for every visitor without a session', async () => {
+    const page = await new Visitor(server).get(`${boardPath()}?sort=top`);
+    expect(page.html).toContain(`href="/sign-in?next=${encodeURIComponent(`${boardPath()}?sort=top`)}"`);
+    const other = new Visitor(server);
+    other.cookies.set('idea_board_session', 'A'.repeat(43));
+    const again = await other.get(`${boardPath()}?sort=top`);
+    expect([again.html, again.headers.get('etag')]).toEqual([page.html, page.headers.get('etag')]);
+    expect(page.headers.get('etag')).not.toBeNull();
+  });
+});
+
+describe('the setting who may join', () => {
+  const setting = async () =>
+    (await server.sql('select join_rule, join_domains from accounts where id = $1', [world.accountId]))[0];
+  const save = (visitor: Visitor, join_rule: string, join_domains = '') =>
+    visitor.submit('/admin/account', '/admin/account/joining', { join_rule, join_domains });
+
+  test('owners and admins set who may join, and moderators cannot', async () => {
+    for (const role of ['owner', 'admin'] as const) {
+      const userId = await createMember(server, world.accountId, role);
+      const visitor = await signedIn(server, userId);
+      server.auditLines.length = 0;
+      const answer = await save(visitor, 'domains', ` ${role}.example\n@Bücher.example, ${role}.example `);
+      expect(answer.location).toBe('/admin/account?notice=saved');
+      expect(await setting()).toEqual({
+        join_rule: 'domains',
+        join_domains: [`${role}.example`, 'xn--bcher-kva.example'],
+      });
+      expect((await visitor.get('/admin/account')).html).toContain(`${role}.example\nxn--bcher-kva.example</textarea>`);
+      expect(readAudit(server.auditLines)).toMatchObject([
+        { event: 'account.updated', by_user_id: userId, changed: expect.arrayContaining(['join_domains']) },
+      ]);
+      await save(visitor, 'everybody', 'ignored.example');
+      expect(await setting()).toEqual({ join_rule: 'everybody', join_domains: [] });
+      await save(visitor, 'invited');
+      expect(await setting()).toEqual({ join_rule: 'invited', join_domains: [] });
+    }
+    const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
+    const fields = { ...(await tokenOf(moderator)), join_rule: 'everybody' };
+    expect((await moderator.post('/admin/account/joining', fields)).status).toBe(403);
+    expect(await setting()).toEqual({ join_rule: 'invited', join_domains: [] });
+  });
+
+  test.each([
+    ['com', 'is not a domain'],
+    ['example', 'is not a domain'],
+    ['localhost', 'is not a domain'],
+    ['192.0.2.1', 'is not a domain'],
+    ['*.example.com', 'is not a domain'],
+    ['ada@example.com', 'is not a domain'],
+    ['https://example.com/', 'is not a domain'],
+    ['example..com', 'is not a domain'],
+    ['-a.example', 'is not a domain'],
+    [`${'x'.repeat(64)}.com`, 'is not a domain'],
+    ['', 'at least one domain'],
+    [Array.from({ length: 21 }, (_, n) => `d${n}.example`).join(' '), 'at most 20 domains'],
+  ])('the domains %j are refused, and the form keeps them', async (domains, why) => {
+    const visitor = await signedIn(server, world.ownerId);
+    const { status, html } = await save(visitor, 'domains', domains);
+    expect([status, html.includes(why)]).toEqual([422, true]);
+    expect(html).toContain(`>${domains}</textarea>`);
+    expect(await setting()).toEqual({ join_rule: 'invited', join_domains: [] });
+  });
+
+  test('the operator sets who may join with the command line', async () => {
+    const cli = cliOn(server.url);
+    const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [world.accountId]);
+    const update = ['account', 'update', '--account', account?.slug ?? ''];
+    const domains = ['--join-rule', 'domains', '--join-domains', 'acme.example,Acme.example.'];
+    expect(await cli.json(...update, ...domains)).toMatchObject({
+      join_rule: 'domains',
+      join_domains: ['acme.example'],
+    });
+    expect(await cli.json(...update, '--name', 'Acme')).toMatchObject({ join_domains: ['acme.example'] });
+    expect(await cli.json(...update, '--join-rule', 'everybody')).toMatchObject({
+      join_rule: 'everybody',
+      join_domains: [],
+    });
+    expect(await cli.refusal(...update, '--join-domains', 'acme.example')).toContain('Domains apply only');
+  });
+});
