@@ -226,7 +226,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     for (const path of [
       `/operator/accounts/${deletion?.account_id}/keep`,
       `/operator/users/${deletion?.user_id}/keep`,
-      `/operator/users/${deletion?.blocked_id}/unblock?account=${deletion?.blocked_in}`,
+      `/operator/users/${deletion?.blocked_id}/unblock?in=${deletion?.blocked_in}`,
       '/operator/accounts?state=scheduled',
       '/operator/users?q=nobody',
       '/operator/webhooks?state=dead',
