@@ -5,8 +5,7 @@ import { report, type Step } from './walk.ts';
 /** Compares lengths, numbers, counts, patterns and formats. Compares only the types that both schemas allow. */
 export function compareBounds(step: Step): void {
   const { base, head } = step;
-  const shared = base.kinds.intersection(head.kinds);
-  const has = (...kinds: Kind[]) => kinds.some(kind => shared.has(kind));
+  const has = (...kinds: Kind[]) => kinds.some(kind => base.kinds.includes(kind) && head.kinds.includes(kind));
   // If a schema lists its values, the list already limits them.
   if (base.values !== undefined || head.values !== undefined) return;
   compareSizes(step, size => has(size.endsWith('Length') ? 'string' : size.endsWith('Items') ? 'array' : 'object'));
@@ -81,11 +80,11 @@ function compareMultiples(step: Step): void {
 
 /** Compares patterns. Whether one pattern includes another is unknown, so a changed pattern is never additive. */
 function comparePatterns(step: Step): void {
-  const [had, has] = [new Set(step.base.patterns), new Set(step.head.patterns)];
-  const [isMore, isLess] = [!has.isSubsetOf(had), !had.isSubsetOf(has)];
+  const [had, has] = [step.base.patterns, step.head.patterns];
+  const [isMore, isLess] = [has.some(one => !had.includes(one)), had.some(one => !has.includes(one))];
   if (!isMore && !isLess) return;
-  const text = (patterns: Set<string>) =>
-    patterns.size === 0 ? 'anything' : [...patterns].map(pattern => quote(pattern)).join(' and ');
+  const text = (patterns: readonly string[]) =>
+    patterns.length === 0 ? 'anything' : patterns.map(quote).join(' and ');
   const message = `${sentence(step.site.subject)} matches ${text(has)} instead of ${text(had)}.`;
   if (step.comparison.direction === 'request') {
     report(step, isMore ? 'request-pattern-changed' : 'request-pattern-removed', message);

@@ -129,8 +129,8 @@ function compareOnce(comparison: SchemaComparison, pair: SchemaPair, site: Site)
     compareVariants(step);
   } else {
     compareBounds(step);
-    if (base.kinds.has('object') && head.kinds.has('object')) compareFields(step);
-    if (base.kinds.has('array') && head.kinds.has('array')) compareItems(step);
+    if (base.kinds.includes('object') && head.kinds.includes('object')) compareFields(step);
+    if (base.kinds.includes('array') && head.kinds.includes('array')) compareItems(step);
     compareRest(step);
     if (!hasSerious(step)) audit(step);
   }

@@ -1,6 +1,6 @@
 import { isSame, type Json } from '../json.ts';
 import { oneOf, sentence, textOfValue, textOfValues } from '../sentence.ts';
-import { type Kind, type Shape, typesOf } from './shape.ts';
+import { isDisjoint, type Kind, type Shape, typesOf } from './shape.ts';
 import { report, type Step } from './walk.ts';
 
 export function compareValues(step: Step): void {
@@ -13,13 +13,13 @@ export function compareValues(step: Step): void {
 
 /** Whether a schema allows every type, so that null is only one of many types. */
 function hasEveryKind(shape: Shape): boolean {
-  return ['null', 'boolean', 'fraction', 'string', 'array', 'object'].every(kind => shape.kinds.has(kind as Kind));
+  return ['null', 'boolean', 'fraction', 'string', 'array', 'object'].every(kind => shape.kinds.includes(kind as Kind));
 }
 
 function compareNull(step: Step): void {
   const { base, head, site } = step;
   const { direction } = step.comparison;
-  const [had, has] = [base.kinds.has('null'), head.kinds.has('null')];
+  const [had, has] = [base.kinds.includes('null'), head.kinds.includes('null')];
   if (had === has || hasEveryKind(base) || hasEveryKind(head)) return;
   const may = direction === 'request' ? 'may be sent as' : 'may be';
   if (has) report(step, `${direction}-null-added`, `${sentence(site.subject)} ${may} null.`);
@@ -31,12 +31,12 @@ function compareTypes(step: Step): void {
   const { base, head, site } = step;
   const { direction } = step.comparison;
   const withoutNull = (shape: Shape, other: Shape) =>
-    hasEveryKind(shape) || hasEveryKind(other) ? shape.kinds : shape.kinds.difference(new Set<Kind>(['null']));
+    hasEveryKind(shape) || hasEveryKind(other) ? shape.kinds : shape.kinds.filter(kind => kind !== 'null');
   const [had, has] = [withoutNull(base, head), withoutNull(head, base)];
-  const isNarrower = !had.isSubsetOf(has) && had.size > 0;
-  const isWider = !has.isSubsetOf(had) && has.size > 0;
+  const isNarrower = had.some(kind => !has.includes(kind));
+  const isWider = has.some(kind => !had.includes(kind));
   // If both schemas list their values, the comparison of the lists is more exact than the types.
-  const isListed = base.values !== undefined && head.values !== undefined && !had.isDisjointFrom(has);
+  const isListed = base.values !== undefined && head.values !== undefined && !isDisjoint(had, has);
   if (isListed || (!isNarrower && !isWider)) return;
   const message = `${sentence(site.subject)} is ${textOfTypes(has)} instead of ${textOfTypes(had)}.`;
   const isGrave = direction === 'request' ? isNarrower : isWider;
@@ -44,7 +44,7 @@ function compareTypes(step: Step): void {
   else report(step, isGrave ? 'response-type-widened' : 'response-type-narrowed', message);
 }
 
-function textOfTypes(of: ReadonlySet<Kind>): string {
+function textOfTypes(of: readonly Kind[]): string {
   const types = typesOf(of);
   if (types.length >= 6) return 'of any type';
   const articles = types.map(type => (type === 'null' ? type : /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`));
@@ -57,7 +57,7 @@ function compareLists(step: Step): void {
   const subject = sentence(site.subject);
   if (base.values === undefined && head.values === undefined) return;
   // If the new schema allows no type of the old schema, that change is already reported.
-  if (base.kinds.isDisjointFrom(head.kinds)) return;
+  if (isDisjoint(base.kinds, head.kinds)) return;
   if (base.values === undefined) {
     const message = `${subject} is one of ${textOfValues(head.values ?? [])} instead of any value.`;
     report(step, `${direction}-enum-introduced`, message);

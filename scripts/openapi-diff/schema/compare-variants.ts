@@ -1,7 +1,7 @@
 import { canonicalText } from '../json.ts';
 import { quote, sentence } from '../sentence.ts';
 import { readShape, type SchemaReader } from './read-shape.ts';
-import { type Kind, type Shape, typesOf } from './shape.ts';
+import { isDisjoint, type Shape, typesOf } from './shape.ts';
 import { enterShapes, report, type Step } from './walk.ts';
 import { identityOf } from './write-schema.ts';
 
@@ -41,7 +41,7 @@ function variantsOf(reader: SchemaReader, shape: Shape): Variant[] {
   if (listed) return listed;
   const shapes = shape.variants.length > 0 ? shape.variants : [shape];
   const variants = shapes.filter(isMoreThanNull).map(one => {
-    const types = typesOf(one.kinds.difference(new Set<Kind>(['null']))).join();
+    const types = typesOf(one.kinds.filter(kind => kind !== 'null')).join();
     return { shape: one, identity: () => identityOf(reader, one), marks: marksOf(reader, one), types };
   });
   const distinct = variants.filter((one, n) => !variants.slice(0, n).some(other => isSameVariant(one, other)));
@@ -51,7 +51,7 @@ function variantsOf(reader: SchemaReader, shape: Shape): Variant[] {
 
 /** Whether a schema allows more than null. Null has its own rules. */
 function isMoreThanNull({ kinds }: Shape): boolean {
-  return kinds.size > 1 || !kinds.has('null');
+  return kinds.length > 1 || !kinds.includes('null');
 }
 
 function marksOf(reader: SchemaReader, shape: Shape): Map<string, string> {
@@ -141,7 +141,7 @@ function reportVariant(
   const { direction } = step.comparison;
   // If the other document does not allow the alternative's type at all, another check has reported this already.
   const others = turn === 'removed' ? step.head.kinds : step.base.kinds;
-  if (shape.kinds.isDisjointFrom(others)) return;
+  if (isDisjoint(shape.kinds, others)) return;
   const at = turn === 'removed' ? { base: shape.pointer } : { head: shape.pointer };
   const message = `${sentence(step.site.subject)} ${turn === 'removed' ? 'is no longer' : 'may be'} ${nameOf(shape, types, marks)}.`;
   const isFirst = direction === 'response' && turn === 'added' && had.filter(one => one.types === types).length < 2;

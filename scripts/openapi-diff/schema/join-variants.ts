@@ -1,12 +1,12 @@
 import { byFirst, canonicalText } from '../json.ts';
-import type { Kind, Shape, Size } from './shape.ts';
+import { isDisjoint, type Kind, kinds, type Shape, type Size } from './shape.ts';
 
 /**
  * Normalizes the alternatives of a schema. Each alternative gets one type, and all lists of values become one list. If
  * all alternatives have different types, they become one schema, because each keyword concerns only one type.
  */
 export function joinVariants(variants: readonly Shape[]): Shape[] {
-  const pieces = variants.filter(({ kinds }) => kinds.size > 0).flatMap(split);
+  const pieces = variants.filter(({ kinds }) => kinds.length > 0).flatMap(split);
   const hasList = pieces.some(({ values }) => values !== undefined);
   const isListed = (piece: Shape) => piece.values !== undefined || (hasList && isNull(piece));
   const lists = pieces.filter(piece => isListed(piece) && piece.rest.length === 0);
@@ -18,13 +18,13 @@ export function joinVariants(variants: readonly Shape[]): Shape[] {
     (piece, n) =>
       piece.values === undefined &&
       piece.rest.length === 0 &&
-      joined.slice(n + 1).every(other => piece.kinds.isDisjointFrom(other.kinds)),
+      joined.slice(n + 1).every(other => isDisjoint(piece.kinds, other.kinds)),
   );
   return isOne && joined.length > 1 ? [joined.reduce(join)] : joined;
 }
 
 function isNull({ kinds, values }: Shape): boolean {
-  return values === undefined && kinds.size === 1 && kinds.has('null');
+  return values === undefined && kinds.length === 1 && kinds.includes('null');
 }
 
 const groups: readonly (readonly Kind[])[] = [
@@ -42,16 +42,18 @@ const groups: readonly (readonly Kind[])[] = [
  */
 function split(shape: Shape): Shape[] {
   if (shape.values !== undefined || shape.rest.length > 0) return [shape];
-  const present = groups.map(group => new Set(group).intersection(shape.kinds)).filter(({ size }) => size > 0);
+  const present = groups
+    .map(group => group.filter(kind => shape.kinds.includes(kind)))
+    .filter(({ length }) => length > 0);
   return present.length === 1 ? [shape] : present.map(kinds => restrict(shape, kinds));
 }
 
 const numericFormats = new Set(['int32', 'int64', 'float', 'double']);
 
 /** Reduces a normalized schema to these types and their keywords. */
-function restrict(shape: Shape, kinds: ReadonlySet<Kind>): Shape {
-  const isNumeric = kinds.has('integer') || kinds.has('fraction');
-  const [isText, isList, isObject] = [kinds.has('string'), kinds.has('array'), kinds.has('object')];
+function restrict(shape: Shape, kinds: readonly Kind[]): Shape {
+  const isNumeric = kinds.includes('integer') || kinds.includes('fraction');
+  const [isText, isList, isObject] = [kinds.includes('string'), kinds.includes('array'), kinds.includes('object')];
   const isOfKind = (size: Size) => (size.endsWith('Length') ? isText : size.endsWith('Items') ? isList : isObject);
   return {
     ...shape,
@@ -79,7 +81,7 @@ function join(a: Shape, b: Shape): Shape {
   const values = new Map([...(a.values ?? [null]), ...(b.values ?? [null])].map(one => [canonicalText(one), one]));
   return {
     ...a,
-    kinds: a.kinds.union(b.kinds),
+    kinds: kinds.filter(kind => a.kinds.includes(kind) || b.kinds.includes(kind)),
     values: isListed ? [...values].sort(byFirst).map(([, value]) => value) : undefined,
     lower: a.lower ?? b.lower,
     upper: a.upper ?? b.upper,
@@ -89,7 +91,7 @@ function join(a: Shape, b: Shape): Shape {
     formats: [...a.formats, ...b.formats].sort(),
     isUnique: a.isUnique || b.isUnique,
     properties: new Map([...a.properties, ...b.properties]),
-    required: a.required.union(b.required),
+    required: new Set([...a.required, ...b.required]),
     additional: [...a.additional, ...b.additional],
     patterned: new Map([...a.patterned, ...b.patterned]),
     hidden: new Map([...a.hidden, ...b.hidden]),

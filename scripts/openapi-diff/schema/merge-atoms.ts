@@ -24,27 +24,28 @@ export function mergeAtoms(
   pointer: string,
 ): Shape {
   const allowed = kindsOf(atoms);
-  const listed = valuesOf(atoms)?.filter(value => allowed.has(kindOf(value)));
-  const left = listed === undefined ? allowed : new Set(listed.map(kindOf));
+  const listed = valuesOf(atoms)?.filter(value => allowed.includes(kindOf(value)));
+  const left = listed === undefined ? allowed : allowed.filter(kind => listed.some(value => kindOf(value) === kind));
   const isEvaluated = atoms.every(
     ({ value }) => !Object.hasOwn(value, 'if') && !Object.hasOwn(value, 'dependentSchemas'),
   );
   const hasContains = atoms.some(({ value }) => Object.hasOwn(value, 'contains'));
-  const fields = left.has('object') ? fieldsOf(document, direction, atoms, isEvaluated) : noFields;
-  const lists = left.has('array');
+  const fields = left.includes('object') ? fieldsOf(document, direction, atoms, isEvaluated) : noFields;
+  const lists = left.includes('array');
+  const isNumeric = left.some(isNumber);
   const prefixItems = lists ? prefixItemsOf(atoms) : [];
-  const multiples = numbersOf(atoms, 'multipleOf').filter(one => one !== 1 || left.has('fraction'));
+  const multiples = numbersOf(atoms, 'multipleOf').filter(one => one !== 1 || left.includes('fraction'));
   return {
     pointer,
     fieldsPointer: pointer,
     kinds: left,
     values: listed,
-    lower: left.has('integer') || left.has('fraction') ? lowerOf(atoms, !left.has('fraction')) : undefined,
-    upper: left.has('integer') || left.has('fraction') ? upperOf(atoms, !left.has('fraction')) : undefined,
+    lower: isNumeric ? lowerOf(atoms, !left.includes('fraction')) : undefined,
+    upper: isNumeric ? upperOf(atoms, !left.includes('fraction')) : undefined,
     sizes: sizesOf(atoms, left),
-    multiples: left.has('integer') || left.has('fraction') ? [...new Set(multiples)].sort((a, b) => a - b) : [],
-    patterns: left.has('string') ? textsOf(atoms, 'pattern') : [],
-    formats: ['string', 'integer', 'fraction'].some(kind => left.has(kind as Kind)) ? formatsOf(atoms) : [],
+    multiples: isNumeric ? [...new Set(multiples)].sort((a, b) => a - b) : [],
+    patterns: left.includes('string') ? textsOf(atoms, 'pattern') : [],
+    formats: isNumeric || left.includes('string') ? formatsOf(atoms) : [],
     isUnique: lists && atoms.some(({ value }) => value.uniqueItems === true),
     ...fields,
     prefixItems,
@@ -72,16 +73,18 @@ export function annotationsOf(atoms: readonly Atom[]): Pick<Shape, 'fallback' | 
   };
 }
 
-function kindsOf(atoms: readonly Atom[]): Set<Kind> {
-  let left = new Set<Kind>(kinds);
+function kindsOf(atoms: readonly Atom[]): Kind[] {
+  let left: Kind[] = [...kinds];
   for (const { value } of atoms) {
     if (value.type === undefined) continue;
     const types = Array.isArray(value.type) ? value.type : [value.type];
-    left = left.intersection(
-      new Set(types.flatMap(type => (type === 'number' ? ['integer', 'fraction'] : [type as Kind]))),
-    );
+    left = left.filter(kind => types.includes(kind) || (types.includes('number') && isNumber(kind)));
   }
   return left;
+}
+
+function isNumber(kind: Kind): boolean {
+  return kind === 'integer' || kind === 'fraction';
 }
 
 function valuesOf(atoms: readonly Atom[]): Json[] | undefined {
@@ -209,11 +212,11 @@ function upperOf(atoms: readonly Atom[], isInteger: boolean): Limit | undefined 
 
 const kindOfSize = { Length: 'string', Items: 'array', Properties: 'object' } as const;
 
-function sizesOf(atoms: readonly Atom[], left: ReadonlySet<Kind>): Map<Size, number> {
+function sizesOf(atoms: readonly Atom[], left: readonly Kind[]): Map<Size, number> {
   const found = new Map<Size, number>();
   for (const size of sizes) {
     const values = numbersOf(atoms, size);
-    if (values.length === 0 || !left.has(kindOfSize[size.slice(3) as keyof typeof kindOfSize])) continue;
+    if (values.length === 0 || !left.includes(kindOfSize[size.slice(3) as keyof typeof kindOfSize])) continue;
     const value = size.startsWith('min') ? Math.max(...values) : Math.min(...values);
     if (value > 0 || size.startsWith('max')) found.set(size, value);
   }

@@ -4,7 +4,7 @@ import { type Atom, atomsOf, pointerOf, unionsOf } from './atoms.ts';
 import { joinVariants } from './join-variants.ts';
 import { isAnnotation } from './keywords.ts';
 import { annotationsOf, mergeAtoms } from './merge-atoms.ts';
-import type { Direction, Fragment, Shape } from './shape.ts';
+import { type Direction, type Fragment, kinds, type Shape } from './shape.ts';
 
 /** A document, the direction of its data, and the schemas that were already read. */
 export interface SchemaReader {
@@ -83,7 +83,7 @@ function shapeOf(
   }
   return {
     ...mergeAtoms(document, direction, [], pointer),
-    kinds: new Set(joined.flatMap(({ kinds }) => [...kinds])),
+    kinds: kinds.filter(kind => joined.some(one => one.kinds.includes(kind))),
     variants: joined,
     discriminator: atoms.map(atom => childOf(atom, 'discriminator')).find(one => one !== undefined),
     ...annotations,
@@ -92,7 +92,7 @@ function shapeOf(
 
 /** Returns the pointer of the fields, if only one alternative is an object. */
 function fieldsPointerOf(variants: readonly Shape[]): string | undefined {
-  const [one, ...others] = variants.filter(({ kinds }) => kinds.has('object'));
+  const [one, ...others] = variants.filter(({ kinds }) => kinds.includes('object'));
   return others.length === 0 ? one?.fieldsPointer : undefined;
 }
 

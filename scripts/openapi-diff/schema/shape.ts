@@ -34,7 +34,8 @@ export interface Shape {
    * The pointer of the fields. It differs from `pointer` if the schema is only a reference with null as an alternative.
    */
   fieldsPointer: string;
-  kinds: ReadonlySet<Kind>;
+  /** The allowed types, in the order of `kinds`. */
+  kinds: readonly Kind[];
   /** The listed values. Undefined if every value is allowed. */
   values: Json[] | undefined;
   lower: Limit | undefined;
@@ -75,10 +76,15 @@ export function isOpen(fragment: Fragment): boolean {
   return fragment.every(({ value }) => value === true);
 }
 
-export function typesOf(of: ReadonlySet<Kind>): string[] {
-  const types = kinds
-    .filter(kind => of.has(kind))
-    .map(kind => (kind === 'fraction' || (kind === 'integer' && of.has('fraction')) ? 'number' : kind));
+/** Whether two lists of types have no type in common. */
+export function isDisjoint(some: readonly Kind[], others: readonly Kind[]): boolean {
+  return !some.some(kind => others.includes(kind));
+}
+
+export function typesOf(of: readonly Kind[]): string[] {
+  const types = of.map(kind =>
+    kind === 'fraction' || (kind === 'integer' && of.includes('fraction')) ? 'number' : kind,
+  );
   return [...new Set<string>(types)];
 }
 

@@ -96,7 +96,7 @@ function writePlain(
     isOpen(fragment) ? true : isClosed(fragment) ? false : writeChild(fragment);
   const written: JsonObject = { ...writeLimits(shape), ...Object.fromEntries(shape.sizes) };
   if (shape.values !== undefined) written.enum = shape.values;
-  else if (shape.kinds.size < kinds.length) written.type = typesOf(shape.kinds);
+  else if (shape.kinds.length < kinds.length) written.type = typesOf(shape.kinds);
   if (shape.isUnique) written.uniqueItems = true;
   if (shape.properties.size > 0) {
     const properties = [...shape.properties].map(([name, fragment]): [string, Json] => [name, writeFragment(fragment)]);
