@@ -2,7 +2,7 @@ import { compareSecurity } from './compare-security.ts';
 import { type Pair, type Place, tell } from './comparison.ts';
 import { childOf, childrenOf, type Located } from './document.ts';
 import { isSame } from './json.ts';
-import { quote, sentence } from './sentence.ts';
+import { quote } from './sentence.ts';
 
 /** Compares the security requirements, the required grants and the rate limits of an operation. */
 export function compareAuthorization(place: Place, pair: Pair): void {
@@ -66,7 +66,7 @@ function compareBuckets(place: Place, pair: Pair): void {
   }
   const [rate, newRate] = [rateOf(pair.base), rateOf(pair.head)];
   if (isSame(rate?.value, newRate?.value)) return;
-  const message = `${sentence(textOfRate(newRate))} are allowed instead of ${textOfRate(rate)}.`;
+  const message = `${textOfRate(newRate)} are allowed instead of ${textOfRate(rate)}.`;
   const isLower = (newRate?.perSecond ?? Infinity) < (rate?.perSecond ?? Infinity);
   // With the same rate but a longer window, clients may send a larger burst, but must then wait longer for the next
   // one.

@@ -6,7 +6,7 @@ import { countDescriptions } from './count-descriptions.ts';
 import type { OpenApiDocument } from './document.ts';
 import { alignPrefixes } from './path-prefix.ts';
 import type { Level } from './rules/rule.ts';
-import { beginComparison } from './schema/compare-schemas.ts';
+import { beginComparisons } from './schema/compare-schemas.ts';
 
 /** The differences between two documents from a client's point of view. */
 export interface Difference {
@@ -28,10 +28,7 @@ export function compareDocuments(oldDocument: OpenApiDocument, newDocument: Open
     base,
     head,
     report,
-    schemas: {
-      request: beginComparison('request', base, head, report),
-      response: beginComparison('response', base, head, report),
-    },
+    schemas: beginComparisons(base, head),
   };
   compareOperations(comparison);
   compareSchemaNames(comparison);

@@ -39,7 +39,7 @@ export function atomsOf(document: OpenApiDocument, fragment: Fragment): Atom[] |
     }
     if (!isObject(node.value)) throw new DocumentError(`${document.name}: there is no schema at ${node.pointer}`);
     const { $ref, allOf, ...own } = node.value;
-    atoms.push({ value: own, pointer: node.pointer, isOutermost });
+    if (Object.keys(own).length > 0) atoms.push({ value: own, pointer: node.pointer, isOutermost });
     if (typeof $ref === 'string') {
       expand(
         targetOf(document, $ref, node.pointer),

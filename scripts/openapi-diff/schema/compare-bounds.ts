@@ -1,44 +1,42 @@
-import { quote, sentence } from '../sentence.ts';
-import { type Kind, type Limit, type Shape, type Size, sizes } from './shape.ts';
-import { report, type Step } from './walk.ts';
+import { quote } from '../sentence.ts';
+import { report, type SchemaPair, turnOf } from './pair.ts';
+import { type Kind, kindOfSize, type Limit, type Size, sizes } from './shape.ts';
 
 /** Compares lengths, numbers, counts, patterns and formats. Compares only the types that both schemas allow. */
-export function compareBounds(step: Step): void {
-  const { base, head } = step;
+export function compareBounds(pair: SchemaPair): void {
+  const { base, head } = pair;
   const has = (...kinds: Kind[]) => kinds.some(kind => base.kinds.includes(kind) && head.kinds.includes(kind));
   // If a schema lists its values, the list already limits them.
   if (base.values !== undefined || head.values !== undefined) return;
-  compareSizes(step, size => has(size.endsWith('Length') ? 'string' : size.endsWith('Items') ? 'array' : 'object'));
+  compareSizes(pair, size => has(kindOfSize(size)));
   if (has('integer', 'fraction')) {
-    compareLimits(step, 'at least', base.lower, head.lower);
-    compareLimits(step, 'at most', base.upper, head.upper);
-    compareMultiples(step);
+    compareLimits(pair, 'at least', base.numbers.lower, head.numbers.lower);
+    compareLimits(pair, 'at most', base.numbers.upper, head.numbers.upper);
+    compareMultiples(pair);
   }
-  if (has('array') && base.isUnique !== head.isUnique) {
-    tell(step, head.isUnique ? 'narrowed' : 'widened', `may ${head.isUnique ? 'not ' : ''}repeat items`);
+  if (has('array') && base.lists.isUnique !== head.lists.isUnique) {
+    tell(pair, head.lists.isUnique ? 'narrowed' : 'widened', `may ${head.lists.isUnique ? 'not ' : ''}repeat items`);
   }
-  if (has('string')) comparePatterns(step);
-  if (has('string', 'integer', 'fraction')) compareFormats(step);
+  if (has('string')) comparePatterns(pair);
+  if (has('string', 'integer', 'fraction')) compareFormats(pair);
 }
 
-type Turn = 'narrowed' | 'widened';
-
-function tell(step: Step, turn: Turn, what: string): void {
-  report(step, `${step.comparison.direction}-bound-${turn}`, `${sentence(step.site.subject)} ${what}.`);
+function tell(pair: SchemaPair, turn: 'narrowed' | 'widened' | undefined, what: string): void {
+  if (turn) report(pair, `${pair.comparison.direction}-bound-${turn}`, subject => `${subject} ${what}.`);
 }
 
 const units = { Length: 'characters', Items: 'items', Properties: 'fields' } as const;
 
-function compareSizes(step: Step, isShared: (size: Size) => boolean): void {
+function compareSizes(pair: SchemaPair, isShared: (size: Size) => boolean): void {
   for (const size of sizes) {
-    const [had, has] = [step.base.sizes.get(size), step.head.sizes.get(size)];
+    const [had, has] = [pair.base.sizes[size], pair.head.sizes[size]];
     if (had === has || !isShared(size)) continue;
     const isMinimum = size.startsWith('min');
     const unit = units[size.slice(3) as keyof typeof units];
     const text = (value: number | undefined) =>
       value === undefined ? `any number of ${unit}` : `${isMinimum ? 'at least' : 'at most'} ${value} ${unit}`;
     const turn = isTighter(isMinimum, had, has) ? 'narrowed' : 'widened';
-    tell(step, turn, `has ${text(has)} instead of ${text(had)}`);
+    tell(pair, turn, `has ${text(has)} instead of ${text(had)}`);
   }
 }
 
@@ -48,7 +46,7 @@ function isTighter(isMinimum: boolean, had: number | undefined, has: number | un
 }
 
 function compareLimits(
-  step: Step,
+  pair: SchemaPair,
   words: 'at least' | 'at most',
   had: Limit | undefined,
   has: Limit | undefined,
@@ -61,54 +59,50 @@ function compareLimits(
   };
   const isNarrower =
     had?.value === has?.value ? has?.isExclusive === true : isTighter(words === 'at least', had?.value, has?.value);
-  tell(step, isNarrower ? 'narrowed' : 'widened', `is ${text(has)} instead of ${text(had)}`);
+  tell(pair, isNarrower ? 'narrowed' : 'widened', `is ${text(has)} instead of ${text(had)}`);
 }
 
-function compareMultiples(step: Step): void {
-  const { base, head } = step;
+function compareMultiples(pair: SchemaPair): void {
+  const [base, head] = [pair.base.numbers.multiples, pair.head.numbers.multiples];
   const covers = (finer: readonly number[], coarser: readonly number[]) =>
     finer.every(one => coarser.some(other => Number.isInteger(other / one)));
-  const text = ({ multiples }: Shape) =>
+  const text = (multiples: readonly number[]) =>
     multiples.length === 0 ? 'any number' : `a multiple of ${multiples.join(' and ')}`;
-  const what = `is ${text(head)} instead of ${text(base)}`;
-  const [isSafe, isReverse] = [covers(head.multiples, base.multiples), covers(base.multiples, head.multiples)];
-  if (!isSafe && step.comparison.direction === 'request') tell(step, 'narrowed', what);
-  else if (!isReverse && step.comparison.direction === 'response') tell(step, 'widened', what);
-  else if (!isSafe) tell(step, 'narrowed', what);
-  else if (!isReverse) tell(step, 'widened', what);
+  const turn = turnOf(pair, !covers(head, base), !covers(base, head));
+  tell(pair, turn, `is ${text(head)} instead of ${text(base)}`);
 }
 
 /** Compares patterns. Whether one pattern includes another is unknown, so a changed pattern is never additive. */
-function comparePatterns(step: Step): void {
-  const [had, has] = [step.base.patterns, step.head.patterns];
-  const [isMore, isLess] = [has.some(one => !had.includes(one)), had.some(one => !has.includes(one))];
-  if (!isMore && !isLess) return;
+function comparePatterns(pair: SchemaPair): void {
+  const [had, has] = [pair.base.patterns, pair.head.patterns];
+  const turn = turnOf(
+    pair,
+    has.some(one => !had.includes(one)),
+    had.some(one => !has.includes(one)),
+  );
+  if (turn === undefined) return;
   const text = (patterns: readonly string[]) =>
     patterns.length === 0 ? 'anything' : patterns.map(quote).join(' and ');
-  const message = `${sentence(step.site.subject)} matches ${text(has)} instead of ${text(had)}.`;
-  if (step.comparison.direction === 'request') {
-    report(step, isMore ? 'request-pattern-changed' : 'request-pattern-removed', message);
-  } else {
-    report(step, isLess ? 'response-pattern-changed' : 'response-pattern-added', message);
-  }
+  const rule = (
+    {
+      request: { narrowed: 'request-pattern-changed', widened: 'request-pattern-removed' },
+      response: { narrowed: 'response-pattern-added', widened: 'response-pattern-changed' },
+    } as const
+  )[pair.comparison.direction][turn];
+  report(pair, rule, subject => `${subject} matches ${text(has)} instead of ${text(had)}.`);
 }
 
 /** The wider format of each format. The wider format includes all values of the narrower one. */
 const widerFormats: Readonly<Record<string, string>> = { int32: 'int64', float: 'double' };
 
-function compareFormats(step: Step): void {
-  const [had, has] = [step.base.formats, step.head.formats];
+function compareFormats(pair: SchemaPair): void {
+  const [had, has] = [pair.base.formats, pair.head.formats];
   const holds = (formats: readonly string[], format: string) =>
     formats.some(one => one === format || widerFormats[one] === format);
-  const isNarrower = !has.every(format => holds(had, format));
-  const isWider = !had.every(format => holds(has, format));
-  if (!isNarrower && !isWider) return;
+  const turn = turnOf(pair, !has.every(format => holds(had, format)), !had.every(format => holds(has, format)));
+  if (turn === undefined) return;
   const text = (formats: readonly string[]) =>
-    formats.length === 0 ? 'no format' : `the format ${formats.map(format => quote(format)).join(' and ')}`;
-  const message = `${sentence(step.site.subject)} has ${text(has)} instead of ${text(had)}.`;
-  if (step.comparison.direction === 'request') {
-    report(step, isNarrower ? 'request-format-narrowed' : 'request-format-widened', message);
-  } else {
-    report(step, isWider ? 'response-format-widened' : 'response-format-narrowed', message);
-  }
+    formats.length === 0 ? 'no format' : `the format ${formats.map(quote).join(' and ')}`;
+  const what = `has ${text(has)} instead of ${text(had)}`;
+  report(pair, `${pair.comparison.direction}-format-${turn}`, subject => `${subject} ${what}.`);
 }

@@ -1,14 +1,14 @@
 import { isSame, type Json } from '../json.ts';
-import { oneOf, sentence, textOfValue, textOfValues } from '../sentence.ts';
+import { oneOf, textOfValue, textOfValues } from '../sentence.ts';
+import { report, type SchemaPair, turnOf } from './pair.ts';
 import { isDisjoint, type Kind, type Shape, typesOf } from './shape.ts';
-import { report, type Step } from './walk.ts';
 
-export function compareValues(step: Step): void {
-  compareNull(step);
-  compareTypes(step);
-  if (step.base.variants.length === 0 && step.head.variants.length === 0) compareLists(step);
-  compareDefaults(step);
-  compareDeprecation(step);
+export function compareValues(pair: SchemaPair): void {
+  compareNull(pair);
+  compareTypes(pair);
+  if (pair.base.variants.length === 0 && pair.head.variants.length === 0) compareLists(pair);
+  compareDefaults(pair);
+  compareDeprecation(pair);
 }
 
 /** Whether a schema allows every type, so that null is only one of many types. */
@@ -16,32 +16,30 @@ function hasEveryKind(shape: Shape): boolean {
   return ['null', 'boolean', 'fraction', 'string', 'array', 'object'].every(kind => shape.kinds.includes(kind as Kind));
 }
 
-function compareNull(step: Step): void {
-  const { base, head, site } = step;
-  const { direction } = step.comparison;
+function compareNull(pair: SchemaPair): void {
+  const { base, head, comparison } = pair;
+  const { direction } = comparison;
   const [had, has] = [base.kinds.includes('null'), head.kinds.includes('null')];
   if (had === has || hasEveryKind(base) || hasEveryKind(head)) return;
-  const may = direction === 'request' ? 'may be sent as' : 'may be';
-  if (has) report(step, `${direction}-null-added`, `${sentence(site.subject)} ${may} null.`);
-  else
-    report(step, `${direction}-null-removed`, `${sentence(site.subject)} ${may.replace('may', 'may no longer')} null.`);
+  const words = `may ${has ? '' : 'no longer '}be ${direction === 'request' ? 'sent as ' : ''}null`;
+  report(pair, `${direction}-null-${has ? 'added' : 'removed'}`, subject => `${subject} ${words}.`);
 }
 
-function compareTypes(step: Step): void {
-  const { base, head, site } = step;
-  const { direction } = step.comparison;
+function compareTypes(pair: SchemaPair): void {
+  const { base, head } = pair;
   const withoutNull = (shape: Shape, other: Shape) =>
     hasEveryKind(shape) || hasEveryKind(other) ? shape.kinds : shape.kinds.filter(kind => kind !== 'null');
   const [had, has] = [withoutNull(base, head), withoutNull(head, base)];
-  const isNarrower = had.some(kind => !has.includes(kind));
-  const isWider = has.some(kind => !had.includes(kind));
   // If both schemas list their values, the comparison of the lists is more exact than the types.
-  const isListed = base.values !== undefined && head.values !== undefined && !isDisjoint(had, has);
-  if (isListed || (!isNarrower && !isWider)) return;
-  const message = `${sentence(site.subject)} is ${textOfTypes(has)} instead of ${textOfTypes(had)}.`;
-  const isGrave = direction === 'request' ? isNarrower : isWider;
-  if (direction === 'request') report(step, isGrave ? 'request-type-narrowed' : 'request-type-widened', message);
-  else report(step, isGrave ? 'response-type-widened' : 'response-type-narrowed', message);
+  if (base.values !== undefined && head.values !== undefined && !isDisjoint(had, has)) return;
+  const turn = turnOf(
+    pair,
+    had.some(kind => !has.includes(kind)),
+    has.some(kind => !had.includes(kind)),
+  );
+  if (turn === undefined) return;
+  const what = `is ${textOfTypes(has)} instead of ${textOfTypes(had)}`;
+  report(pair, `${pair.comparison.direction}-type-${turn}`, subject => `${subject} ${what}.`);
 }
 
 function textOfTypes(of: readonly Kind[]): string {
@@ -51,69 +49,63 @@ function textOfTypes(of: readonly Kind[]): string {
   return articles.length === 0 ? 'nothing' : articles.join(' or ');
 }
 
-function compareLists(step: Step): void {
-  const { base, head, site } = step;
-  const { direction } = step.comparison;
-  const subject = sentence(site.subject);
+function compareLists(pair: SchemaPair): void {
+  const { base, head, comparison } = pair;
+  const { direction } = comparison;
   if (base.values === undefined && head.values === undefined) return;
   // If the new schema allows no type of the old schema, that change is already reported.
   if (isDisjoint(base.kinds, head.kinds)) return;
-  if (base.values === undefined) {
-    const message = `${subject} is one of ${textOfValues(head.values ?? [])} instead of any value.`;
-    report(step, `${direction}-enum-introduced`, message);
-    return;
-  }
-  if (head.values === undefined) {
-    report(
-      step,
-      `${direction}-enum-dropped`,
-      `${subject} is any value instead of one of ${textOfValues(base.values)}.`,
-    );
+  if (base.values === undefined || head.values === undefined) {
+    const list = `one of ${textOfValues(base.values ?? head.values ?? [])}`;
+    const what = base.values ? `any value instead of ${list}` : `${list} instead of any value`;
+    report(pair, `${direction}-enum-${base.values ? 'dropped' : 'introduced'}`, subject => `${subject} is ${what}.`);
     return;
   }
   // Ignores null in both lists, because another rule reports whether null is still allowed.
-  const [had, has] = [base.values, head.values].map(values => values.filter(value => value !== null)) as [
-    Json[],
-    Json[],
-  ];
+  const had = base.values.filter(value => value !== null);
+  const has = head.values.filter(value => value !== null);
   const removed = had.filter(value => !has.some(one => isSame(one, value)));
   const added = has.filter(value => !had.some(one => isSame(one, value)));
-  const isKey = direction === 'response' && site.errorPath === 'error.key';
-  if (isKey) {
-    for (const key of removed) report(step, 'error-key-removed', `The error key ${textOfValue(key)} is gone.`);
-    for (const key of added) report(step, 'error-key-added', `The error key ${textOfValue(key)} is new.`);
-    return;
-  }
+  if (direction === 'response') reportErrorKeys(pair, removed, added);
+  const at = direction === 'response' ? ({ only: 'no error key' } as const) : {};
   if (direction === 'response' && removed.length > 0 && removed.length === had.length && added.length > 0) {
-    const message = `${subject} is ${oneOf(has)} instead of ${oneOf(had)}.`;
-    report(step, 'response-enum-replaced', message);
+    report(pair, 'response-enum-replaced', subject => `${subject} is ${oneOf(has)} instead of ${oneOf(had)}.`, at);
     return;
   }
   for (const value of removed) {
-    const message = `${subject} is no longer ${textOfValue(value)}.`;
-    report(step, `${direction}-enum-value-removed`, message);
+    report(pair, `${direction}-enum-value-removed`, subject => `${subject} is no longer ${textOfValue(value)}.`, at);
   }
   for (const value of added) {
-    report(step, `${direction}-enum-value-added`, `${subject} may be ${textOfValue(value)}.`);
+    report(pair, `${direction}-enum-value-added`, subject => `${subject} may be ${textOfValue(value)}.`, at);
   }
 }
 
-function compareDefaults(step: Step): void {
-  const { base, head, site } = step;
-  const { direction } = step.comparison;
-  if (site.isAlwaysSent || isSame(base.fallback, head.fallback)) return;
-  const without = `Without ${site.subject},`;
+function reportErrorKeys(pair: SchemaPair, removed: readonly Json[], added: readonly Json[]): void {
+  const at = { only: 'error key' } as const;
+  for (const key of removed) {
+    report(pair, 'error-key-removed', () => `the error key ${textOfValue(key)} is gone.`, at);
+  }
+  for (const key of added) report(pair, 'error-key-added', () => `the error key ${textOfValue(key)} is new.`, at);
+}
+
+function compareDefaults(pair: SchemaPair): void {
+  const { base, head, comparison } = pair;
+  const { direction } = comparison;
+  const at = { only: 'optional' } as const;
+  if (isSame(base.fallback, head.fallback)) return;
   if (base.fallback === undefined) {
-    report(step, `${direction}-default-added`, `${without} ${textOfValue(head.fallback ?? null)} is meant.`);
+    const value = textOfValue(head.fallback ?? null);
+    report(pair, `${direction}-default-added`, subject => `without ${subject}, ${value} is meant.`, at);
     return;
   }
   const now = head.fallback === undefined ? 'nothing is described to be' : `${textOfValue(head.fallback)} is`;
-  report(step, `${direction}-default-changed`, `${without} ${now} meant, and was ${textOfValue(base.fallback)}.`);
+  const was = textOfValue(base.fallback);
+  report(pair, `${direction}-default-changed`, subject => `without ${subject}, ${now} meant, and was ${was}.`, at);
 }
 
-function compareDeprecation(step: Step): void {
-  const { base, head, site } = step;
+function compareDeprecation(pair: SchemaPair): void {
+  const { base, head } = pair;
   if (base.isDeprecated === head.isDeprecated) return;
-  if (head.isDeprecated) report(step, 'deprecated', `${sentence(site.subject)} is deprecated.`);
-  else report(step, 'deprecation-lifted', `${sentence(site.subject)} is no longer deprecated.`);
+  if (head.isDeprecated) report(pair, 'deprecated', subject => `${subject} is deprecated.`);
+  else report(pair, 'deprecation-lifted', subject => `${subject} is no longer deprecated.`);
 }

@@ -1,5 +1,16 @@
 import { byFirst, canonicalText } from '../json.ts';
-import { isDisjoint, type Kind, kinds, type Shape, type Size } from './shape.ts';
+import {
+  isDisjoint,
+  isNumber,
+  type Kind,
+  kindOfSize,
+  kinds,
+  noFields,
+  noLists,
+  noNumbers,
+  type Shape,
+  type Size,
+} from './shape.ts';
 
 /**
  * Normalizes the alternatives of a schema. Each alternative gets one type, and all lists of values become one list. If
@@ -52,26 +63,17 @@ const numericFormats = new Set(['int32', 'int64', 'float', 'double']);
 
 /** Reduces a normalized schema to these types and their keywords. */
 function restrict(shape: Shape, kinds: readonly Kind[]): Shape {
-  const isNumeric = kinds.includes('integer') || kinds.includes('fraction');
-  const [isText, isList, isObject] = [kinds.includes('string'), kinds.includes('array'), kinds.includes('object')];
-  const isOfKind = (size: Size) => (size.endsWith('Length') ? isText : size.endsWith('Items') ? isList : isObject);
+  const isNumeric = kinds.some(isNumber);
+  const isText = kinds.includes('string');
   return {
     ...shape,
     kinds,
-    lower: isNumeric ? shape.lower : undefined,
-    upper: isNumeric ? shape.upper : undefined,
-    multiples: isNumeric ? shape.multiples : [],
-    sizes: new Map([...shape.sizes].filter(([size]) => isOfKind(size))),
+    numbers: isNumeric ? shape.numbers : noNumbers,
+    sizes: Object.fromEntries(Object.entries(shape.sizes).filter(([size]) => kinds.includes(kindOfSize(size as Size)))),
     patterns: isText ? shape.patterns : [],
     formats: shape.formats.filter(format => (numericFormats.has(format) ? isNumeric : isText)),
-    isUnique: isList && shape.isUnique,
-    prefixItems: isList ? shape.prefixItems : [],
-    items: isList ? shape.items : [],
-    properties: isObject ? shape.properties : new Map(),
-    required: isObject ? shape.required : new Set(),
-    additional: isObject ? shape.additional : [],
-    patterned: isObject ? shape.patterned : new Map(),
-    hidden: isObject ? shape.hidden : new Map(),
+    lists: kinds.includes('array') ? shape.lists : noLists,
+    fields: kinds.includes('object') ? shape.fields : noFields,
   };
 }
 
@@ -83,20 +85,12 @@ function join(a: Shape, b: Shape): Shape {
     ...a,
     kinds: kinds.filter(kind => a.kinds.includes(kind) || b.kinds.includes(kind)),
     values: isListed ? [...values].sort(byFirst).map(([, value]) => value) : undefined,
-    lower: a.lower ?? b.lower,
-    upper: a.upper ?? b.upper,
-    sizes: new Map([...a.sizes, ...b.sizes]),
-    multiples: [...a.multiples, ...b.multiples],
+    numbers: a.kinds.some(isNumber) ? a.numbers : b.numbers,
+    sizes: { ...a.sizes, ...b.sizes },
     patterns: [...a.patterns, ...b.patterns].sort(),
     formats: [...a.formats, ...b.formats].sort(),
-    isUnique: a.isUnique || b.isUnique,
-    properties: new Map([...a.properties, ...b.properties]),
-    required: new Set([...a.required, ...b.required]),
-    additional: [...a.additional, ...b.additional],
-    patterned: new Map([...a.patterned, ...b.patterned]),
-    hidden: new Map([...a.hidden, ...b.hidden]),
-    prefixItems: [...a.prefixItems, ...b.prefixItems],
-    items: [...a.items, ...b.items],
+    lists: a.kinds.includes('array') ? a.lists : b.lists,
+    fields: a.kinds.includes('object') ? a.fields : b.fields,
     isDeprecated: a.isDeprecated && b.isDeprecated,
   };
 }

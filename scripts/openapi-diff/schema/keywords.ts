@@ -59,7 +59,7 @@ const compared = new Set([
 ]);
 
 /** Keywords that have a meaning only together. */
-const groups = [
+export const groups = [
   ['if', 'then', 'else'],
   ['contains', 'minContains', 'maxContains'],
 ];
@@ -77,20 +77,4 @@ export function restOf(schema: JsonObject): JsonObject[] {
     )
     .filter(entries => entries.length > 0)
     .map(entries => Object.fromEntries(entries));
-}
-
-/** The known keywords in `rest` that can only refuse values, beside any other keywords. */
-const constraints = new Set([
-  ...groups.flat(),
-  'contentSchema',
-  'dependencies',
-  'dependentRequired',
-  'dependentSchemas',
-  'not',
-  'propertyNames',
-]);
-
-/** Whether a schema accepts no fewer values without the keyword. An unknown keyword might also allow more values. */
-export function isConstraint(keyword: string): boolean {
-  return constraints.has(keyword);
 }

@@ -1,55 +1,49 @@
-import { childOf, childrenOf, itemsOf, type Located, type OpenApiDocument } from '../document.ts';
+import { childOf, childrenOf, itemsOf, type Located } from '../document.ts';
 import { byFirst, canonicalText, type Json, type JsonObject, memberOf } from '../json.ts';
 import { type Atom, atomsOf, isMatch, propertiesOf, requiredOf } from './atoms.ts';
 import { restOf } from './keywords.ts';
 import {
-  type Direction,
+  type Fields,
   type Fragment,
   isClosed,
+  isNumber,
   isOpen,
   type Kind,
   kindOf,
+  kindOfSize,
   kinds,
   type Limit,
+  type Lists,
+  type Numbers,
+  noFields,
+  noLists,
+  noMap,
+  noNumbers,
+  type SchemaReader,
   type Shape,
   type Size,
   sizes,
 } from './shape.ts';
 
 /** Merges schema objects (atoms) into one normalized schema (shape), which allows the values that all atoms allow. */
-export function mergeAtoms(
-  document: OpenApiDocument,
-  direction: Direction,
-  atoms: readonly Atom[],
-  pointer: string,
-): Shape {
+export function mergeAtoms(reader: SchemaReader, atoms: readonly Atom[], pointer: string): Shape {
   const allowed = kindsOf(atoms);
   const listed = valuesOf(atoms)?.filter(value => allowed.includes(kindOf(value)));
   const left = listed === undefined ? allowed : allowed.filter(kind => listed.some(value => kindOf(value) === kind));
-  const isEvaluated = atoms.every(
-    ({ value }) => !Object.hasOwn(value, 'if') && !Object.hasOwn(value, 'dependentSchemas'),
-  );
-  const hasContains = atoms.some(({ value }) => Object.hasOwn(value, 'contains'));
-  const fields = left.includes('object') ? fieldsOf(document, direction, atoms, isEvaluated) : noFields;
-  const lists = left.includes('array');
+  const isEvaluated = !hasAny(atoms, 'if') && !hasAny(atoms, 'dependentSchemas');
+  const hasContains = hasAny(atoms, 'contains');
   const isNumeric = left.some(isNumber);
-  const prefixItems = lists ? prefixItemsOf(atoms) : [];
-  const multiples = numbersOf(atoms, 'multipleOf').filter(one => one !== 1 || left.includes('fraction'));
   return {
     pointer,
     fieldsPointer: pointer,
     kinds: left,
     values: listed,
-    lower: isNumeric ? lowerOf(atoms, !left.includes('fraction')) : undefined,
-    upper: isNumeric ? upperOf(atoms, !left.includes('fraction')) : undefined,
+    numbers: isNumeric ? numbersOf(atoms, !left.includes('fraction')) : noNumbers,
     sizes: sizesOf(atoms, left),
-    multiples: isNumeric ? [...new Set(multiples)].sort((a, b) => a - b) : [],
     patterns: left.includes('string') ? textsOf(atoms, 'pattern') : [],
     formats: isNumeric || left.includes('string') ? formatsOf(atoms) : [],
-    isUnique: lists && atoms.some(({ value }) => value.uniqueItems === true),
-    ...fields,
-    prefixItems,
-    items: lists ? restItemsOf(atoms, isEvaluated && !hasContains) : [],
+    lists: left.includes('array') ? listsOf(atoms, isEvaluated && !hasContains) : noLists,
+    fields: left.includes('object') ? fieldsOf(reader, atoms, isEvaluated) : noFields,
     variants: [],
     discriminator: atoms.map(atom => childOf(atom, 'discriminator')).find(one => one !== undefined),
     rest: atoms
@@ -64,6 +58,10 @@ export function mergeAtoms(
       .sort((a, b) => byFirst([canonicalText(a)], [canonicalText(b)])),
     ...annotationsOf(atoms),
   };
+}
+
+function hasAny(atoms: readonly Atom[], keyword: string): boolean {
+  return atoms.some(({ value }) => Object.hasOwn(value, keyword));
 }
 
 export function annotationsOf(atoms: readonly Atom[]): Pick<Shape, 'fallback' | 'isDeprecated'> {
@@ -83,10 +81,6 @@ function kindsOf(atoms: readonly Atom[]): Kind[] {
   return left;
 }
 
-function isNumber(kind: Kind): boolean {
-  return kind === 'integer' || kind === 'fraction';
-}
-
 function valuesOf(atoms: readonly Atom[]): Json[] | undefined {
   let left: Map<string, Json> | undefined;
   for (const { value } of atoms) {
@@ -99,33 +93,19 @@ function valuesOf(atoms: readonly Atom[]): Json[] | undefined {
   return left && [...left].sort(byFirst).map(([, value]) => value);
 }
 
-type Fields = Pick<Shape, 'properties' | 'required' | 'additional' | 'patterned' | 'hidden'>;
-
-const noFields: Fields = {
-  properties: new Map(),
-  required: new Set(),
-  additional: [],
-  patterned: new Map(),
-  hidden: new Map(),
-};
-
 /** Merges the fields of all atoms. A field must satisfy every atom: as a described field, or as an additional field. */
-function fieldsOf(
-  document: OpenApiDocument,
-  direction: Direction,
-  atoms: readonly Atom[],
-  isEvaluated: boolean,
-): Fields {
+function fieldsOf({ document, marker }: SchemaReader, atoms: readonly Atom[], isEvaluated: boolean): Fields {
   const required = new Set(atoms.flatMap(requiredOf));
   const declared = atoms.map(propertiesOf);
   const names = new Set([...declared.flatMap(fields => [...fields.keys()]), ...required]);
   const properties = new Map<string, Fragment>();
   const hidden = new Map<string, string>();
   for (const name of [...names].sort()) {
-    const fragment = atoms.flatMap((atom, n) => fieldOf(atom, name, declared[n]?.get(name)));
+    // The method flatMap would reserve memory for 17 elements in each of these many short lists.
+    const [first = [], ...others] = atoms.map((atom, n) => fieldOf(atom, name, declared[n]?.get(name)));
+    const fragment = first.concat(...others);
     if (isClosed(fragment)) continue;
-    const marker = direction === 'request' ? 'readOnly' : 'writeOnly';
-    if (atomsOf(document, fragment)?.some(({ value }) => value[marker] === true)) {
+    if (marker && atomsOf(document, fragment)?.some(({ value }) => value[marker] === true)) {
       hidden.set(name, fragment[0]?.pointer ?? '#');
       required.delete(name);
     } else {
@@ -136,11 +116,21 @@ function fieldsOf(
     ...nodesAt(atom, 'additionalProperties'),
     ...(isEvaluated && atom.isOutermost ? nodesAt(atom, 'unevaluatedProperties') : []),
   ]);
+  return {
+    properties,
+    required,
+    additional: additional.filter(one => !isOpen([one])),
+    patterned: hasAny(atoms, 'patternProperties') ? patternedOf(atoms) : noMap,
+    hidden: hidden.size > 0 ? hidden : noMap,
+  };
+}
+
+function patternedOf(atoms: readonly Atom[]): Map<string, Fragment> {
   const patterned = new Map<string, Fragment>();
   for (const [pattern, node] of atoms.flatMap(atom => childrenOf(childOf(atom, 'patternProperties')))) {
     patterned.set(pattern, [...(patterned.get(pattern) ?? []), node]);
   }
-  return { properties, required, additional: additional.filter(one => !isOpen([one])), patterned, hidden };
+  return patterned;
 }
 
 function fieldOf(atom: Atom, name: string, declared: Located | undefined): Located[] {
@@ -160,6 +150,14 @@ function itemsSchemaOf(atom: Atom): Located[] {
   return nodesAt(atom, 'items').filter(one => !isOpen([one]));
 }
 
+function listsOf(atoms: readonly Atom[], isEvaluated: boolean): Lists {
+  return {
+    isUnique: atoms.some(({ value }) => value.uniqueItems === true),
+    prefixItems: prefixItemsOf(atoms),
+    items: restItemsOf(atoms, isEvaluated),
+  };
+}
+
 /** Returns the schema of the items after `prefixItems`. Without `items`, `unevaluatedItems` applies to these items. */
 function restItemsOf(atoms: readonly Atom[], isEvaluated: boolean): Located[] {
   if (!isEvaluated || atoms.some(({ value }) => Object.hasOwn(value, 'items'))) return atoms.flatMap(itemsSchemaOf);
@@ -174,10 +172,6 @@ function prefixItemsOf(atoms: readonly Atom[]): Fragment[] {
   return Array.from({ length }, (_, n) => lists.flatMap(({ listed, others }) => (listed[n] ? [listed[n]] : others)));
 }
 
-function numbersOf(atoms: readonly Atom[], keyword: string): number[] {
-  return atoms.map(({ value }) => value[keyword]).filter(value => typeof value === 'number');
-}
-
 function textsOf(atoms: readonly Atom[], keyword: string): string[] {
   const texts = atoms.map(({ value }) => value[keyword]).filter(value => typeof value === 'string');
   return [...new Set(texts)].sort();
@@ -189,36 +183,44 @@ function formatsOf(atoms: readonly Atom[]): string[] {
   return [...textsOf(atoms, 'format'), ...encodings, ...mediaTypes];
 }
 
+/** Returns the values of a numeric keyword. */
+function valuesAt(atoms: readonly Atom[], keyword: string): number[] {
+  return atoms.map(({ value }) => value[keyword]).filter(value => typeof value === 'number');
+}
+
+function numbersOf(atoms: readonly Atom[], isInteger: boolean): Numbers {
+  const multiples = valuesAt(atoms, 'multipleOf').filter(one => one !== 1 || !isInteger);
+  // An upper bound is a lower bound of the negative numbers.
+  const upper = lowerOf(
+    valuesAt(atoms, 'maximum').map(value => -value),
+    valuesAt(atoms, 'exclusiveMaximum').map(value => -value),
+    isInteger,
+  );
+  return {
+    lower: lowerOf(valuesAt(atoms, 'minimum'), valuesAt(atoms, 'exclusiveMinimum'), isInteger),
+    upper: upper && { ...upper, value: 0 - upper.value },
+    multiples: [...new Set(multiples)].sort((a, b) => a - b),
+  };
+}
+
 /** Returns the highest lower bound. For an integer, above 0 is the same as at least 1. */
-function lowerOf(atoms: readonly Atom[], isInteger: boolean): Limit | undefined {
+function lowerOf(inclusive: readonly number[], exclusive: readonly number[], isInteger: boolean): Limit | undefined {
   const limits = [
-    ...numbersOf(atoms, 'minimum').map(value => ({ value: isInteger ? Math.ceil(value) : value, isExclusive: false })),
-    ...numbersOf(atoms, 'exclusiveMinimum').map(value =>
+    ...inclusive.map(value => ({ value: isInteger ? Math.ceil(value) : value, isExclusive: false })),
+    ...exclusive.map(value =>
       isInteger ? { value: Math.floor(value) + 1, isExclusive: false } : { value, isExclusive: true },
     ),
   ];
   return limits.sort((a, b) => b.value - a.value || Number(b.isExclusive) - Number(a.isExclusive))[0];
 }
 
-function upperOf(atoms: readonly Atom[], isInteger: boolean): Limit | undefined {
-  const limits = [
-    ...numbersOf(atoms, 'maximum').map(value => ({ value: isInteger ? Math.floor(value) : value, isExclusive: false })),
-    ...numbersOf(atoms, 'exclusiveMaximum').map(value =>
-      isInteger ? { value: Math.ceil(value) - 1, isExclusive: false } : { value, isExclusive: true },
-    ),
-  ];
-  return limits.sort((a, b) => a.value - b.value || Number(b.isExclusive) - Number(a.isExclusive))[0];
-}
-
-const kindOfSize = { Length: 'string', Items: 'array', Properties: 'object' } as const;
-
-function sizesOf(atoms: readonly Atom[], left: readonly Kind[]): Map<Size, number> {
-  const found = new Map<Size, number>();
+function sizesOf(atoms: readonly Atom[], left: readonly Kind[]): Shape['sizes'] {
+  const found: Partial<Record<Size, number>> = {};
   for (const size of sizes) {
-    const values = numbersOf(atoms, size);
-    if (values.length === 0 || !left.includes(kindOfSize[size.slice(3) as keyof typeof kindOfSize])) continue;
+    const values = valuesAt(atoms, size);
+    if (values.length === 0 || !left.includes(kindOfSize(size))) continue;
     const value = size.startsWith('min') ? Math.max(...values) : Math.min(...values);
-    if (value > 0 || size.startsWith('max')) found.set(size, value);
+    if (value > 0 || size.startsWith('max')) found[size] = value;
   }
   return found;
 }

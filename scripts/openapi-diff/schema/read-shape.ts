@@ -1,16 +1,25 @@
 import { childOf, type Located, type OpenApiDocument } from '../document.ts';
-import { isObject } from '../json.ts';
+import { isObject, type Json } from '../json.ts';
 import { type Atom, atomsOf, pointerOf, unionsOf } from './atoms.ts';
 import { joinVariants } from './join-variants.ts';
 import { isAnnotation } from './keywords.ts';
 import { annotationsOf, mergeAtoms } from './merge-atoms.ts';
-import { type Direction, type Fragment, kinds, type Shape } from './shape.ts';
+import { type Direction, type Fragment, kinds, type SchemaReader, type Shape } from './shape.ts';
 
-/** A document, the direction of its data, and the schemas that were already read. */
-export interface SchemaReader {
-  document: OpenApiDocument;
-  direction: Direction;
-  shapes: Map<string, Shape>;
+/** Returns the readers for both directions. They share the shapes if the document has no field of only one direction. */
+export function readersOf(document: OpenApiDocument): Record<Direction, SchemaReader> {
+  const request: SchemaReader = { document, shapes: new Map(), marker: undefined };
+  if (!isMarked(document.root.value)) return { request, response: request };
+  return {
+    request: { ...request, marker: 'readOnly' },
+    response: { ...request, shapes: new Map(), marker: 'writeOnly' },
+  };
+}
+
+function isMarked(value: Json): boolean {
+  if (Array.isArray(value)) return value.some(isMarked);
+  if (!isObject(value)) return false;
+  return value.readOnly === true || value.writeOnly === true || Object.values(value).some(isMarked);
 }
 
 /** Returns the normalized schema of the values that satisfy all parts of a fragment. */
@@ -50,14 +59,14 @@ function shapeOf(
   pointer: string,
   expanding: ReadonlySet<string>,
 ): Shape {
-  const { document, direction } = reader;
+  const { document } = reader;
   const impossible = { value: { enum: [] }, pointer, isOutermost: false };
-  if (atoms === undefined) return mergeAtoms(document, direction, [impossible], pointer);
+  if (atoms === undefined) return mergeAtoms(reader, [impossible], pointer);
   const plain = atoms.map(atom => ({ ...atom, value: withoutUnions(atom.value) }));
   const unions = atoms.flatMap(atom => (expanding.has(atom.pointer) ? [] : unionsOf(atom)));
-  if (unions.length === 0) return mergeAtoms(document, direction, plain, pointer);
+  if (unions.length === 0) return mergeAtoms(reader, plain, pointer);
   if (unions.reduce((product, union) => product * union.length, 1) > mostVariants) {
-    return { ...mergeAtoms(document, direction, plain, pointer), rest: atoms.map(({ value }) => value) };
+    return { ...mergeAtoms(reader, plain, pointer), rest: atoms.map(({ value }) => value) };
   }
   const within = new Set([...expanding, ...atoms.filter(atom => unionsOf(atom).length > 0).map(atom => atom.pointer)]);
   const variants = combine(unions).flatMap(choice => {
@@ -73,7 +82,7 @@ function shapeOf(
   });
   const joined = joinVariants(variants);
   const [first, ...others] = joined;
-  if (first === undefined) return mergeAtoms(document, direction, [impossible], pointer);
+  if (first === undefined) return mergeAtoms(reader, [impossible], pointer);
   const annotations = annotationsOf(atoms);
   const fallback = annotations.fallback ?? first.fallback;
   if (others.length === 0) {
@@ -82,7 +91,7 @@ function shapeOf(
     return { ...first, pointer, fieldsPointer, fallback, isDeprecated };
   }
   return {
-    ...mergeAtoms(document, direction, [], pointer),
+    ...mergeAtoms(reader, [], pointer),
     kinds: kinds.filter(kind => joined.some(one => one.kinds.includes(kind))),
     variants: joined,
     discriminator: atoms.map(atom => childOf(atom, 'discriminator')).find(one => one !== undefined),

@@ -1,4 +1,4 @@
-import type { Located } from '../document.ts';
+import type { Located, OpenApiDocument } from '../document.ts';
 import type { Json, JsonObject } from '../json.ts';
 
 /** The direction of the data. A client sends data in requests and receives data in responses. */
@@ -22,6 +22,47 @@ export interface Limit {
   isExclusive: boolean;
 }
 
+/** The constraints on numbers. */
+export interface Numbers {
+  lower: Limit | undefined;
+  upper: Limit | undefined;
+  multiples: readonly number[];
+}
+
+/** The constraints on arrays, apart from their lengths. */
+export interface Lists {
+  isUnique: boolean;
+  prefixItems: readonly Fragment[];
+  items: Fragment;
+}
+
+/** The constraints on objects, apart from the number of their fields. */
+export interface Fields {
+  properties: ReadonlyMap<string, Fragment>;
+  required: ReadonlySet<string>;
+  /** The schema of all fields that `properties` does not list. */
+  additional: Fragment;
+  /** The schemas of all fields that match a pattern (`patternProperties`). */
+  patterned: ReadonlyMap<string, Fragment>;
+  /**
+   * The pointers of fields that are never sent in this direction: readOnly fields in a request, writeOnly fields in a
+   * response.
+   */
+  hidden: ReadonlyMap<string, string>;
+}
+
+// Most schemas have one type. Their shapes share these objects, because large documents have very many shapes.
+export const noNumbers: Numbers = { lower: undefined, upper: undefined, multiples: [] };
+export const noLists: Lists = { isUnique: false, prefixItems: [], items: [] };
+export const noMap: ReadonlyMap<string, never> = new Map<string, never>();
+export const noFields: Fields = {
+  properties: noMap,
+  required: new Set(),
+  additional: [],
+  patterned: noMap,
+  hidden: noMap,
+};
+
 /**
  * The normalized form of a schema. References are resolved, `allOf` is merged, and `const` is a list of one value. If
  * null is an alternative beside one schema, it becomes one of that schema's types. Equivalent schemas have equal
@@ -38,26 +79,12 @@ export interface Shape {
   kinds: readonly Kind[];
   /** The listed values. Undefined if every value is allowed. */
   values: Json[] | undefined;
-  lower: Limit | undefined;
-  upper: Limit | undefined;
-  sizes: ReadonlyMap<Size, number>;
-  multiples: number[];
-  patterns: string[];
-  formats: string[];
-  isUnique: boolean;
-  properties: ReadonlyMap<string, Fragment>;
-  required: ReadonlySet<string>;
-  /** The schema of all fields that `properties` does not list. */
-  additional: Fragment;
-  /** The schemas of all fields that match a pattern (`patternProperties`). */
-  patterned: ReadonlyMap<string, Fragment>;
-  /**
-   * The pointers of fields that are never sent in this direction: readOnly fields in a request, writeOnly fields in a
-   * response.
-   */
-  hidden: ReadonlyMap<string, string>;
-  prefixItems: Fragment[];
-  items: Fragment;
+  numbers: Numbers;
+  sizes: Readonly<Partial<Record<Size, number>>>;
+  patterns: readonly string[];
+  formats: readonly string[];
+  lists: Lists;
+  fields: Fields;
   /** The alternatives. If there are alternatives, each of them is complete and the parts above are empty. */
   variants: Shape[];
   discriminator: Located | undefined;
@@ -67,6 +94,14 @@ export interface Shape {
   isDeprecated: boolean;
 }
 
+/** A document, the schemas that were already read, and the keyword of the fields that this direction never sends. */
+export interface SchemaReader {
+  document: OpenApiDocument;
+  shapes: Map<string, Shape>;
+  /** Undefined if the document does not use the keyword. */
+  marker: 'readOnly' | 'writeOnly' | undefined;
+}
+
 export function isClosed(fragment: Fragment): boolean {
   return fragment.some(({ value }) => value === false);
 }
@@ -74,6 +109,15 @@ export function isClosed(fragment: Fragment): boolean {
 /** Whether the schema has no constraint. */
 export function isOpen(fragment: Fragment): boolean {
   return fragment.every(({ value }) => value === true);
+}
+
+export function isNumber(kind: Kind): boolean {
+  return kind === 'integer' || kind === 'fraction';
+}
+
+/** Returns the type whose values a keyword such as `maxLength` limits. */
+export function kindOfSize(size: Size): Kind {
+  return size.endsWith('Length') ? 'string' : size.endsWith('Items') ? 'array' : 'object';
 }
 
 /** Whether two lists of types have no type in common. */
