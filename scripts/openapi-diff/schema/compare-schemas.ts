@@ -1,11 +1,10 @@
 import type { Report } from '../change.ts';
 import type { OpenApiDocument } from '../document.ts';
 import { sentence } from '../sentence.ts';
-import { compareBounds } from './compare-bounds.ts';
 import { compareFields, compareItems } from './compare-children.ts';
 import { compareDiscriminators } from './compare-discriminators.ts';
 import { audit, compareRest } from './compare-rest.ts';
-import { compareValues } from './compare-values.ts';
+import { compareBounds, compareValues } from './compare-values.ts';
 import { compareVariants } from './compare-variants.ts';
 import { isSerious, nameAt, pairOf, type SchemaComparison, type SchemaPair } from './pair.ts';
 import { readersOf, readShape } from './read-shape.ts';

@@ -1,7 +1,6 @@
 import { childOf, childrenOf, itemsOf, type Located } from '../document.ts';
 import { byFirst, canonicalText, type Json, type JsonObject, memberOf } from '../json.ts';
-import { type Atom, atomsOf, isMatch, propertiesOf, requiredOf } from './atoms.ts';
-import { restOf } from './keywords.ts';
+import { type Atom, atomsOf, isMatch, propertiesOf, requiredOf, restOf } from './atoms.ts';
 import {
   type Fields,
   type Fragment,
