@@ -57,28 +57,17 @@ export function foldFindings(findings: readonly Finding[]): Change[] {
 }
 
 function changeOf(findings: Finding[]): Change {
-  const sorted = findings.toSorted((a, b) => compareTexts(textsOf(a), textsOf(b)));
-  const [{ rule, message, base, head }] = sorted as [Finding, ...Finding[]];
-  const places = new Map(
-    sorted
-      .filter(({ operation }) => operation !== '')
-      .map(({ operation, where, field, base, head }) => {
-        const place = { operation, where, field, base, head };
-        return [JSON.stringify(place), place];
-      }),
-  );
+  const sorted = findings
+    .map(finding => ({ finding, texts: textsOf(finding) }))
+    .sort((a, b) => compareTexts(a.texts, b.texts));
+  const [{ rule, message, base, head }] = sorted.map(({ finding }) => finding) as [Finding, ...Finding[]];
+  const places = sorted
+    .filter(({ texts }, n) => compareTexts(texts, sorted[n - 1]?.texts ?? []) !== 0)
+    .filter(({ finding }) => finding.operation !== '')
+    .map(({ finding: { operation, where, field, base, head } }) => ({ operation, where, field, base, head }));
   const { level, action } = rules[rule];
   // Puts the message on one line, because names from a document may contain line breaks.
-  return {
-    level,
-    rule,
-    message: message.replace(/\s+/g, ' '),
-    action,
-    places: [...places.values()],
-
-    base,
-    head,
-  };
+  return { level, rule, message: message.replace(/\s+/g, ' '), action, places, base, head };
 }
 
 function textsOf({ operation, where, field, base, head }: Place): string[] {

@@ -1,8 +1,7 @@
-import { compareSecurity } from './compare-security.ts';
 import { type Pair, type Place, tell } from './comparison.ts';
-import { childOf, childrenOf, type Located } from './document.ts';
-import { isSame } from './json.ts';
-import { quote, sentence } from './sentence.ts';
+import { childOf, childrenOf, follow, itemsOf, type Located, type OpenApiDocument, textOf } from './document.ts';
+import { canonicalText, isSame } from './json.ts';
+import { quote } from './sentence.ts';
 
 /** Compares the security requirements, the required grants and the rate limits of an operation. */
 export function compareAuthorization(place: Place, pair: Pair): void {
@@ -66,7 +65,7 @@ function compareBuckets(place: Place, pair: Pair): void {
   }
   const [rate, newRate] = [rateOf(pair.base), rateOf(pair.head)];
   if (isSame(rate?.value, newRate?.value)) return;
-  const message = `${sentence(textOfRate(newRate))} are allowed instead of ${textOfRate(rate)}.`;
+  const message = `${textOfRate(newRate)} are allowed instead of ${textOfRate(rate)}.`;
   const isLower = (newRate?.perSecond ?? Infinity) < (rate?.perSecond ?? Infinity);
   // With the same rate but a longer window, clients may send a larger burst, but must then wait longer for the next
   // one.
@@ -89,4 +88,114 @@ function rateOf(operation: Located): Rate | undefined {
 
 function textOfRate(rate: Rate | undefined): string {
   return rate === undefined ? 'any number of requests' : `${rate.limit} requests in ${rate.windowSeconds} seconds`;
+}
+
+/**
+ * Compares security requirements. A requirement lists alternatives of schemes with scopes, and a client must satisfy
+ * one alternative.
+ */
+function compareSecurity(place: Place, pair: Pair): void {
+  const { comparison } = place;
+  const had = securityOf(comparison.base, pair.base);
+  const has = securityOf(comparison.head, pair.head);
+  const lost = had.alternatives.filter(one => !has.alternatives.some(other => isEnough(one, other)));
+  const gained = has.alternatives.filter(other => !had.alternatives.some(one => isEnough(other, one)));
+  const at = { base: had.node, head: has.node };
+  const message = (what: string) => `${what}: ${nameSecurity(has)} instead of ${nameSecurity(had)}.`;
+  if (lost.length > 0) tell(place, 'security-tightened', message('The requirement is stricter'), at);
+  else if (gained.length > 0) tell(place, 'security-relaxed', message('The requirement is weaker'), at);
+  compareFlows(place, had, has);
+}
+
+/** A security scheme with an identity that does not depend on the scheme's name in the document. */
+interface Requirement {
+  scheme: string;
+  name: string;
+  node: Located;
+  scopes: string[];
+}
+
+interface Security {
+  node: Located;
+  alternatives: Requirement[][];
+}
+
+function securityOf(document: OpenApiDocument, operation: Located): Security {
+  const node = childOf(operation, 'security') ?? childOf(document.root, 'security') ?? document.root;
+  const alternatives = itemsOf(node).map(alternative =>
+    childrenOf(alternative).map(([name, scopes]): Requirement => {
+      const schemes = childOf(childOf(document.root, 'components'), 'securitySchemes');
+      const scheme = follow(document, childOf(schemes, name)) ?? { value: {}, pointer: document.root.pointer };
+      return {
+        scheme: identityOf(scheme, name),
+        name,
+        node: scheme,
+        scopes: itemsOf(scopes).map(({ value }) => String(value)),
+      };
+    }),
+  );
+  // An empty list of requirements means the same as one alternative without schemes.
+  return { node, alternatives: alternatives.length === 0 ? [[]] : alternatives };
+}
+
+function identityOf(scheme: Located, name: string): string {
+  const type = textOf(scheme, 'type');
+  // The flows of an OAuth scheme are compared separately, so its identity is only its name.
+  if (type === undefined || type === 'oauth2') return `${type} ${name}`;
+  const parts = ['in', 'openIdConnectUrl'].map(key => textOf(scheme, key) ?? null);
+  const header = textOf(scheme, 'name') ?? null;
+  const isHeader = textOf(scheme, 'in') === 'header';
+  return canonicalText([
+    type,
+    textOf(scheme, 'scheme')?.toLowerCase() ?? null,
+    ...parts,
+    isHeader ? (header?.toLowerCase() ?? null) : header,
+  ]);
+}
+
+/** Whether credentials for the first list of schemes also satisfy the second list. */
+function isEnough(sent: readonly Requirement[], needed: readonly Requirement[]): boolean {
+  return needed.every(({ scheme, scopes }) =>
+    sent.some(one => one.scheme === scheme && scopes.every(scope => one.scopes.includes(scope))),
+  );
+}
+
+function nameSecurity({ alternatives }: Security): string {
+  const texts = alternatives.map(all =>
+    all.length === 0 ? 'nothing' : all.map(({ name, scopes }) => [quote(name), ...scopes].join(' ')).join(' with '),
+  );
+  return texts.join(' or ');
+}
+
+function compareFlows(place: Place, had: Security, has: Security): void {
+  const after = new Map(has.alternatives.flat().map(one => [one.scheme, one.node]));
+  for (const { scheme, name, node } of had.alternatives.flat()) {
+    const other = after.get(scheme);
+    if (other && textOf(node, 'type') === 'oauth2') compareOAuthScheme(place, name, { base: node, head: other });
+  }
+}
+
+function compareOAuthScheme(place: Place, name: string, pair: Pair): void {
+  const [had, has] = [childOf(pair.base, 'flows'), childOf(pair.head, 'flows')];
+  for (const [flow, node] of childrenOf(had)) {
+    const other = childOf(has, flow);
+    if (other === undefined) {
+      tell(place, 'oauth-flow-changed', `The flow ${flow} of ${quote(name)} is gone.`, { base: node, head: pair.head });
+      continue;
+    }
+    const at = { base: node, head: other };
+    for (const key of ['authorizationUrl', 'deviceAuthorizationUrl', 'tokenUrl', 'refreshUrl']) {
+      if (textOf(node, key) === textOf(other, key)) continue;
+      tell(place, 'oauth-flow-changed', `The ${key} of the flow ${flow} of ${quote(name)} changed.`, at);
+    }
+    const [scopes, newScopes] = [node, other].map(one => childrenOf(childOf(one, 'scopes')).map(([scope]) => scope));
+    const tellOfScope = (rule: 'oauth-flow-changed' | 'oauth-flow-added', scope: string, what: string) =>
+      tell(place, rule, `The scope ${quote(scope)} of the flow ${flow} of ${quote(name)} is ${what}.`, at);
+    for (const scope of scopes ?? []) if (!newScopes?.includes(scope)) tellOfScope('oauth-flow-changed', scope, 'gone');
+    for (const scope of newScopes ?? []) if (!scopes?.includes(scope)) tellOfScope('oauth-flow-added', scope, 'new');
+  }
+  for (const [flow, node] of childrenOf(has)) {
+    if (childOf(had, flow)) continue;
+    tell(place, 'oauth-flow-added', `The flow ${flow} of ${quote(name)} is new.`, { base: pair.base, head: node });
+  }
 }

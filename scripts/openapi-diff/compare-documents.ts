@@ -1,12 +1,12 @@
 import { type Change, type Finding, foldFindings } from './change.ts';
 import { compareOperations } from './compare-operations.ts';
 import { compareSchemaNames } from './compare-schema-names.ts';
+import { alignPrefixes } from './compare-servers.ts';
 import type { Comparison } from './comparison.ts';
-import { countDescriptions } from './count-descriptions.ts';
 import type { OpenApiDocument } from './document.ts';
-import { alignPrefixes } from './path-prefix.ts';
+import { isObject, isSame, type Json, memberOf } from './json.ts';
 import type { Level } from './rules/rule.ts';
-import { beginComparison } from './schema/compare-schemas.ts';
+import { beginComparisons } from './schema/compare-schemas.ts';
 
 /** The differences between two documents from a client's point of view. */
 export interface Difference {
@@ -28,10 +28,7 @@ export function compareDocuments(oldDocument: OpenApiDocument, newDocument: Open
     base,
     head,
     report,
-    schemas: {
-      request: beginComparison('request', base, head, report),
-      response: beginComparison('response', base, head, report),
-    },
+    schemas: beginComparisons(base, head),
   };
   compareOperations(comparison);
   compareSchemaNames(comparison);
@@ -49,4 +46,24 @@ export function countLevels(changes: readonly Change[]): Pick<Difference, 'count
     else accepted += 1;
   }
   return { counts, accepted };
+}
+
+const descriptive = new Set(['description', 'summary', 'title', 'example', 'examples', 'tags', 'externalDocs']);
+
+/** Counts the descriptive texts that differ. Compares only places that both documents have. */
+function countDescriptions(base: Json | undefined, head: Json | undefined): number {
+  if (Array.isArray(base) && Array.isArray(head)) {
+    return base.reduce<number>((sum, one, n) => sum + countDescriptions(one, head[n]), 0);
+  }
+  if (!isObject(base) || !isObject(head)) return 0;
+  let count = 0;
+  for (const key of new Set([...Object.keys(base), ...Object.keys(head)])) {
+    const [one, other] = [memberOf(base, key), memberOf(head, key)];
+    // A schema may have a field with the name `title`. The value is then a schema and not a text.
+    const isDescriptive =
+      descriptive.has(key) && !(isObject(one ?? other ?? null) && key !== 'example' && key !== 'examples');
+    if (isDescriptive) count += isSame(one, other) ? 0 : 1;
+    else count += countDescriptions(one, other);
+  }
+  return count;
 }

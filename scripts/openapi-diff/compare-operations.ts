@@ -8,6 +8,7 @@ import {
   childOf,
   childrenOf,
   follow,
+  isTrue,
   type Located,
   type OpenApiDocument,
   pathItemAt,
@@ -17,13 +18,68 @@ import {
 import { quote } from './sentence.ts';
 
 export function compareOperations(comparison: Comparison): void {
-  const [base, head] = [comparison.base.root, comparison.head.root];
-  const paths = { base: childOf(base, 'paths') ?? base, head: childOf(head, 'paths') ?? head };
-  comparePaths(comparison, paths);
-  compareReceived(comparison, '', {
-    base: childOf(base, 'webhooks') ?? { value: {}, pointer: base.pointer },
-    head: childOf(head, 'webhooks') ?? { value: {}, pointer: head.pointer },
-  });
+  const partAt = ({ root }: OpenApiDocument, key: string) => childOf(root, key) ?? { value: {}, pointer: root.pointer };
+  const at = (key: string) => ({ base: partAt(comparison.base, key), head: partAt(comparison.head, key) });
+  comparePathItems(comparison, at('paths'), undefined);
+  comparePathItems(comparison, at('webhooks'), 'webhook ');
+}
+
+/** Compares the operations in path items. `received` is the prefix of their names if the client receives them. */
+function comparePathItems(comparison: Comparison, around: Pair, received: string | undefined): void {
+  const isReceived = received !== undefined;
+  const had = pathItemsIn(comparison.base, around.base, isReceived);
+  const has = pathItemsIn(comparison.head, around.head, isReceived);
+  for (const key of new Set([...had.keys(), ...has.keys()])) {
+    const [was, is] = [had.get(key), has.get(key)];
+    const items = { base: was?.item ?? around.base, head: is?.item ?? around.head };
+    const [before, after] = [operationsOf(was?.item), operationsOf(is?.item)];
+    for (const method of new Set([...before.keys(), ...after.keys()])) {
+      const [base, head] = [before.get(method), after.get(method)];
+      const path = (base ? was?.path : is?.path) ?? '';
+      const operation = isReceived ? `${received}${path}` : `${method.toUpperCase()} ${path}`;
+      const place = { comparison, operation, where: '', isReceived, isError: false };
+      const paths = isReceived ? { base: '', head: '' } : { base: path, head: is?.path ?? '' };
+      if (base && head) compareOperation(place, paths, items, { base, head });
+      else if (!isReceived && (!was || !is)) tellOfPath(place, path, items, is !== undefined);
+      else if (base) tellOfRemoved(place, { base, head: items.head });
+      else if (head) tellOfAdded(place, { base: items.base, head });
+    }
+  }
+}
+
+function tellOfPath(place: Place, path: string, items: Pair, isAdded: boolean): void {
+  if (isAdded) tell(place, 'path-added', `The path ${quote(path)} is new.`, items);
+  else tell(place, 'path-removed', `The path ${quote(path)} is gone.`, items);
+}
+
+function tellOfRemoved(place: Place, pair: Pair): void {
+  const note = isTrue(pair.base, 'deprecated') ? ', after it was deprecated' : '';
+  if (place.isReceived) tell(place, 'webhook-removed', `The ${place.operation} is no longer sent.`, pair);
+  else tell(place, 'operation-removed', `${place.operation} is gone${note}.`, pair);
+}
+
+function tellOfAdded(place: Place, pair: Pair): void {
+  if (place.isReceived) tell(place, 'webhook-added', `The ${place.operation} is new.`, pair);
+  else tell(place, 'operation-added', `${place.operation} is new.`, pair);
+}
+
+/**
+ * Returns path items by their paths without the names of parameters. Two paths that differ only in these names are the
+ * same for the server. Names of webhooks and callbacks have no parameters.
+ */
+function pathItemsIn(
+  document: OpenApiDocument,
+  around: Located,
+  isReceived: boolean,
+): Map<string, { path: string; item: Located }> {
+  const listed = childrenOf(around).filter(([path]) => isReceived || path.startsWith('/'));
+  return new Map(
+    listed.map(([name, item]) => {
+      const path = isReceived ? name : `${document.pathPrefix}${name}`;
+      const key = isReceived ? name : path.replace(/\{[^}]*\}/g, '{}');
+      return [key, { path, item: pathItemAt(document, item) }];
+    }),
+  );
 }
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'];
@@ -33,78 +89,17 @@ function operationsOf(item: Located | undefined): Map<string, Located> {
   return new Map([...listed, ...childrenOf(childOf(item, 'additionalOperations'))]);
 }
 
-/**
- * Returns a path without the names of its parameters. Two paths that differ only in these names are the same for the
- * server.
- */
-function templateOf(path: string): string {
-  return path.replace(/\{[^}]*\}/g, '{}');
-}
-
-function pathsOf(document: OpenApiDocument): Map<string, { path: string; item: Located }> {
-  const paths = childrenOf(childOf(document.root, 'paths')).filter(([path]) => path.startsWith('/'));
-  return new Map(
-    paths.map(([listed, item]) => {
-      const path = `${document.pathPrefix}${listed}`;
-      return [templateOf(path), { path, item: pathItemAt(document, item) }];
-    }),
-  );
-}
-
-function comparePaths(comparison: Comparison, around: Pair): void {
-  const [had, has] = [pathsOf(comparison.base), pathsOf(comparison.head)];
-  for (const [template, { path, item }] of had) {
-    const other = has.get(template);
-    if (other === undefined) {
-      for (const method of operationsOf(item).keys()) {
-        const place = placeOf(comparison, `${method.toUpperCase()} ${path}`);
-        tell(place, 'path-removed', `The path ${quote(path)} is gone.`, { base: item, head: around.head });
-      }
-    } else {
-      comparePathItems(comparison, { base: path, head: other.path }, { base: item, head: other.item });
-    }
-  }
-  for (const [template, { path, item }] of has) {
-    if (had.has(template)) continue;
-    for (const method of operationsOf(item).keys()) {
-      const place = placeOf(comparison, `${method.toUpperCase()} ${path}`);
-      tell(place, 'path-added', `The path ${quote(path)} is new.`, { base: around.base, head: item });
-    }
-  }
-}
-
-function placeOf(comparison: Comparison, operation: string): Place {
-  return { comparison, operation, where: '', isReceived: false, isError: false };
-}
-
-function comparePathItems(comparison: Comparison, path: { base: string; head: string }, items: Pair): void {
-  const [had, has] = [operationsOf(items.base), operationsOf(items.head)];
-  for (const [method, operation] of had) {
-    const place = placeOf(comparison, `${method.toUpperCase()} ${path.base}`);
-    const other = has.get(method);
-    if (other === undefined) {
-      const note = childOf(operation, 'deprecated')?.value === true ? ', after it was deprecated' : '';
-      const pair = { base: operation, head: items.head };
-      tell(place, 'operation-removed', `${place.operation} is gone${note}.`, pair);
-      continue;
-    }
-    const pair = { base: operation, head: other };
-    compareServers(place, items, pair);
-    compareAuthorization(place, pair);
-    compareOperation(place, path, items, pair);
-  }
-  for (const [method, operation] of has) {
-    if (had.has(method)) continue;
-    const place = placeOf(comparison, `${method.toUpperCase()} ${path.head}`);
-    tell(place, 'operation-added', `${place.operation} is new.`, { base: items.base, head: operation });
-  }
-}
-
 function compareOperation(place: Place, path: { base: string; head: string }, items: Pair, pair: Pair): void {
   const [id, newId] = [textOf(pair.base, 'operationId'), textOf(pair.head, 'operationId')];
   if (id !== undefined && id !== newId) {
     const message = `The operation ${quote(id)} ${newId === undefined ? 'no longer has an id' : `is now called ${quote(newId)}`}.`;
     tell(place, 'operation-id-changed', message, pair);
+  }
+  if (place.isReceived) {
+    compareWebhookSecurity(place, pair);
+  } else {
+    compareServers(place, items, pair);
+    compareAuthorization(place, pair);
   }
   compareDeprecation(place, place.operation, pair);
   compareParameters(place, path, items, pair);
@@ -123,43 +118,7 @@ function compareCallbacks(place: Place, pair: Pair): void {
     };
   const names = [pair.base, pair.head].flatMap(one => childrenOf(childOf(one, 'callbacks')).map(([name]) => name));
   for (const name of new Set(names)) {
-    compareReceived(comparison, `${place.operation} callback ${name} `, {
-      base: at(comparison.base, pair.base, name),
-      head: at(comparison.head, pair.head, name),
-    });
-  }
-}
-
-/** Compares webhooks or callbacks, which the client receives. */
-function compareReceived(comparison: Comparison, prefix: string, around: Pair): void {
-  const [had, has] = [childrenOf(around.base), childrenOf(around.head)];
-  const kind = prefix === '' ? 'webhook ' : prefix;
-  for (const [name, item] of had) {
-    const other = has.find(([one]) => one === name)?.[1];
-    const items = {
-      base: pathItemAt(comparison.base, item),
-      head: pathItemAt(comparison.head, other) ?? { value: {}, pointer: around.head.pointer },
-    };
-    for (const [method, operation] of operationsOf(items.base)) {
-      const place: Place = { ...placeOf(comparison, `${kind}${name}`), isReceived: true };
-      const otherOperation = operationsOf(items.head).get(method);
-      if (otherOperation === undefined) {
-        const pair = { base: operation, head: items.head };
-        tell(place, 'webhook-removed', `The ${place.operation} is no longer sent.`, pair);
-        continue;
-      }
-      const pair = { base: operation, head: otherOperation };
-      compareWebhookSecurity(place, pair);
-      compareOperation(place, { base: '', head: '' }, items, pair);
-    }
-  }
-  for (const [name, item] of has) {
-    const known = pathItemAt(comparison.base, had.find(([one]) => one === name)?.[1]);
-    for (const [method, operation] of operationsOf(pathItemAt(comparison.head, item))) {
-      if (operationsOf(known).has(method)) continue;
-      const place = placeOf(comparison, `${kind}${name}`);
-      const pair = { base: known ?? around.base, head: operation };
-      tell(place, 'webhook-added', `The ${place.operation} is new.`, pair);
-    }
+    const around = { base: at(comparison.base, pair.base, name), head: at(comparison.head, pair.head, name) };
+    comparePathItems(comparison, around, `${place.operation} callback ${name} `);
   }
 }

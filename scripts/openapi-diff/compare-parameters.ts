@@ -9,7 +9,6 @@ import {
   type OpenApiDocument,
   textOf,
 } from './document.ts';
-import { sentence } from './sentence.ts';
 
 /** Compares the parameters of an operation, including the parameters of its path. */
 export function compareParameters(
@@ -85,21 +84,21 @@ function compareParameter(place: Place, base: Parameter, head: Parameter): void 
   const pair = { base: base.node, head: head.node };
   const subject = `the ${place.where}`;
   if (base.in === 'path' && base.name !== head.name) {
-    tell(place, 'path-parameter-renamed', `${sentence(subject)} is now called ${head.name}.`, pair);
+    tell(place, 'path-parameter-renamed', `${subject} is now called ${head.name}.`, pair);
   }
   if (base.isRequired !== head.isRequired) {
     if (place.isReceived) {
       const words = head.isRequired ? 'is always sent' : 'is not always sent any more';
-      tell(place, `webhook-parameter-${head.isRequired ? 'added' : 'removed'}`, `${sentence(subject)} ${words}.`, pair);
+      tell(place, `webhook-parameter-${head.isRequired ? 'added' : 'removed'}`, `${subject} ${words}.`, pair);
     } else {
       const words = head.isRequired ? 'must be sent, and could be left out' : 'may be left out';
-      tell(place, `parameter-${head.isRequired ? 'required' : 'optional'}`, `${sentence(subject)} ${words}.`, pair);
+      tell(place, `parameter-${head.isRequired ? 'required' : 'optional'}`, `${subject} ${words}.`, pair);
     }
   }
   compareDeprecation(place, subject, pair);
   const [before, after] = [writingOf(base), writingOf(head)];
   if (before.text !== after.text || before.liberties.some(one => !after.liberties.includes(one))) {
-    const message = `${sentence(subject)} is serialized as ${textOfWriting(after)} instead of ${textOfWriting(before)}.`;
+    const message = `${subject} is serialized as ${textOfWriting(after)} instead of ${textOfWriting(before)}.`;
     tell(place, 'parameter-serialization-changed', message, pair);
   }
   const [direction, sender] = place.isReceived ? (['response', head] as const) : (['request', base] as const);

@@ -52,9 +52,7 @@ function compareParts(place: Place, cover: Located, parts: readonly [string, Loc
   const found = parts.map(([status, response]) => {
     const findings: Finding[] = [];
     const report = (finding: Finding) => findings.push(finding);
-    const { request, response: received } = comparison.schemas;
-    const schemas = { request: { ...request, report }, response: { ...received, report } };
-    const there = placeOf({ ...place, comparison: { ...comparison, schemas, report } }, status);
+    const there = placeOf({ ...place, comparison: { ...comparison, report } }, status);
     compareResponse(there, { base: cover, head: response });
     return findings;
   });

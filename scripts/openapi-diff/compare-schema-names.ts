@@ -1,6 +1,7 @@
 import { type Comparison, type Place, tell } from './comparison.ts';
 import { childOf, childrenOf, type Located } from './document.ts';
-import { readShape, type SchemaReader } from './schema/read-shape.ts';
+import { readShape } from './schema/read-shape.ts';
+import type { SchemaReader } from './schema/shape.ts';
 import { identityOf } from './schema/write-schema.ts';
 import { quote } from './sentence.ts';
 

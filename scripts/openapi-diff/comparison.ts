@@ -2,8 +2,8 @@ import type { Report } from './change.ts';
 import { childOf, type Located, type OpenApiDocument } from './document.ts';
 import type { RuleId } from './rules/rules.ts';
 import { compareSchemas } from './schema/compare-schemas.ts';
+import type { SchemaComparison } from './schema/pair.ts';
 import type { Direction } from './schema/shape.ts';
-import type { SchemaComparison } from './schema/walk.ts';
 import { sentence } from './sentence.ts';
 
 /** Two OpenAPI documents that are compared, and the function that receives the findings. */
@@ -32,7 +32,15 @@ export interface Pair {
 
 export function tell(place: Place, rule: RuleId, message: string, { base, head }: Pair): void {
   const { operation, where } = place;
-  place.comparison.report({ rule, message, operation, where, field: '', base: base.pointer, head: head.pointer });
+  place.comparison.report({
+    rule,
+    message: sentence(message),
+    operation,
+    where,
+    field: '',
+    base: base.pointer,
+    head: head.pointer,
+  });
 }
 
 /**
@@ -49,13 +57,13 @@ export function compareSchemasAt(
 ): void {
   const { operation, where, isError, comparison } = place;
   const root = { operation, where, subject, isError, isAlwaysSent };
-  compareSchemas(comparison.schemas[direction], root, base ? [base] : [], head ? [head] : []);
+  compareSchemas(comparison.schemas[direction], root, comparison.report, base ? [base] : [], head ? [head] : []);
 }
 
 export function compareDeprecation(place: Place, subject: string, pair: Pair): void {
   const was = childOf(pair.base, 'deprecated')?.value === true;
   const is = childOf(pair.head, 'deprecated')?.value === true;
   if (was === is) return;
-  if (is) tell(place, 'deprecated', `${sentence(subject)} is deprecated.`, pair);
-  else tell(place, 'deprecation-lifted', `${sentence(subject)} is no longer deprecated.`, pair);
+  if (is) tell(place, 'deprecated', `${subject} is deprecated.`, pair);
+  else tell(place, 'deprecation-lifted', `${subject} is no longer deprecated.`, pair);
 }

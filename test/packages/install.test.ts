@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
-import { realpathSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { readFileSync, realpathSync } from 'node:fs';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { findPackageJSON } from 'node:module';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -70,9 +71,8 @@ beforeAll(async () => {
   const stage = await mkdtemp(join(tmpdir(), 'idea-board-registry-'));
   const ours = await Promise.all(publishedFolders.map(packPackage));
   const installed = ['node_modules/zod-3', 'node_modules/zod', 'node_modules/@ts-rest/core'];
-  const others = [...installed, 'test/consumers/node_modules/ts-rest-3.52'].map(path =>
-    pack(join(repository, path), stage),
-  );
+  const used = [...installed, 'test/consumers/node_modules/ts-rest-3.52'].map(path => join(repository, path));
+  const others = [...used, ...dependenciesOfOpenapiDiff()].map(directory => pack(directory, stage));
   registry = await startRegistry([...ours, ...(await Promise.all(others))].map(({ tarball }) => tarball));
   cache = join(stage, 'cache');
 }, compilingMs);
@@ -82,7 +82,17 @@ afterAll(async () => {
   await rm(dirname(cache), { recursive: true });
 });
 
-/** Installs packages in a project with npm on a version of Node. Every conflict of peer dependencies is an error. */
+/** Returns the installed dependencies of openapi-diff. The server uses other versions of some of them. */
+function dependenciesOfOpenapiDiff(): string[] {
+  const manifest = join(repository, 'scripts/openapi-diff/package.json');
+  const { dependencies } = JSON.parse(readFileSync(manifest, 'utf8'));
+  return Object.keys(dependencies).map(name => dirname(findPackageJSON(name, manifest) ?? ''));
+}
+
+/**
+ * Installs packages in a project with npm on a version of Node. Every conflict of peer dependencies and every package
+ * that does not support the version of Node is an error.
+ */
 async function install({ directory }: FreshProject, node: string, ...packages: string[]) {
   const npm = realpathSync(
     (process.env.PATH ?? '')
@@ -90,7 +100,16 @@ async function install({ directory }: FreshProject, node: string, ...packages: s
       .map(path => join(path, 'npm'))
       .find(isFile) ?? '',
   );
-  const flags = ['--registry', registry.url, '--cache', cache, '--strict-peer-deps', '--no-audit', '--no-fund'];
+  const flags = [
+    '--registry',
+    registry.url,
+    '--cache',
+    cache,
+    '--strict-peer-deps',
+    '--engine-strict',
+    '--no-audit',
+    '--no-fund',
+  ];
   await run(node, [npm, 'install', ...flags, ...packages], { cwd: directory });
 }
 
@@ -155,4 +174,28 @@ describe.each(cases)('a project of a stranger on $name', ({ command, checks }) =
     },
     compilingMs,
   );
+
+  test(
+    'openapi-diff installs with at most 4.9 MB of files, and compares a JSON document with a YAML document',
+    async () => {
+      const project = await createEmptyProject();
+      await install(project, command, '@idea-board/openapi-diff');
+      expect(await bytesIn(join(project.directory, 'node_modules'))).toBeLessThan(4_900_000);
+      await project.write('old.json', '{"openapi":"3.1.0","paths":{"/ideas":{"get":{}},"/votes":{"get":{}}}}');
+      await project.write('new.yaml', 'openapi: 3.1.0\npaths:\n  /ideas:\n    get: {}\n');
+      const args = ['node_modules/.bin/openapi-diff', 'old.json', 'new.yaml', '--format', 'json'];
+      const refusal = await run(command, args, { cwd: project.directory }).catch(error => error);
+      expect(refusal.stderr).toBe('');
+      expect(refusal.code).toBe(1);
+      expect(JSON.parse(refusal.stdout).changes).toMatchObject([{ rule: 'path-removed', head: '#/paths' }]);
+      await project.remove();
+    },
+    compilingMs,
+  );
 });
+
+async function bytesIn(directory: string): Promise<number> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true });
+  const files = entries.filter(entry => entry.isFile()).map(({ parentPath, name }) => stat(join(parentPath, name)));
+  return (await Promise.all(files)).reduce((sum, { size }) => sum + size, 0);
+}

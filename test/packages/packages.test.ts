@@ -36,13 +36,15 @@ describe.each(publishedFolders)('the package in %s', folder => {
     const documents = ['CHANGELOG.md', 'LICENSE', 'README.md', 'openapi.json', 'package.json', 'webhook-receivers.md'];
     expect(files.filter(path => !code.includes(path) && !documents.includes(path))).toEqual([]);
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'package.json']));
-    for (const kind of ['js', 'js.map', 'd.ts']) expect(code).toContain(`dist/main.${kind}`);
+    for (const kind of ['js', 'd.ts']) expect(code).toContain(`dist/main.${kind}`);
     expect(await readFile(join(unpacked, 'LICENSE'), 'utf8')).toBe(await readFile(join(repository, 'LICENSE'), 'utf8'));
   });
 
   test('each source map of the published package contains its source code and no path of the build machine', async () => {
     const maps = files.filter(name => name.endsWith('.js.map'));
-    expect(maps).not.toEqual([]);
+    // openapi-diff has no source maps, because they would be more than half of the package.
+    const required = folder === 'scripts/openapi-diff' ? [] : ['dist/main.js.map'];
+    expect(maps).toEqual(expect.arrayContaining(required));
     for (const name of maps) {
       const { sourceRoot, sources, sourcesContent } = readJson(join(unpacked, name));
       expect([sourceRoot, ...sources]).toEqual([

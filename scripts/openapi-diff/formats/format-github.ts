@@ -4,8 +4,7 @@ import type { Difference } from '../compare-documents.ts';
 import type { Source } from '../read-source.ts';
 import type { Level } from '../rules/rule.ts';
 import { linesOf } from './line-of.ts';
-import { actionOf, placesOf } from './places.ts';
-import { summarize } from './summary.ts';
+import { actionOf, placesOf, summarize } from './phrases.ts';
 
 const commands: Record<Level, string> = { breaking: 'error', risky: 'warning', additive: 'notice' };
 
@@ -17,8 +16,9 @@ export function formatGithub(difference: Difference, head: Source): string {
 }
 
 function formatChange(change: Change, head: Source, lineOf: ((pointer: string) => number) | undefined): string {
-  const { shown, more } = placesOf(change);
-  const where = [...shown, ...(more > 0 ? [`and ${more} more`] : [])].map(place => `\n- ${place}`).join('');
+  const where = placesOf(change)
+    .map(place => `\n- ${place}`)
+    .join('');
   const properties: [string, string][] = [];
   if (head.file !== undefined && lineOf !== undefined) {
     properties.push(['file', relative(process.cwd(), head.file)], ['line', String(lineOf(change.head))]);

@@ -1,7 +1,6 @@
 import type { Change } from '../change.ts';
 import type { Difference } from '../compare-documents.ts';
-import { actionOf, placesOf } from './places.ts';
-import { summarize } from './summary.ts';
+import { actionOf, placesOf, summarize } from './phrases.ts';
 
 /** Writes a JUnit report with a test case for each change. Breaking changes are failures, accepted changes are skipped. */
 export function formatJunit(difference: Difference): string {
@@ -24,8 +23,9 @@ export function formatJunit(difference: Difference): string {
 
 function formatChange(change: Change): string {
   const { level, rule, message, accepted } = change;
-  const { shown, more } = placesOf(change);
-  const places = [...shown, ...(more > 0 ? [`and ${more} more`] : [])].map(place => `- ${place}\n`).join('');
+  const places = placesOf(change)
+    .map(place => `- ${place}\n`)
+    .join('');
   const text = escapeXml(`${places}base ${change.base}\nhead ${change.head}`);
   const open = `    <testcase classname="${level}.${rule}" name="${escapeXml(`${message} ${change.head}`)}">`;
   const result =

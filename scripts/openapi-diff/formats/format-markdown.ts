@@ -1,8 +1,7 @@
 import type { Change } from '../change.ts';
 import type { Difference } from '../compare-documents.ts';
 import { type Level, levels } from '../rules/rule.ts';
-import { actionOf, placesOf } from './places.ts';
-import { summarize } from './summary.ts';
+import { actionOf, placesOf, summarize } from './phrases.ts';
 
 /** Marks the comment on a pull request. The next run then replaces that comment instead of adding another one. */
 const commentMarker = '<!-- openapi-diff -->';
@@ -37,9 +36,9 @@ function section(level: Level, changes: readonly Change[]): string {
 }
 
 function formatChange(change: Change): string {
-  const { shown, more } = placesOf(change);
-  const places = [...shown.map(code), ...(more > 0 ? [`and ${more} more`] : [])];
-  const where = places.map(place => `\n  - ${place}`).join('');
+  const where = placesOf(change, code)
+    .map(place => `\n  - ${place}`)
+    .join('');
   const at = `\n  - <sub>base ${code(change.base)} · head ${code(change.head)}</sub>`;
   return `- **${change.rule}**: ${escapeMarkdown(change.message)}${actionOf(change)}${where}${at}`;
 }

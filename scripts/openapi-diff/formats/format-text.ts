@@ -1,7 +1,6 @@
 import type { Change } from '../change.ts';
 import type { Difference } from '../compare-documents.ts';
-import { actionOf, placesOf } from './places.ts';
-import { summarize } from './summary.ts';
+import { actionOf, placesOf, summarize } from './phrases.ts';
 
 export function formatText(difference: Difference): string {
   const head = `${difference.base} -> ${difference.head}\n${summarize(difference)}\n`;
@@ -9,12 +8,10 @@ export function formatText(difference: Difference): string {
 }
 
 function formatChange(change: Change): string {
-  const { shown, more } = placesOf(change);
   const lines = [
     `${change.level.padEnd(8)}  ${change.rule}`,
     `  ${change.message}${actionOf(change)}`,
-    ...shown.map(place => `  - ${place}`),
-    ...(more > 0 ? [`  - and ${more} more`] : []),
+    ...placesOf(change).map(place => `  - ${place}`),
     `  base ${change.base}`,
     `  head ${change.head}`,
   ];

@@ -12,5 +12,8 @@ export interface Rule {
   action: string;
 }
 
-/** The action for all additive rules. */
 export const nothingToDo = 'Nothing to do.';
+
+export const breaking = (when: string, action: string): Rule => ({ level: 'breaking', when, action });
+export const risky = (when: string, action: string): Rule => ({ level: 'risky', when, action });
+export const additive = (when: string, action = nothingToDo): Rule => ({ level: 'additive', when, action });

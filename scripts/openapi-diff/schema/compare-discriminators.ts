@@ -1,38 +1,44 @@
 import { childOf, childrenOf, type Located, targetOf, textOf } from '../document.ts';
-import { quote, sentence } from '../sentence.ts';
+import { quote } from '../sentence.ts';
 import { pointerOf } from './atoms.ts';
-import { readShape, type SchemaReader } from './read-shape.ts';
-import type { Fragment, Shape } from './shape.ts';
-import { report, type Step } from './walk.ts';
+import { report, type SchemaPair } from './pair.ts';
+import { readShape } from './read-shape.ts';
+import type { Fragment, SchemaReader, Shape } from './shape.ts';
 import { identityOf } from './write-schema.ts';
 
 /** Compares discriminator fields, and the alternatives that their values select. */
-export function compareDiscriminators(step: Step): void {
-  const [base, head] = [step.base.discriminator, step.head.discriminator];
+export function compareDiscriminators(pair: SchemaPair): void {
+  const [base, head] = [pair.base.discriminator, pair.head.discriminator];
   if (base === undefined) return;
-  const { direction } = step.comparison;
-  const at = { base: base.pointer, head: head?.pointer ?? step.head.pointer };
-  const subject = sentence(step.site.subject);
+  const { direction } = pair.comparison;
+  const at = { base: base.pointer, head: head?.pointer ?? pair.head.pointer };
   const field = textOf(base, 'propertyName') ?? '';
   if (head === undefined) {
     // If only one alternative remains, it needs no discriminator.
-    if (step.head.variants.length === 0) return;
-    report(step, 'discriminator-removed', `${subject} no longer has the discriminator ${quote(field)}.`, at);
+    if (pair.head.variants.length === 0) return;
+    const message = (subject: string) => `${subject} no longer has the discriminator ${quote(field)}.`;
+    report(pair, 'discriminator-removed', message, at);
     return;
   }
   const newField = textOf(head, 'propertyName') ?? '';
   if (newField !== field) {
-    const message = `${subject} has the discriminator ${quote(newField)} instead of ${quote(field)}.`;
-    report(step, `${direction}-discriminator-changed`, message, at);
+    const message = (subject: string) =>
+      `${subject} has the discriminator ${quote(newField)} instead of ${quote(field)}.`;
+    report(pair, `${direction}-discriminator-changed`, message, at);
     return;
   }
-  const had = meaningsOf(step.comparison.base, step.base, base);
-  const has = meaningsOf(step.comparison.head, step.head, head);
+  const had = meaningsOf(pair.comparison.base, pair.base, base);
+  const has = meaningsOf(pair.comparison.head, pair.head, head);
   for (const [value, meaning] of had) {
     const now = has.get(value);
     if (now === undefined ? direction === 'response' : isSameMeaning(meaning, now)) continue;
     const what = now === undefined ? 'means nothing any more' : 'means another alternative';
-    report(step, `${direction}-discriminator-changed`, `The value ${quote(value)} of ${quote(field)} ${what}.`, at);
+    report(
+      pair,
+      `${direction}-discriminator-changed`,
+      () => `the value ${quote(value)} of ${quote(field)} ${what}.`,
+      at,
+    );
   }
 }
 
@@ -65,7 +71,7 @@ function meaningsOf(reader: SchemaReader, shape: Shape, discriminator: Located):
   const field = textOf(discriminator, 'propertyName') ?? '';
   for (const variant of shape.variants) {
     const name = /^#\/components\/schemas\/([^/]+)$/.exec(variant.pointer)?.[1];
-    const fragment = variant.properties.get(field);
+    const fragment = variant.fields.properties.get(field);
     const isListed = fragment !== undefined && readShape(reader, fragment).values !== undefined;
     // A schema without a mapping is selected by its own name, unless the schema fixes the field's value.
     if (name === undefined || mapped.has(variant.pointer) || isListed) continue;

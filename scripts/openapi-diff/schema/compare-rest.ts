@@ -1,25 +1,41 @@
-import type { JsonObject } from '../json.ts';
-import { isCompatible, isJudged } from './is-compatible.ts';
-import { isConstraint } from './keywords.ts';
-import type { Shape } from './shape.ts';
-import { reportSafe, reportUnexplained, type Step } from './walk.ts';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { check_compat, initSync } from 'jsoncompat';
+import { canonicalText, type Json, type JsonObject } from '../json.ts';
+import { groups, isAnnotation } from './atoms.ts';
+import { isSerious, reportSafe, reportUnexplained, type SchemaPair } from './pair.ts';
+import { type Direction, type Fragment, noMap, type Shape } from './shape.ts';
 import { type Constraint, writeConstraint, writeLocally } from './write-schema.ts';
 
 /**
  * Compares keywords that have no rule of their own, such as `not` and `if`. A change is safe only if there is a proof:
  * the new schema drops keywords of requests or adds keywords to responses, or the library jsoncompat proves the change.
  */
-export function compareRest(step: Step): void {
-  const { base, head, comparison } = step;
+export function compareRest(pair: SchemaPair): void {
+  const { base, head, comparison } = pair;
   if (base.rest.length === 0 && head.rest.length === 0) return;
   const had = base.rest.map(one => writeConstraint(comparison.base, one));
   const has = head.rest.map(one => writeConstraint(comparison.head, one));
   const removed = missingIn(has, had);
   const added = missingIn(had, has);
   if (removed.length === 0 && added.length === 0) return;
-  if (isProven(step, { had, has, removed, added })) reportSafe(step);
-  else reportUnexplained(step);
+  if (isProven(pair, { had, has, removed, added })) reportSafe(pair);
+  else reportUnexplained(pair);
 }
+
+/**
+ * The known keywords in `rest` that can only refuse values, beside any other keywords. A schema accepts no fewer values
+ * without such a keyword. An unknown keyword might also allow more values.
+ */
+const constraints = new Set([
+  ...groups.flat(),
+  'contentSchema',
+  'dependencies',
+  'dependentRequired',
+  'dependentSchemas',
+  'not',
+  'propertyNames',
+]);
 
 function missingIn(others: readonly Constraint[], constraints: readonly Constraint[]): Constraint[] {
   const texts = new Set(others.map(({ text }) => text));
@@ -34,9 +50,10 @@ interface Constraints {
 }
 
 /** Whether each value of the sender's schema is also a value of the receiver's schema. */
-function isProven({ base, comparison }: Step, { had, has, removed, added }: Constraints): boolean {
+function isProven({ base, comparison }: SchemaPair, { had, has, removed, added }: Constraints): boolean {
   const onlyReceived = comparison.direction === 'request' ? added : removed;
-  const isKnown = (one: Constraint) => isJudgedFully(one) || Object.keys(one.keywords).every(isConstraint);
+  const isKnown = (one: Constraint) =>
+    isJudgedFully(one) || Object.keys(one.keywords).every(keyword => constraints.has(keyword));
   if (![...added, ...removed].every(isKnown)) return false;
   // The meaning of these keywords depends on the other keywords of the schema.
   if ([...had, ...has].some(one => isAbout(one, 'unevaluatedProperties') || isAbout(one, 'unevaluatedItems'))) {
@@ -66,4 +83,113 @@ function writeWith(base: Shape, constraints: readonly Constraint[]): JsonObject 
     judged.map(({ keywords }) => keywords),
   );
   return { ...schema, $defs: Object.assign({}, ...judged.map(({ definitions }) => definitions)) };
+}
+
+/**
+ * Checks the verdict of the rules with the library jsoncompat. If the rules find no breaking or risky change, the
+ * library must find the two schemas compatible. Other comparisons check the schemas of their fields and items.
+ */
+export function audit(pair: SchemaPair): void {
+  const { base, head, comparison } = pair;
+  if (pair.findings.some(one => isSerious(one) && one.only !== 'optional')) return;
+  const isForbidden = (shape: Shape, name: string) =>
+    shape.fields.required.has(name) && !shape.fields.properties.has(name);
+  const names = [
+    ...new Set([base, head].flatMap(({ fields }) => [...fields.properties.keys(), ...fields.required])),
+  ].filter(
+    name =>
+      base.fields.properties.has(name) !== head.fields.properties.has(name) ||
+      base.fields.required.has(name) !== head.fields.required.has(name) ||
+      isForbidden(base, name),
+  );
+  const [before, after] = [base, head].map(shape => writeLocally(withFields(shape, names)));
+  if (isCompatible(comparison, before ?? {}, after ?? {}) === false) reportUnexplained(pair);
+}
+
+/**
+ * Returns a schema with some of its fields, under numbers instead of their names. Many changes then give the same
+ * schemas, so that the library has fewer questions to answer.
+ */
+function withFields(shape: Shape, names: readonly string[]): Shape {
+  const numbered = names.map((name, n): [string, string] => [name, `field ${n}`]);
+  const properties = numbered.filter(([name]) => shape.fields.properties.has(name));
+  const required = numbered.filter(([name]) => shape.fields.required.has(name));
+  const fields = {
+    ...shape.fields,
+    patterned: noMap,
+    properties: new Map(properties.map(([, number]): [string, Fragment] => [number, []])),
+    required: new Set(required.map(([, number]) => number)),
+  };
+  return { ...shape, fields };
+}
+
+const require = createRequire(import.meta.url);
+let isReady = false;
+
+/**
+ * The maximum number of different questions to jsoncompat in one comparison. It needs up to 100 ms for each answer, and
+ * a document may have thousands of changes.
+ */
+const mostQuestions = 60;
+
+/**
+ * Whether the new schema is safe for a client of the old schema. It must accept all old requests, or send only old
+ * responses. Returns undefined if nothing is known. The change then counts as unsafe, unless a rule knows that it is safe.
+ *
+ * The library jsoncompat alone is not sufficient. It answers only yes or no, ignores readOnly, reports a merged allOf as
+ * narrower, and ignores every keyword that it does not know. Therefore it gets schemas with these parts resolved. It
+ * decides only about keywords without a rule, and checks the verdicts of the rules. Like openapi-diff, it accepts a new
+ * optional field of a request, because clients do not send fields that their document does not describe.
+ */
+function isCompatible(
+  { direction, answers }: { direction: Direction; answers: Map<string, boolean> },
+  base: JsonObject,
+  head: JsonObject,
+): boolean | undefined {
+  const [baseText, headText] = [canonicalText(base), canonicalText(head)];
+  if (baseText === headText) return true;
+  const key = `${direction} ${baseText} ${headText}`;
+  const known = answers.get(key);
+  if (known !== undefined || answers.size >= mostQuestions) return known;
+  const answer = ask(baseText, headText, direction === 'request' ? 'deserializer' : 'serializer');
+  answers.set(key, answer);
+  return answer;
+}
+
+function ask(base: string, head: string, role: 'serializer' | 'deserializer'): boolean {
+  if (!isReady) {
+    initSync({ module: readFileSync(require.resolve('jsoncompat/jsoncompat_wasm_bg.wasm')) });
+    isReady = true;
+  }
+  try {
+    return check_compat(base, head, role);
+  } catch {
+    // The library throws for unsupported keywords and for schemas that no value satisfies.
+    return false;
+  }
+}
+
+/** How the keywords that jsoncompat judges contain schemas. It wrongly calls every change of other keywords safe. */
+const judged: Readonly<Record<string, 'value' | 'schema' | 'list' | 'map'>> = {
+  ...same('value', 'type enum const required multipleOf minimum maximum exclusiveMinimum exclusiveMaximum $ref'),
+  ...same('value', 'minLength maxLength pattern minItems maxItems uniqueItems minContains maxContains'),
+  ...same('value', 'minProperties maxProperties'),
+  ...same('schema', 'additionalProperties propertyNames items contains not if then else'),
+  ...same('list', 'allOf anyOf oneOf prefixItems'),
+  ...same('map', 'properties $defs'),
+};
+
+function same<Kind>(kind: Kind, keywords: string): Record<string, Kind> {
+  return Object.fromEntries(keywords.split(' ').map(keyword => [keyword, kind]));
+}
+
+/** Whether jsoncompat judges every keyword of a schema and of the schemas in it. */
+function isJudged(schema: Json): boolean {
+  if (typeof schema !== 'object' || schema === null) return true;
+  return Object.entries(schema).every(([keyword, value]) => {
+    const kind = judged[keyword];
+    if (kind === undefined) return isAnnotation(keyword);
+    if (kind === 'value') return true;
+    return kind === 'schema' ? isJudged(value) : Object.values(value as JsonObject).every(isJudged);
+  });
 }

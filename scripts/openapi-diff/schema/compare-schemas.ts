@@ -1,46 +1,29 @@
 import type { Report } from '../change.ts';
 import type { OpenApiDocument } from '../document.ts';
-import { compareBounds } from './compare-bounds.ts';
+import { sentence } from '../sentence.ts';
+import { compareFields, compareItems } from './compare-children.ts';
 import { compareDiscriminators } from './compare-discriminators.ts';
-import { compareFields } from './compare-fields.ts';
-import { compareItems } from './compare-items.ts';
-import { compareRest } from './compare-rest.ts';
-import { compareValues } from './compare-values.ts';
+import { audit, compareRest } from './compare-rest.ts';
+import { compareBounds, compareValues } from './compare-values.ts';
 import { compareVariants } from './compare-variants.ts';
-import { isCompatible } from './is-compatible.ts';
-import { isChanged, isSafe } from './reach.ts';
-import { readShape, type SchemaReader } from './read-shape.ts';
+import { isSerious, nameAt, pairOf, type SchemaComparison, type SchemaPair } from './pair.ts';
+import { readersOf, readShape } from './read-shape.ts';
 import type { Direction, Fragment, Shape } from './shape.ts';
-import {
-  hasSerious,
-  joinFields,
-  pairOf,
-  reportUnexplained,
-  type SchemaComparison,
-  type SchemaPair,
-  type Site,
-  type Step,
-} from './walk.ts';
-import { writeLocally } from './write-schema.ts';
 
-export function beginComparison(
-  direction: Direction,
-  base: OpenApiDocument,
-  head: OpenApiDocument,
-  report: Report,
-): SchemaComparison {
-  const reader = (document: OpenApiDocument): SchemaReader => ({ document, direction, shapes: new Map() });
-  const schemas = { base: reader(base), head: reader(head) };
-  const comparison: SchemaComparison = {
-    direction,
-    ...schemas,
-    report,
-    pairs: new Map(),
-    answers: new Map(),
-    compare: (pair, site) => compareOnce(comparison, pair, site),
-    isSafe: (base, head) => isSafe(comparison, base, head),
+export function beginComparisons(base: OpenApiDocument, head: OpenApiDocument): Record<Direction, SchemaComparison> {
+  const [before, after] = [readersOf(base), readersOf(head)];
+  const begin = (direction: Direction): SchemaComparison => {
+    const readers = { base: before[direction], head: after[direction] };
+    const comparison: SchemaComparison = {
+      direction,
+      ...readers,
+      pairs: new Map(),
+      answers: new Map(),
+      isSafe: (old, other) => isSafe(comparison, old, other),
+    };
+    return comparison;
   };
-  return comparison;
+  return { request: begin('request'), response: begin('response') };
 }
 
 /** The place of a whole body or parameter in the API. */
@@ -55,7 +38,10 @@ export interface Root {
 
 interface Visit {
   pair: SchemaPair;
-  site: Site;
+  subject: string;
+  /** The field from the start of the body, such as `data[].title`. */
+  field: string;
+  isAlwaysSent: boolean;
   outer: Visit | undefined;
 }
 
@@ -72,23 +58,35 @@ const manyVisits = 60;
  * Reports the changes of a body or a parameter, each at its shortest path. Compares each pair of schemas only once, even
  * if many operations share the pair.
  */
-export function compareSchemas(comparison: SchemaComparison, root: Root, base: Fragment, head: Fragment): void {
+export function compareSchemas(
+  comparison: SchemaComparison,
+  root: Root,
+  report: Report,
+  base: Fragment,
+  head: Fragment,
+): void {
   const pair = pairOf(comparison, readShape(comparison.base, base), readShape(comparison.head, head));
-  const { subject, isError, isAlwaysSent } = root;
-  const site = { subject, field: '', errorPath: isError ? '' : undefined, isAlwaysSent };
-  const visits: Visit[] = isChanged(comparison, pair) ? [{ pair, site, outer: undefined }] : [];
+  const { subject, isAlwaysSent } = root;
+  const visits: Visit[] = isChanged(pair) ? [{ pair, subject, field: '', isAlwaysSent, outer: undefined }] : [];
   const times = new Map<SchemaPair, number>();
+  // The loop also visits the pairs that it adds.
   for (const visit of visits) {
-    const step = comparison.compare(visit.pair, visit.site);
     visit.pair.isVisited = true;
-    if (step.findings.length > 0) reportAt(comparison, root, visit, step);
-    for (const { pair, site } of step.inner) {
-      if (!isChanged(comparison, pair) || (visits.length >= manyVisits && pair.isVisited)) continue;
+    reportAt(root, report, visit);
+    for (const { pair, place } of visit.pair.inner) {
+      if (!isChanged(pair) || (visits.length >= manyVisits && pair.isVisited)) continue;
       const count = times.get(pair) ?? 0;
       if (count >= mostTimes || isWithin(visit, pair)) continue;
       if (visits.length >= manyVisits) pair.isVisited = true;
       times.set(pair, count + 1);
-      visits.push({ pair, site, outer: visit });
+      const isAlternative = place.kind === 'alternative';
+      visits.push({
+        pair,
+        subject: nameAt(place, visit.subject),
+        field: joinFields(visit.field, place.field),
+        isAlwaysSent: isAlternative ? visit.isAlwaysSent : place.isAlwaysSent,
+        outer: visit,
+      });
     }
   }
 }
@@ -99,73 +97,103 @@ function isWithin(visit: Visit, pair: SchemaPair): boolean {
   return false;
 }
 
-function reportAt(comparison: SchemaComparison, { operation, where }: Root, visit: Visit, { findings }: Step): void {
-  let field = '';
-  for (let one: Visit | undefined = visit; one !== undefined; one = one.outer)
-    field = joinFields(one.site.field, field);
-  for (const one of findings) {
-    comparison.report({ ...one, operation, where, field: joinFields(field, one.field) });
+function reportAt({ operation, where, isError }: Root, report: Report, visit: Visit): void {
+  const isErrorKey = isError && visit.field === 'error.key';
+  for (const { rule, message, field, base, head, only } of visit.pair.findings) {
+    if (only === (isErrorKey ? 'no error key' : 'error key') || (only === 'optional' && visit.isAlwaysSent)) continue;
+    const text = sentence(message(visit.subject));
+    report({ rule, message: text, field: joinFields(visit.field, field), base, head, operation, where });
   }
 }
 
-function compareOnce(comparison: SchemaComparison, pair: SchemaPair, site: Site): Step {
-  const key = `${site.subject}\n${site.errorPath}\n${site.isAlwaysSent}`;
-  const known = pair.steps.get(key);
-  if (known) return known;
+function joinFields(outer: string, inner: string): string {
+  return outer === '' || inner === '' || inner.startsWith('[') ? `${outer}${inner}` : `${outer}.${inner}`;
+}
+
+/** Compares two schemas without the schemas inside them. */
+function compareOnce(pair: SchemaPair): void {
+  if (pair.state !== 'new') return;
   const { base, head } = pair;
-  const step: Step = {
-    comparison,
-    site: { ...site, field: '' },
-    base,
-    head,
-    findings: [],
-    inner: [],
-    isComplete: false,
-  };
-  pair.steps.set(key, step);
-  compareValues(step);
-  compareDiscriminators(step);
+  pair.state = 'begun';
+  compareValues(pair);
+  compareDiscriminators(pair);
   if (base.variants.length > 0 || head.variants.length > 0) {
-    compareVariants(step);
+    compareVariants(pair);
   } else {
-    compareBounds(step);
-    if (base.kinds.has('object') && head.kinds.has('object')) compareFields(step);
-    if (base.kinds.has('array') && head.kinds.has('array')) compareItems(step);
-    compareRest(step);
-    if (!hasSerious(step)) audit(step);
+    compareBounds(pair);
+    if (base.kinds.includes('object') && head.kinds.includes('object')) compareFields(pair);
+    if (base.kinds.includes('array') && head.kinds.includes('array')) compareItems(pair);
+    compareRest(pair);
+    audit(pair);
   }
-  step.isComplete = true;
-  return step;
+  pair.state = 'compared';
 }
 
-/**
- * Checks the verdict of the rules with the library jsoncompat. If the rules find no breaking or risky change, the
- * library must find the two schemas compatible. Other comparisons check the schemas of their fields and items.
- */
-function audit(step: Step): void {
-  const { base, head, comparison } = step;
-  const isForbidden = (shape: Shape, name: string) => shape.required.has(name) && !shape.properties.has(name);
-  const names = [...new Set([base, head].flatMap(one => [...one.properties.keys(), ...one.required]))].filter(
-    name =>
-      base.properties.has(name) !== head.properties.has(name) ||
-      base.required.has(name) !== head.required.has(name) ||
-      isForbidden(base, name),
-  );
-  const [before, after] = [base, head].map(shape => writeLocally(withFields(shape, names)));
-  if (isCompatible(comparison, before ?? {}, after ?? {}) === false) reportUnexplained(step);
+/** Whether two schemas, or the schemas inside them, have a finding. */
+function isChanged(pair: SchemaPair): boolean {
+  if (pair.isChanged === undefined) findChanged(pair);
+  return pair.isChanged === true;
 }
 
+/** Compares all pairs inside the pair, and marks the pairs with a finding inside them. */
+function findChanged(pair: SchemaPair): void {
+  const unknown = new Set([pair]);
+  const changed: SchemaPair[] = [];
+  const around = new Map<SchemaPair, SchemaPair[]>();
+  // The loop also visits the pairs that it adds.
+  for (const one of unknown) {
+    compareOnce(one);
+    one.isChanged = one.findings.length > 0 || one.inner.some(({ pair }) => pair.isChanged === true);
+    if (one.isChanged) changed.push(one);
+    for (const { pair } of one.inner) {
+      if (pair.isChanged !== undefined && !unknown.has(pair)) continue;
+      unknown.add(pair);
+      const list = around.get(pair);
+      if (list) list.push(one);
+      else around.set(pair, [one]);
+    }
+  }
+  for (const one of changed) {
+    for (const outer of around.get(one) ?? []) {
+      if (outer.isChanged === true) continue;
+      outer.isChanged = true;
+      changed.push(outer);
+    }
+  }
+}
+
+/** The maximum number of pairs that are compared to prove that a schema includes another schema. */
+const mostPairs = 2_000;
+
+/** The maximum depth of proofs within proofs. A deeper proof counts as failed. */
+const mostDepth = 24;
+let depth = 0;
+
 /**
- * Returns a schema with some of its fields, under numbers instead of their names. Many changes then give the same
- * schemas, so that the library has fewer questions to answer.
+ * Whether no client notices if the head schema replaces the base schema. Proves this by comparing the two schemas and
+ * all schemas in them.
  */
-function withFields(shape: Shape, names: readonly string[]): Shape {
-  const numbered = names.map((name, n): [string, string] => [name, `field ${n}`]);
-  const [fields, needed] = [shape.properties, shape.required].map(all => numbered.filter(([name]) => all.has(name)));
-  return {
-    ...shape,
-    patterned: new Map(),
-    properties: new Map(fields?.map(([, number]): [string, Fragment] => [number, []])),
-    required: new Set(needed?.map(([, number]) => number)),
-  };
+function isSafe(comparison: SchemaComparison, base: Shape, head: Shape): boolean {
+  const root = pairOf(comparison, base, head);
+  if (root.isSafe !== undefined) return root.isSafe;
+  if (depth >= mostDepth) return false;
+  depth += 1;
+  try {
+    const visited = new Set([root]);
+    for (const pair of visited) {
+      if (pair.isSafe === true) continue;
+      compareOnce(pair);
+      // A schema that contains itself may need this proof for its own comparison, which is then incomplete.
+      if (pair.state === 'begun') return false;
+      if (pair.isSafe === false || visited.size > mostPairs || pair.findings.some(isSerious)) {
+        root.isSafe = false;
+        return false;
+      }
+      for (const { pair: inside } of pair.inner) visited.add(inside);
+    }
+    root.isSafe = true;
+    return true;
+  } finally {
+    depth -= 1;
+  }
 }

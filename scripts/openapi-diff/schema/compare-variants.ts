@@ -1,27 +1,29 @@
 import { canonicalText } from '../json.ts';
-import { quote, sentence } from '../sentence.ts';
-import { readShape, type SchemaReader } from './read-shape.ts';
-import { type Kind, type Shape, typesOf } from './shape.ts';
-import { enterShapes, report, type Step } from './walk.ts';
+import { quote } from '../sentence.ts';
+import { pairOf, report, type SchemaPair } from './pair.ts';
+import { readShape } from './read-shape.ts';
+import { isDisjoint, type SchemaReader, type Shape, typesOf } from './shape.ts';
 import { identityOf } from './write-schema.ts';
 
 /** Compares the alternatives of two schemas. One of the schemas may have only one alternative. */
-export function compareVariants(step: Step): void {
-  const { base: before, head: after, direction } = step.comparison;
-  const had = variantsOf(before, step.base);
-  const has = variantsOf(after, step.head);
+export function compareVariants(pair: SchemaPair): void {
+  const { comparison } = pair;
+  const { direction } = comparison;
+  const had = variantsOf(comparison.base, pair.base);
+  const has = variantsOf(comparison.head, pair.head);
   const pairs = pairUp(had, has);
-  for (const { one, other } of pairs) enterShapes(step, step.site, one.shape, other.shape);
-  const removed = had.filter(one => !pairs.some(pair => pair.one === one));
-  const added = has.filter(other => !pairs.some(pair => pair.other === other));
+  const place = { kind: 'alternative', field: '', isAlwaysSent: false } as const;
+  for (const { one, other } of pairs) pair.inner.push({ pair: pairOf(comparison, one.shape, other.shape), place });
+  const removed = had.filter(one => !pairs.some(both => both.one === one));
+  const added = has.filter(other => !pairs.some(both => both.other === other));
   // If the other alternatives include all values of a removed alternative, its removal makes no difference.
   for (const one of removed) {
-    if (direction === 'request' && isTaken(step, one, has)) continue;
-    reportVariant(step, one, 'removed');
+    if (direction === 'request' && isTaken(pair, one, has)) continue;
+    reportVariant(pair, one, 'removed');
   }
   for (const other of added) {
-    if (direction === 'response' && isTaken(step, other, had)) continue;
-    reportVariant(step, other, 'added', had);
+    if (direction === 'response' && isTaken(pair, other, had)) continue;
+    reportVariant(pair, other, 'added', had);
   }
 }
 
@@ -41,7 +43,7 @@ function variantsOf(reader: SchemaReader, shape: Shape): Variant[] {
   if (listed) return listed;
   const shapes = shape.variants.length > 0 ? shape.variants : [shape];
   const variants = shapes.filter(isMoreThanNull).map(one => {
-    const types = typesOf(one.kinds.difference(new Set<Kind>(['null']))).join();
+    const types = typesOf(one.kinds.filter(kind => kind !== 'null')).join();
     return { shape: one, identity: () => identityOf(reader, one), marks: marksOf(reader, one), types };
   });
   const distinct = variants.filter((one, n) => !variants.slice(0, n).some(other => isSameVariant(one, other)));
@@ -51,13 +53,13 @@ function variantsOf(reader: SchemaReader, shape: Shape): Variant[] {
 
 /** Whether a schema allows more than null. Null has its own rules. */
 function isMoreThanNull({ kinds }: Shape): boolean {
-  return kinds.size > 1 || !kinds.has('null');
+  return kinds.length > 1 || !kinds.includes('null');
 }
 
 function marksOf(reader: SchemaReader, shape: Shape): Map<string, string> {
   const marks = new Map<string, string>();
-  for (const [name, fragment] of shape.properties) {
-    if (!shape.required.has(name)) continue;
+  for (const [name, fragment] of shape.fields.properties) {
+    if (!shape.fields.required.has(name)) continue;
     const { values } = readShape(reader, fragment);
     if (values?.length === 1) marks.set(name, canonicalText(values));
   }
@@ -123,7 +125,7 @@ function isOnly(variant: Variant, among: ReadonlySet<Variant>): boolean {
 }
 
 /** Whether another alternative includes all values of an alternative. */
-function isTaken({ comparison }: Step, variant: Variant, by: readonly Variant[]): boolean {
+function isTaken({ comparison }: SchemaPair, variant: Variant, by: readonly Variant[]): boolean {
   return by.some(other => {
     if (isOtherMark(variant, other)) return false;
     return comparison.direction === 'request'
@@ -133,19 +135,20 @@ function isTaken({ comparison }: Step, variant: Variant, by: readonly Variant[])
 }
 
 function reportVariant(
-  step: Step,
+  pair: SchemaPair,
   { shape, types, marks }: Variant,
   turn: 'removed' | 'added',
   had: readonly Variant[] = [],
 ): void {
-  const { direction } = step.comparison;
+  const { direction } = pair.comparison;
   // If the other document does not allow the alternative's type at all, another check has reported this already.
-  const others = turn === 'removed' ? step.head.kinds : step.base.kinds;
-  if (shape.kinds.isDisjointFrom(others)) return;
+  const others = turn === 'removed' ? pair.head.kinds : pair.base.kinds;
+  if (isDisjoint(shape.kinds, others)) return;
   const at = turn === 'removed' ? { base: shape.pointer } : { head: shape.pointer };
-  const message = `${sentence(step.site.subject)} ${turn === 'removed' ? 'is no longer' : 'may be'} ${nameOf(shape, types, marks)}.`;
+  const what = `${turn === 'removed' ? 'is no longer' : 'may be'} ${nameOf(shape, types, marks)}`;
   const isFirst = direction === 'response' && turn === 'added' && had.filter(one => one.types === types).length < 2;
-  report(step, isFirst ? 'response-variant-introduced' : `${direction}-variant-${turn}`, message, at);
+  const rule = isFirst ? 'response-variant-introduced' : (`${direction}-variant-${turn}` as const);
+  report(pair, rule, subject => `${subject} ${what}.`, at);
 }
 
 function nameOf({ pointer }: Shape, types: string, marks: ReadonlyMap<string, string>): string {

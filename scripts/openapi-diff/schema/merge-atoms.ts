@@ -1,54 +1,48 @@
-import { childOf, childrenOf, itemsOf, type Located, type OpenApiDocument } from '../document.ts';
+import { childOf, childrenOf, itemsOf, type Located } from '../document.ts';
 import { byFirst, canonicalText, type Json, type JsonObject, memberOf } from '../json.ts';
-import { type Atom, atomsOf, isMatch, propertiesOf, requiredOf } from './atoms.ts';
-import { restOf } from './keywords.ts';
+import { type Atom, atomsOf, isMatch, propertiesOf, requiredOf, restOf } from './atoms.ts';
 import {
-  type Direction,
+  type Fields,
   type Fragment,
   isClosed,
+  isNumber,
   isOpen,
   type Kind,
   kindOf,
+  kindOfSize,
   kinds,
   type Limit,
+  type Lists,
+  type Numbers,
+  noFields,
+  noLists,
+  noMap,
+  noNumbers,
+  type SchemaReader,
   type Shape,
   type Size,
   sizes,
 } from './shape.ts';
 
 /** Merges schema objects (atoms) into one normalized schema (shape), which allows the values that all atoms allow. */
-export function mergeAtoms(
-  document: OpenApiDocument,
-  direction: Direction,
-  atoms: readonly Atom[],
-  pointer: string,
-): Shape {
+export function mergeAtoms(reader: SchemaReader, atoms: readonly Atom[], pointer: string): Shape {
   const allowed = kindsOf(atoms);
-  const listed = valuesOf(atoms)?.filter(value => allowed.has(kindOf(value)));
-  const left = listed === undefined ? allowed : new Set(listed.map(kindOf));
-  const isEvaluated = atoms.every(
-    ({ value }) => !Object.hasOwn(value, 'if') && !Object.hasOwn(value, 'dependentSchemas'),
-  );
-  const hasContains = atoms.some(({ value }) => Object.hasOwn(value, 'contains'));
-  const fields = left.has('object') ? fieldsOf(document, direction, atoms, isEvaluated) : noFields;
-  const lists = left.has('array');
-  const prefixItems = lists ? prefixItemsOf(atoms) : [];
-  const multiples = numbersOf(atoms, 'multipleOf').filter(one => one !== 1 || left.has('fraction'));
+  const listed = valuesOf(atoms)?.filter(value => allowed.includes(kindOf(value)));
+  const left = listed === undefined ? allowed : allowed.filter(kind => listed.some(value => kindOf(value) === kind));
+  const isEvaluated = !hasAny(atoms, 'if') && !hasAny(atoms, 'dependentSchemas');
+  const hasContains = hasAny(atoms, 'contains');
+  const isNumeric = left.some(isNumber);
   return {
     pointer,
     fieldsPointer: pointer,
     kinds: left,
     values: listed,
-    lower: left.has('integer') || left.has('fraction') ? lowerOf(atoms, !left.has('fraction')) : undefined,
-    upper: left.has('integer') || left.has('fraction') ? upperOf(atoms, !left.has('fraction')) : undefined,
+    numbers: isNumeric ? numbersOf(atoms, !left.includes('fraction')) : noNumbers,
     sizes: sizesOf(atoms, left),
-    multiples: left.has('integer') || left.has('fraction') ? [...new Set(multiples)].sort((a, b) => a - b) : [],
-    patterns: left.has('string') ? textsOf(atoms, 'pattern') : [],
-    formats: ['string', 'integer', 'fraction'].some(kind => left.has(kind as Kind)) ? formatsOf(atoms) : [],
-    isUnique: lists && atoms.some(({ value }) => value.uniqueItems === true),
-    ...fields,
-    prefixItems,
-    items: lists ? restItemsOf(atoms, isEvaluated && !hasContains) : [],
+    patterns: left.includes('string') ? textsOf(atoms, 'pattern') : [],
+    formats: isNumeric || left.includes('string') ? formatsOf(atoms) : [],
+    lists: left.includes('array') ? listsOf(atoms, isEvaluated && !hasContains) : noLists,
+    fields: left.includes('object') ? fieldsOf(reader, atoms, isEvaluated) : noFields,
     variants: [],
     discriminator: atoms.map(atom => childOf(atom, 'discriminator')).find(one => one !== undefined),
     rest: atoms
@@ -65,6 +59,10 @@ export function mergeAtoms(
   };
 }
 
+function hasAny(atoms: readonly Atom[], keyword: string): boolean {
+  return atoms.some(({ value }) => Object.hasOwn(value, keyword));
+}
+
 export function annotationsOf(atoms: readonly Atom[]): Pick<Shape, 'fallback' | 'isDeprecated'> {
   return {
     fallback: atoms.map(atom => memberOf(atom.value, 'default')).find(value => value !== undefined),
@@ -72,14 +70,12 @@ export function annotationsOf(atoms: readonly Atom[]): Pick<Shape, 'fallback' | 
   };
 }
 
-function kindsOf(atoms: readonly Atom[]): Set<Kind> {
-  let left = new Set<Kind>(kinds);
+function kindsOf(atoms: readonly Atom[]): Kind[] {
+  let left: Kind[] = [...kinds];
   for (const { value } of atoms) {
     if (value.type === undefined) continue;
     const types = Array.isArray(value.type) ? value.type : [value.type];
-    left = left.intersection(
-      new Set(types.flatMap(type => (type === 'number' ? ['integer', 'fraction'] : [type as Kind]))),
-    );
+    left = left.filter(kind => types.includes(kind) || (types.includes('number') && isNumber(kind)));
   }
   return left;
 }
@@ -96,33 +92,19 @@ function valuesOf(atoms: readonly Atom[]): Json[] | undefined {
   return left && [...left].sort(byFirst).map(([, value]) => value);
 }
 
-type Fields = Pick<Shape, 'properties' | 'required' | 'additional' | 'patterned' | 'hidden'>;
-
-const noFields: Fields = {
-  properties: new Map(),
-  required: new Set(),
-  additional: [],
-  patterned: new Map(),
-  hidden: new Map(),
-};
-
 /** Merges the fields of all atoms. A field must satisfy every atom: as a described field, or as an additional field. */
-function fieldsOf(
-  document: OpenApiDocument,
-  direction: Direction,
-  atoms: readonly Atom[],
-  isEvaluated: boolean,
-): Fields {
+function fieldsOf({ document, marker }: SchemaReader, atoms: readonly Atom[], isEvaluated: boolean): Fields {
   const required = new Set(atoms.flatMap(requiredOf));
   const declared = atoms.map(propertiesOf);
   const names = new Set([...declared.flatMap(fields => [...fields.keys()]), ...required]);
   const properties = new Map<string, Fragment>();
   const hidden = new Map<string, string>();
   for (const name of [...names].sort()) {
-    const fragment = atoms.flatMap((atom, n) => fieldOf(atom, name, declared[n]?.get(name)));
+    // The method flatMap would reserve memory for 17 elements in each of these many short lists.
+    const [first = [], ...others] = atoms.map((atom, n) => fieldOf(atom, name, declared[n]?.get(name)));
+    const fragment = first.concat(...others);
     if (isClosed(fragment)) continue;
-    const marker = direction === 'request' ? 'readOnly' : 'writeOnly';
-    if (atomsOf(document, fragment)?.some(({ value }) => value[marker] === true)) {
+    if (marker && atomsOf(document, fragment)?.some(({ value }) => value[marker] === true)) {
       hidden.set(name, fragment[0]?.pointer ?? '#');
       required.delete(name);
     } else {
@@ -133,11 +115,21 @@ function fieldsOf(
     ...nodesAt(atom, 'additionalProperties'),
     ...(isEvaluated && atom.isOutermost ? nodesAt(atom, 'unevaluatedProperties') : []),
   ]);
+  return {
+    properties,
+    required,
+    additional: additional.filter(one => !isOpen([one])),
+    patterned: hasAny(atoms, 'patternProperties') ? patternedOf(atoms) : noMap,
+    hidden: hidden.size > 0 ? hidden : noMap,
+  };
+}
+
+function patternedOf(atoms: readonly Atom[]): Map<string, Fragment> {
   const patterned = new Map<string, Fragment>();
   for (const [pattern, node] of atoms.flatMap(atom => childrenOf(childOf(atom, 'patternProperties')))) {
     patterned.set(pattern, [...(patterned.get(pattern) ?? []), node]);
   }
-  return { properties, required, additional: additional.filter(one => !isOpen([one])), patterned, hidden };
+  return patterned;
 }
 
 function fieldOf(atom: Atom, name: string, declared: Located | undefined): Located[] {
@@ -157,6 +149,14 @@ function itemsSchemaOf(atom: Atom): Located[] {
   return nodesAt(atom, 'items').filter(one => !isOpen([one]));
 }
 
+function listsOf(atoms: readonly Atom[], isEvaluated: boolean): Lists {
+  return {
+    isUnique: atoms.some(({ value }) => value.uniqueItems === true),
+    prefixItems: prefixItemsOf(atoms),
+    items: restItemsOf(atoms, isEvaluated),
+  };
+}
+
 /** Returns the schema of the items after `prefixItems`. Without `items`, `unevaluatedItems` applies to these items. */
 function restItemsOf(atoms: readonly Atom[], isEvaluated: boolean): Located[] {
   if (!isEvaluated || atoms.some(({ value }) => Object.hasOwn(value, 'items'))) return atoms.flatMap(itemsSchemaOf);
@@ -171,10 +171,6 @@ function prefixItemsOf(atoms: readonly Atom[]): Fragment[] {
   return Array.from({ length }, (_, n) => lists.flatMap(({ listed, others }) => (listed[n] ? [listed[n]] : others)));
 }
 
-function numbersOf(atoms: readonly Atom[], keyword: string): number[] {
-  return atoms.map(({ value }) => value[keyword]).filter(value => typeof value === 'number');
-}
-
 function textsOf(atoms: readonly Atom[], keyword: string): string[] {
   const texts = atoms.map(({ value }) => value[keyword]).filter(value => typeof value === 'string');
   return [...new Set(texts)].sort();
@@ -186,36 +182,44 @@ function formatsOf(atoms: readonly Atom[]): string[] {
   return [...textsOf(atoms, 'format'), ...encodings, ...mediaTypes];
 }
 
+/** Returns the values of a numeric keyword. */
+function valuesAt(atoms: readonly Atom[], keyword: string): number[] {
+  return atoms.map(({ value }) => value[keyword]).filter(value => typeof value === 'number');
+}
+
+function numbersOf(atoms: readonly Atom[], isInteger: boolean): Numbers {
+  const multiples = valuesAt(atoms, 'multipleOf').filter(one => one !== 1 || !isInteger);
+  // An upper bound is a lower bound of the negative numbers.
+  const upper = lowerOf(
+    valuesAt(atoms, 'maximum').map(value => -value),
+    valuesAt(atoms, 'exclusiveMaximum').map(value => -value),
+    isInteger,
+  );
+  return {
+    lower: lowerOf(valuesAt(atoms, 'minimum'), valuesAt(atoms, 'exclusiveMinimum'), isInteger),
+    upper: upper && { ...upper, value: 0 - upper.value },
+    multiples: [...new Set(multiples)].sort((a, b) => a - b),
+  };
+}
+
 /** Returns the highest lower bound. For an integer, above 0 is the same as at least 1. */
-function lowerOf(atoms: readonly Atom[], isInteger: boolean): Limit | undefined {
+function lowerOf(inclusive: readonly number[], exclusive: readonly number[], isInteger: boolean): Limit | undefined {
   const limits = [
-    ...numbersOf(atoms, 'minimum').map(value => ({ value: isInteger ? Math.ceil(value) : value, isExclusive: false })),
-    ...numbersOf(atoms, 'exclusiveMinimum').map(value =>
+    ...inclusive.map(value => ({ value: isInteger ? Math.ceil(value) : value, isExclusive: false })),
+    ...exclusive.map(value =>
       isInteger ? { value: Math.floor(value) + 1, isExclusive: false } : { value, isExclusive: true },
     ),
   ];
   return limits.sort((a, b) => b.value - a.value || Number(b.isExclusive) - Number(a.isExclusive))[0];
 }
 
-function upperOf(atoms: readonly Atom[], isInteger: boolean): Limit | undefined {
-  const limits = [
-    ...numbersOf(atoms, 'maximum').map(value => ({ value: isInteger ? Math.floor(value) : value, isExclusive: false })),
-    ...numbersOf(atoms, 'exclusiveMaximum').map(value =>
-      isInteger ? { value: Math.ceil(value) - 1, isExclusive: false } : { value, isExclusive: true },
-    ),
-  ];
-  return limits.sort((a, b) => a.value - b.value || Number(b.isExclusive) - Number(a.isExclusive))[0];
-}
-
-const kindOfSize = { Length: 'string', Items: 'array', Properties: 'object' } as const;
-
-function sizesOf(atoms: readonly Atom[], left: ReadonlySet<Kind>): Map<Size, number> {
-  const found = new Map<Size, number>();
+function sizesOf(atoms: readonly Atom[], left: readonly Kind[]): Shape['sizes'] {
+  const found: Partial<Record<Size, number>> = {};
   for (const size of sizes) {
-    const values = numbersOf(atoms, size);
-    if (values.length === 0 || !left.has(kindOfSize[size.slice(3) as keyof typeof kindOfSize])) continue;
+    const values = valuesAt(atoms, size);
+    if (values.length === 0 || !left.includes(kindOfSize(size))) continue;
     const value = size.startsWith('min') ? Math.max(...values) : Math.min(...values);
-    if (value > 0 || size.startsWith('max')) found.set(size, value);
+    if (value > 0 || size.startsWith('max')) found[size] = value;
   }
   return found;
 }

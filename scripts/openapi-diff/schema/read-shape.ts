@@ -1,16 +1,37 @@
 import { childOf, type Located, type OpenApiDocument } from '../document.ts';
-import { isObject } from '../json.ts';
-import { type Atom, atomsOf, pointerOf, unionsOf } from './atoms.ts';
-import { joinVariants } from './join-variants.ts';
-import { isAnnotation } from './keywords.ts';
+import { byFirst, canonicalText, isObject, type Json } from '../json.ts';
+import { type Atom, atomsOf, isAnnotation, pointerOf, unionsOf } from './atoms.ts';
 import { annotationsOf, mergeAtoms } from './merge-atoms.ts';
-import type { Direction, Fragment, Shape } from './shape.ts';
+import {
+  type Direction,
+  type Fragment,
+  isDisjoint,
+  isNumber,
+  type Kind,
+  kindOfSize,
+  kinds,
+  noFields,
+  noLists,
+  noNumbers,
+  type SchemaReader,
+  type Shape,
+  type Size,
+} from './shape.ts';
 
-/** A document, the direction of its data, and the schemas that were already read. */
-export interface SchemaReader {
-  document: OpenApiDocument;
-  direction: Direction;
-  shapes: Map<string, Shape>;
+/** Returns the readers for both directions. They share the shapes if the document has no field of only one direction. */
+export function readersOf(document: OpenApiDocument): Record<Direction, SchemaReader> {
+  const request: SchemaReader = { document, shapes: new Map(), marker: undefined };
+  if (!isMarked(document.root.value)) return { request, response: request };
+  return {
+    request: { ...request, marker: 'readOnly' },
+    response: { ...request, shapes: new Map(), marker: 'writeOnly' },
+  };
+}
+
+function isMarked(value: Json): boolean {
+  if (Array.isArray(value)) return value.some(isMarked);
+  if (!isObject(value)) return false;
+  return value.readOnly === true || value.writeOnly === true || Object.values(value).some(isMarked);
 }
 
 /** Returns the normalized schema of the values that satisfy all parts of a fragment. */
@@ -50,14 +71,14 @@ function shapeOf(
   pointer: string,
   expanding: ReadonlySet<string>,
 ): Shape {
-  const { document, direction } = reader;
+  const { document } = reader;
   const impossible = { value: { enum: [] }, pointer, isOutermost: false };
-  if (atoms === undefined) return mergeAtoms(document, direction, [impossible], pointer);
+  if (atoms === undefined) return mergeAtoms(reader, [impossible], pointer);
   const plain = atoms.map(atom => ({ ...atom, value: withoutUnions(atom.value) }));
   const unions = atoms.flatMap(atom => (expanding.has(atom.pointer) ? [] : unionsOf(atom)));
-  if (unions.length === 0) return mergeAtoms(document, direction, plain, pointer);
+  if (unions.length === 0) return mergeAtoms(reader, plain, pointer);
   if (unions.reduce((product, union) => product * union.length, 1) > mostVariants) {
-    return { ...mergeAtoms(document, direction, plain, pointer), rest: atoms.map(({ value }) => value) };
+    return { ...mergeAtoms(reader, plain, pointer), rest: atoms.map(({ value }) => value) };
   }
   const within = new Set([...expanding, ...atoms.filter(atom => unionsOf(atom).length > 0).map(atom => atom.pointer)]);
   const variants = combine(unions).flatMap(choice => {
@@ -73,7 +94,7 @@ function shapeOf(
   });
   const joined = joinVariants(variants);
   const [first, ...others] = joined;
-  if (first === undefined) return mergeAtoms(document, direction, [impossible], pointer);
+  if (first === undefined) return mergeAtoms(reader, [impossible], pointer);
   const annotations = annotationsOf(atoms);
   const fallback = annotations.fallback ?? first.fallback;
   if (others.length === 0) {
@@ -82,8 +103,8 @@ function shapeOf(
     return { ...first, pointer, fieldsPointer, fallback, isDeprecated };
   }
   return {
-    ...mergeAtoms(document, direction, [], pointer),
-    kinds: new Set(joined.flatMap(({ kinds }) => [...kinds])),
+    ...mergeAtoms(reader, [], pointer),
+    kinds: kinds.filter(kind => joined.some(one => one.kinds.includes(kind))),
     variants: joined,
     discriminator: atoms.map(atom => childOf(atom, 'discriminator')).find(one => one !== undefined),
     ...annotations,
@@ -92,7 +113,7 @@ function shapeOf(
 
 /** Returns the pointer of the fields, if only one alternative is an object. */
 function fieldsPointerOf(variants: readonly Shape[]): string | undefined {
-  const [one, ...others] = variants.filter(({ kinds }) => kinds.has('object'));
+  const [one, ...others] = variants.filter(({ kinds }) => kinds.includes('object'));
   return others.length === 0 ? one?.fieldsPointer : undefined;
 }
 
@@ -109,4 +130,87 @@ function combine(unions: Located[][]): Located[][] {
     (choices, union) => choices.flatMap(choice => union.map(one => [...choice, one])),
     [[]],
   );
+}
+
+/**
+ * Normalizes the alternatives of a schema. Each alternative gets one type, and all lists of values become one list. If
+ * all alternatives have different types, they become one schema, because each keyword concerns only one type.
+ */
+function joinVariants(variants: readonly Shape[]): Shape[] {
+  const pieces = variants.filter(({ kinds }) => kinds.length > 0).flatMap(split);
+  const hasList = pieces.some(({ values }) => values !== undefined);
+  const isListed = (piece: Shape) => piece.values !== undefined || (hasList && isNull(piece));
+  const lists = pieces.filter(piece => isListed(piece) && piece.rest.length === 0);
+  const others = pieces.filter(piece => !lists.includes(piece));
+  const nulls = others.filter(isNull);
+  const kept = others.filter(piece => !isNull(piece) || piece === nulls[0]);
+  const joined = lists.length > 0 ? [lists.reduce(join), ...kept] : kept;
+  const isOne = joined.every(
+    (piece, n) =>
+      piece.values === undefined &&
+      piece.rest.length === 0 &&
+      joined.slice(n + 1).every(other => isDisjoint(piece.kinds, other.kinds)),
+  );
+  return isOne && joined.length > 1 ? [joined.reduce(join)] : joined;
+}
+
+function isNull({ kinds, values }: Shape): boolean {
+  return values === undefined && kinds.length === 1 && kinds.includes('null');
+}
+
+const groups: readonly (readonly Kind[])[] = [
+  ['null'],
+  ['boolean'],
+  ['integer', 'fraction'],
+  ['string'],
+  ['array'],
+  ['object'],
+];
+
+/**
+ * Splits a normalized schema into one schema for each type. Schemas with a list of values or with keywords in `rest`
+ * are not split.
+ */
+function split(shape: Shape): Shape[] {
+  if (shape.values !== undefined || shape.rest.length > 0) return [shape];
+  const present = groups
+    .map(group => group.filter(kind => shape.kinds.includes(kind)))
+    .filter(({ length }) => length > 0);
+  return present.length === 1 ? [shape] : present.map(kinds => restrict(shape, kinds));
+}
+
+const numericFormats = new Set(['int32', 'int64', 'float', 'double']);
+
+/** Reduces a normalized schema to these types and their keywords. */
+function restrict(shape: Shape, kinds: readonly Kind[]): Shape {
+  const isNumeric = kinds.some(isNumber);
+  const isText = kinds.includes('string');
+  return {
+    ...shape,
+    kinds,
+    numbers: isNumeric ? shape.numbers : noNumbers,
+    sizes: Object.fromEntries(Object.entries(shape.sizes).filter(([size]) => kinds.includes(kindOfSize(size as Size)))),
+    patterns: isText ? shape.patterns : [],
+    formats: shape.formats.filter(format => (numericFormats.has(format) ? isNumeric : isText)),
+    lists: kinds.includes('array') ? shape.lists : noLists,
+    fields: kinds.includes('object') ? shape.fields : noFields,
+  };
+}
+
+/** Joins two normalized schemas that both list their values, or that have no common type. */
+function join(a: Shape, b: Shape): Shape {
+  const isListed = a.values !== undefined || b.values !== undefined;
+  const values = new Map([...(a.values ?? [null]), ...(b.values ?? [null])].map(one => [canonicalText(one), one]));
+  return {
+    ...a,
+    kinds: kinds.filter(kind => a.kinds.includes(kind) || b.kinds.includes(kind)),
+    values: isListed ? [...values].sort(byFirst).map(([, value]) => value) : undefined,
+    numbers: a.kinds.some(isNumber) ? a.numbers : b.numbers,
+    sizes: { ...a.sizes, ...b.sizes },
+    patterns: [...a.patterns, ...b.patterns].sort(),
+    formats: [...a.formats, ...b.formats].sort(),
+    lists: a.kinds.includes('array') ? a.lists : b.lists,
+    fields: a.kinds.includes('object') ? a.fields : b.fields,
+    isDeprecated: a.isDeprecated && b.isDeprecated,
+  };
 }

@@ -1,4 +1,4 @@
-import type { Located } from '../document.ts';
+import type { Located, OpenApiDocument } from '../document.ts';
 import type { Json, JsonObject } from '../json.ts';
 
 /** The direction of the data. A client sends data in requests and receives data in responses. */
@@ -22,6 +22,47 @@ export interface Limit {
   isExclusive: boolean;
 }
 
+/** The constraints on numbers. */
+export interface Numbers {
+  lower: Limit | undefined;
+  upper: Limit | undefined;
+  multiples: readonly number[];
+}
+
+/** The constraints on arrays, apart from their lengths. */
+export interface Lists {
+  isUnique: boolean;
+  prefixItems: readonly Fragment[];
+  items: Fragment;
+}
+
+/** The constraints on objects, apart from the number of their fields. */
+export interface Fields {
+  properties: ReadonlyMap<string, Fragment>;
+  required: ReadonlySet<string>;
+  /** The schema of all fields that `properties` does not list. */
+  additional: Fragment;
+  /** The schemas of all fields that match a pattern (`patternProperties`). */
+  patterned: ReadonlyMap<string, Fragment>;
+  /**
+   * The pointers of fields that are never sent in this direction: readOnly fields in a request, writeOnly fields in a
+   * response.
+   */
+  hidden: ReadonlyMap<string, string>;
+}
+
+// Most schemas have one type. Their shapes share these objects, because large documents have very many shapes.
+export const noNumbers: Numbers = { lower: undefined, upper: undefined, multiples: [] };
+export const noLists: Lists = { isUnique: false, prefixItems: [], items: [] };
+export const noMap: ReadonlyMap<string, never> = new Map<string, never>();
+export const noFields: Fields = {
+  properties: noMap,
+  required: new Set(),
+  additional: [],
+  patterned: noMap,
+  hidden: noMap,
+};
+
 /**
  * The normalized form of a schema. References are resolved, `allOf` is merged, and `const` is a list of one value. If
  * null is an alternative beside one schema, it becomes one of that schema's types. Equivalent schemas have equal
@@ -34,29 +75,16 @@ export interface Shape {
    * The pointer of the fields. It differs from `pointer` if the schema is only a reference with null as an alternative.
    */
   fieldsPointer: string;
-  kinds: ReadonlySet<Kind>;
+  /** The allowed types, in the order of `kinds`. */
+  kinds: readonly Kind[];
   /** The listed values. Undefined if every value is allowed. */
   values: Json[] | undefined;
-  lower: Limit | undefined;
-  upper: Limit | undefined;
-  sizes: ReadonlyMap<Size, number>;
-  multiples: number[];
-  patterns: string[];
-  formats: string[];
-  isUnique: boolean;
-  properties: ReadonlyMap<string, Fragment>;
-  required: ReadonlySet<string>;
-  /** The schema of all fields that `properties` does not list. */
-  additional: Fragment;
-  /** The schemas of all fields that match a pattern (`patternProperties`). */
-  patterned: ReadonlyMap<string, Fragment>;
-  /**
-   * The pointers of fields that are never sent in this direction: readOnly fields in a request, writeOnly fields in a
-   * response.
-   */
-  hidden: ReadonlyMap<string, string>;
-  prefixItems: Fragment[];
-  items: Fragment;
+  numbers: Numbers;
+  sizes: Readonly<Partial<Record<Size, number>>>;
+  patterns: readonly string[];
+  formats: readonly string[];
+  lists: Lists;
+  fields: Fields;
   /** The alternatives. If there are alternatives, each of them is complete and the parts above are empty. */
   variants: Shape[];
   discriminator: Located | undefined;
@@ -64,6 +92,14 @@ export interface Shape {
   rest: JsonObject[];
   fallback: Json | undefined;
   isDeprecated: boolean;
+}
+
+/** A document, the schemas that were already read, and the keyword of the fields that this direction never sends. */
+export interface SchemaReader {
+  document: OpenApiDocument;
+  shapes: Map<string, Shape>;
+  /** Undefined if the document does not use the keyword. */
+  marker: 'readOnly' | 'writeOnly' | undefined;
 }
 
 export function isClosed(fragment: Fragment): boolean {
@@ -75,10 +111,24 @@ export function isOpen(fragment: Fragment): boolean {
   return fragment.every(({ value }) => value === true);
 }
 
-export function typesOf(of: ReadonlySet<Kind>): string[] {
-  const types = kinds
-    .filter(kind => of.has(kind))
-    .map(kind => (kind === 'fraction' || (kind === 'integer' && of.has('fraction')) ? 'number' : kind));
+export function isNumber(kind: Kind): boolean {
+  return kind === 'integer' || kind === 'fraction';
+}
+
+/** Returns the type whose values a keyword such as `maxLength` limits. */
+export function kindOfSize(size: Size): Kind {
+  return size.endsWith('Length') ? 'string' : size.endsWith('Items') ? 'array' : 'object';
+}
+
+/** Whether two lists of types have no type in common. */
+export function isDisjoint(some: readonly Kind[], others: readonly Kind[]): boolean {
+  return !some.some(kind => others.includes(kind));
+}
+
+export function typesOf(of: readonly Kind[]): string[] {
+  const types = of.map(kind =>
+    kind === 'fraction' || (kind === 'integer' && of.includes('fraction')) ? 'number' : kind,
+  );
   return [...new Set<string>(types)];
 }
 

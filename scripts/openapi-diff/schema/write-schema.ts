@@ -1,8 +1,18 @@
 import { createHash } from 'node:crypto';
 import { targetOf } from '../document.ts';
 import { byFirst, canonicalText, isObject, type Json, type JsonObject } from '../json.ts';
-import { keyOf, readShape, type SchemaReader } from './read-shape.ts';
-import { type Fragment, isClosed, isOpen, kinds, type Limit, type Shape, typesOf } from './shape.ts';
+import { keyOf, readShape } from './read-shape.ts';
+import {
+  type Fragment,
+  isClosed,
+  isOpen,
+  kinds,
+  type Limit,
+  type Numbers,
+  type SchemaReader,
+  type Shape,
+  typesOf,
+} from './shape.ts';
 
 /** Writes a shape as a JSON Schema without the schemas of its fields and items, and without the keywords in `rest`. */
 export function writeLocally(shape: Shape, constraints: readonly JsonObject[] = []): JsonObject {
@@ -94,27 +104,31 @@ function writePlain(
 ): JsonObject {
   const writeFragment = (fragment: Fragment) =>
     isOpen(fragment) ? true : isClosed(fragment) ? false : writeChild(fragment);
-  const written: JsonObject = { ...writeLimits(shape), ...Object.fromEntries(shape.sizes) };
+  const { fields, lists } = shape;
+  const written: JsonObject = { ...writeLimits(shape.numbers), ...shape.sizes };
   if (shape.values !== undefined) written.enum = shape.values;
-  else if (shape.kinds.size < kinds.length) written.type = typesOf(shape.kinds);
-  if (shape.isUnique) written.uniqueItems = true;
-  if (shape.properties.size > 0) {
-    const properties = [...shape.properties].map(([name, fragment]): [string, Json] => [name, writeFragment(fragment)]);
+  else if (shape.kinds.length < kinds.length) written.type = typesOf(shape.kinds);
+  if (lists.isUnique) written.uniqueItems = true;
+  if (fields.properties.size > 0) {
+    const properties = [...fields.properties].map(([name, fragment]): [string, Json] => [
+      name,
+      writeFragment(fragment),
+    ]);
     written.properties = Object.fromEntries(properties.sort(byFirst));
   }
-  if (shape.required.size > 0) written.required = [...shape.required].sort();
-  if (shape.additional.length > 0) written.additionalProperties = writeFragment(shape.additional);
-  if (shape.patterned.size > 0) {
-    const patterns = [...shape.patterned].map(([pattern, fragment]): [string, Json] => [
+  if (fields.required.size > 0) written.required = [...fields.required].sort();
+  if (fields.additional.length > 0) written.additionalProperties = writeFragment(fields.additional);
+  if (fields.patterned.size > 0) {
+    const patterns = [...fields.patterned].map(([pattern, fragment]): [string, Json] => [
       pattern,
       writeFragment(fragment),
     ]);
     written.patternProperties = Object.fromEntries(patterns);
   }
-  if (shape.prefixItems.length > 0) written.prefixItems = shape.prefixItems.map(writeFragment);
-  if (shape.items.length > 0) written.items = writeFragment(shape.items);
+  if (lists.prefixItems.length > 0) written.prefixItems = lists.prefixItems.map(writeFragment);
+  if (lists.items.length > 0) written.items = writeFragment(lists.items);
   const repeated = [
-    ...shape.multiples.map(multipleOf => ({ multipleOf })),
+    ...shape.numbers.multiples.map(multipleOf => ({ multipleOf })),
     ...shape.patterns.map(pattern => ({ pattern })),
     ...shape.formats.map(format => ({ format })),
     ...constraints,
@@ -124,7 +138,7 @@ function writePlain(
   return others.length === 0 ? { ...written, ...first } : { ...written, allOf: repeated };
 }
 
-function writeLimits({ lower, upper }: Shape): JsonObject {
+function writeLimits({ lower, upper }: Numbers): JsonObject {
   const written: JsonObject = {};
   const write = (limit: Limit | undefined, keyword: string, exclusiveKeyword: string) => {
     if (limit) written[limit.isExclusive ? exclusiveKeyword : keyword] = limit.value;

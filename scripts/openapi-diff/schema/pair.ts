@@ -1,0 +1,155 @@
+import { isObject, type Json } from '../json.ts';
+import { type RuleId, rules } from '../rules/rules.ts';
+import { quote } from '../sentence.ts';
+import { readShape } from './read-shape.ts';
+import type { Direction, Fragment, SchemaReader, Shape } from './shape.ts';
+
+/** All comparisons of schemas in one direction. */
+export interface SchemaComparison {
+  direction: Direction;
+  base: SchemaReader;
+  head: SchemaReader;
+  pairs: Map<Shape, SchemaPair[]>;
+  /** The answers of the library jsoncompat by their questions. */
+  answers: Map<string, boolean>;
+  /** Whether no client notices if the second schema replaces the first one. */
+  isSafe(base: Shape, head: Shape): boolean;
+}
+
+/** A schema in the base document and its counterpart in the head document. Each pair is compared at most once. */
+export interface SchemaPair {
+  comparison: SchemaComparison;
+  base: Shape;
+  head: Shape;
+  state: 'new' | 'begun' | 'compared';
+  /** The findings about this pair without the schemas inside it. */
+  findings: LocalFinding[];
+  inner: { pair: SchemaPair; place: Place }[];
+  /** Whether this pair, or a pair inside it, has a finding. Undefined if not known yet. */
+  isChanged: boolean | undefined;
+  /** Whether neither this pair nor a pair inside it has a breaking or risky finding. Undefined if not known yet. */
+  isSafe: boolean | undefined;
+  /** Whether a walk has reported the findings of this pair. */
+  isVisited: boolean;
+}
+
+/** A finding that is independent of the place of the pair in a body. */
+interface LocalFinding {
+  rule: RuleId;
+  /** Writes the message about a value, such as `the body`. */
+  message: (subject: string) => string;
+  /** The field relative to the pair of schemas. */
+  field: string;
+  base: string;
+  head: string;
+  /** The only values that the finding concerns: error keys (`error.key`), all other values, or values that may be missing. */
+  only?: 'error key' | 'no error key' | 'optional';
+}
+
+/** The place of a value in its outer value. */
+export interface Place {
+  /** The kind decides how sentences name the value. An alternative is the same value as its outer value. */
+  kind: 'field' | 'any field' | 'item' | 'alternative';
+  /** The field relative to the outer pair, such as `title`, `*` or `[]`. */
+  field: string;
+  /** Whether the value is never missing, so that its default has no effect. */
+  isAlwaysSent: boolean;
+}
+
+/** Names a value for a sentence, from the name of its outer value. */
+export function nameAt({ kind, field }: Place, outer: string): string {
+  if (kind === 'field') return quote(field);
+  if (kind === 'any field') return `a value of ${outer}`;
+  if (kind === 'item') return field === '[]' ? `an item of ${outer}` : `item ${field.slice(1, -1)} of ${outer}`;
+  return outer;
+}
+
+export function report(
+  { findings, base, head }: SchemaPair,
+  rule: RuleId,
+  message: (subject: string) => string,
+  at: Partial<LocalFinding> = {},
+): void {
+  findings.push({ rule, message, field: '', base: base.pointer, head: head.pointer, ...at });
+}
+
+/** Adds a pair of child schemas to the comparison. */
+export function enter({ comparison, inner }: SchemaPair, place: Place, base: Fragment, head: Fragment): void {
+  if (isEqualLeaf(base, head)) return;
+  const pair = pairOf(comparison, readShape(comparison.base, base), readShape(comparison.head, head));
+  inner.push({ pair, place });
+}
+
+export function pairOf(comparison: SchemaComparison, base: Shape, head: Shape): SchemaPair {
+  const partners = comparison.pairs.get(base) ?? [];
+  const known = partners.find(pair => pair.head === head);
+  if (known) return known;
+  const unknown = { state: 'new', isChanged: undefined, isSafe: undefined, isVisited: false } as const;
+  const pair: SchemaPair = { comparison, base, head, findings: [], inner: [], ...unknown };
+  partners.push(pair);
+  comparison.pairs.set(base, partners);
+  return pair;
+}
+
+/** Whether a finding is breaking or risky for values other than error keys. */
+export function isSerious({ rule, only }: LocalFinding): boolean {
+  return rules[rule].level !== 'additive' && only !== 'error key';
+}
+
+/**
+ * Returns the rule's ending for a schema that lost values or got values. If it did both, the ending is the one that
+ * breaks clients in this direction.
+ */
+export function turnOf(
+  { comparison }: SchemaPair,
+  isNarrower: boolean,
+  isWider: boolean,
+): 'narrowed' | 'widened' | undefined {
+  if (isNarrower && isWider) return comparison.direction === 'request' ? 'narrowed' : 'widened';
+  return isNarrower ? 'narrowed' : isWider ? 'widened' : undefined;
+}
+
+/** Reports that two schemas may be incompatible, although no specific rule found a difference. */
+export function reportUnexplained(pair: SchemaPair, place?: Place): void {
+  const name = (subject: string) => (place ? nameAt(place, subject) : subject);
+  const at = { field: place?.field ?? '' };
+  if (pair.comparison.direction === 'request') {
+    report(pair, 'request-schema-narrowed', subject => `the schema of ${name(subject)} may refuse old values.`, at);
+  } else {
+    report(pair, 'response-schema-widened', subject => `the schema of ${name(subject)} may allow new values.`, at);
+  }
+}
+
+/** Reports that every value of the sender's schema is also a value of the receiver's schema. */
+export function reportSafe(pair: SchemaPair): void {
+  if (pair.comparison.direction === 'request') {
+    report(
+      pair,
+      'request-schema-widened',
+      subject => `the schema of ${subject} accepts all old values, and maybe more.`,
+    );
+  } else {
+    report(pair, 'response-schema-narrowed', subject => `the schema of ${subject} allows only old values.`);
+  }
+}
+
+/**
+ * Whether two schemas are equal and refer to no other schemas. Such schemas cannot differ, so nobody has to read them. Most
+ * fields of a large document are such schemas.
+ */
+function isEqualLeaf(base: Fragment, head: Fragment): boolean {
+  return base.length === head.length && base.every(({ value }, n) => isEqual(value, head[n]?.value));
+}
+
+function isEqual(base: Json, head: Json | undefined): boolean {
+  if (Array.isArray(base)) {
+    return Array.isArray(head) && base.length === head.length && base.every((one, n) => isEqual(one, head[n]));
+  }
+  if (!isObject(base) || !isObject(head)) return base === head;
+  const keys = Object.keys(base);
+  if (keys.length !== Object.keys(head).length) return false;
+  return keys.every(
+    key =>
+      key !== '$ref' && key !== 'discriminator' && Object.hasOwn(head, key) && isEqual(base[key] ?? null, head[key]),
+  );
+}
