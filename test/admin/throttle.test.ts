@@ -112,7 +112,7 @@ describe('password attempts', () => {
     expect(keys.join()).not.toContain('example');
   });
 
-  test('three wrong passwords for one e-mail address from one network write only one audit entry', async () => {
+  test('three wrong passwords for one e-mail address from one network within a minute write only one audit entry', async () => {
     const userId = await createUser(server);
     const { email } = await givePassword(server, userId);
     server.auditLines.length = 0;

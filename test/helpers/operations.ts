@@ -83,7 +83,7 @@ export interface ArrangedRequest {
   json?: Record<string, unknown>;
 }
 
-/** Returns a valid request of an operation. The request has an effect the first time that it is sent. */
+/** Returns a valid request of an operation. If the operation writes, the request has an effect when it is sent first. */
 export function requestOf(
   { id, method, path }: Pick<ApiOperation, 'id' | 'method' | 'path'>,
   targets: Targets,

@@ -161,7 +161,7 @@ const noteFailure = query('note_webhook_failure', (db, $: Arguments<AccountEndpo
     .returning(sql<boolean>`w.failing_since <= now() - ${maxFailingDays} * interval '1 day'`.as('is_hopeless')),
 );
 
-/** The reasons why the server disables an endpoint. The admins of the account read them. */
+/** The reasons why the server disables an endpoint after failed attempts. The admins of the account read them. */
 const disabledReasons = {
   gone: 'The endpoint answered 410 Gone',
   failing: `Nothing could be delivered for ${maxFailingDays} days`,

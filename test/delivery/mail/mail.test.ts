@@ -213,7 +213,7 @@ describe('texts of users in a mail', () => {
 });
 
 describe('a mail job', () => {
-  test('only followers with a notification e-mail address get a mail about an idea', async () => {
+  test('only followers with a notification e-mail address get a mail about the new status of an idea', async () => {
     await createFollower('grace');
     const silent = await createFollower('silent');
     await server.sql('update users set notification_email = null where id = $1', [silent]);
@@ -291,7 +291,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['anna@example.com', 'zoe@example.com', 'later@example.com']);
   });
 
-  test('a mail job that runs twice sends each mail once', async () => {
+  test('a mail job that runs again after it has sent its mails sends no mail again', async () => {
     await createFollower('anna');
     await createFollower('zoe');
     await setStatus();
