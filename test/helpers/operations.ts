@@ -48,7 +48,7 @@ export const writes = operations.filter(({ isWrite }) => isWrite);
 export const reads = boardOperations.filter(({ isWrite }) => !isWrite);
 export const posts = operations.filter(({ isPost }) => isPost);
 
-/** The ids of ideas and tags for valid requests. With these ids every operation has an effect. */
+/** The ids of ideas and tags for valid requests. With these ids every write has an effect. */
 export interface Targets {
   ideaId: number;
   targetId: number;

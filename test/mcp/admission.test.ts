@@ -50,7 +50,7 @@ function expectRefusal(answer: Answer, status: number, key: string, code: number
 describe('a refused MCP request', () => {
   const metadataUrl = 'https://ideas.example.com/.well-known/oauth-protected-resource/api/v1/mcp';
 
-  test('every MCP request without a valid token gets 401 with the OAuth metadata URL in WWW-Authenticate', async () => {
+  test('an MCP request without a valid token gets 401 with the OAuth metadata URL in WWW-Authenticate, regardless of its body', async () => {
     const challenge = `Bearer resource_metadata="${metadataUrl}", scope="mcp"`;
     const bodies: RequestOptions[] = [
       { json: list },

@@ -10,7 +10,7 @@ import { logStatements } from '../helpers/statement-log.ts';
 
 const { text, value } = buildRedactor({ appKey: testAppKey });
 
-/** The redactor reads this number of characters of a text and drops the rest. */
+/** The redactor reads this number of characters of a text and removes the rest. */
 const maxLength = 4_096;
 
 /** Counts the email addresses that the redactor hashes in a text. Hashing is most of the redactor's work. */

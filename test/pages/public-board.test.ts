@@ -264,7 +264,7 @@ describe('private data', () => {
     expect([asked.status, asked.text]).toEqual([404, (await get(`${boardPath()}?status_key=none`)).text]);
   });
 
-  test('a visitor's requests for a private board or its ideas get the same response as requests for a missing board or idea', async () => {
+  test("a visitor's requests for a private board or its ideas get the same response as requests for a missing board or idea", async () => {
     const other = await createBoard(server, world.accountId);
     const id = await insertIdea(server, { ...world, boardId: other.id });
     const pages = [
@@ -314,7 +314,7 @@ describe('private data', () => {
 });
 
 describe('caches', () => {
-  test('caches may store a visitor's public page for 15 seconds, and a conditional request for an unchanged page gets 304', async () => {
+  test("caches may store a visitor's public page for 15 seconds, and a conditional request for an unchanged page gets 304", async () => {
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id), `${boardPath()}?sort=top`]) {
       const first = await get(path);

@@ -17,7 +17,7 @@ function findChanged(comparison: SchemaComparison, pair: SchemaPair): void {
   // The loop also visits the pairs that it adds.
   for (const one of unknown) {
     const { findings, inner } = comparison.compare(one, anySite);
-    // Most pairs have no findings, and the walk compares the others again. Their comparisons would take much memory.
+    // Frees memory, because most pairs have no findings. The walk repeats the comparison of a pair that has findings.
     one.steps.clear();
     one.isChanged = findings.length > 0 || inner.some(({ pair }) => pair.isChanged === true);
     if (one.isChanged) changed.push(one);
