@@ -428,7 +428,7 @@ async function keysOfAddresses(): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-test('rate limit counters have keys with the format <bucket>:<identity> and expire at the end of their rate limit window', async () => {
+test('rate limit counters of tokens and IP addresses have keys <bucket>:<identity> and expire at the end of their rate limit window', async () => {
   await read();
   await vote();
   const rows = await server.sql<{ key: string }>(

@@ -157,7 +157,7 @@ describe('a notification mail', () => {
     expect(mails.find(({ to }) => to.startsWith('moderator'))?.text).toContain('> As CSV.');
   });
 
-  test('the owner of an account gets a mail when the server disables a webhook of the account', async () => {
+  test('an owner with a notification e-mail address gets a mail when the server disables a webhook of the account', async () => {
     await createReader('moderator', 'moderator');
     await server.sql(`update users set notification_email = 'owner@example.com' where id = $1`, [world.ownerId]);
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/ideas' });
