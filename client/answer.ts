@@ -8,7 +8,10 @@ import type { PreparedRequest } from './request.ts';
 /** The maximum length of the response text that an UnexpectedAnswerError shows. */
 const shownLength = 500;
 
-/** Returns the result of a successful response. For any other response, throws the matching error. */
+/**
+ * Returns the result of a successful response, or of the response 304 to a conditional request. For any other response,
+ * throws the matching error.
+ */
 export function readAnswer<T>(request: PreparedRequest, answer: Answer, attempts: number): CallResult<T> {
   const { status, headers } = answer;
   // The body keeps fields and values that this version does not know, because a newer server may send them.

@@ -32,7 +32,7 @@ export function knownOperation(id: OperationId): Operation {
   return { ...routes[id], name: id, id };
 }
 
-/** Returns the operation of `client.request()`. Assumes that it takes a board and, for POST, an Idempotency-Key. */
+/** Returns the operation of `client.request()`. Assumes that it accepts a board and, for POST, an Idempotency-Key. */
 export function unknownOperation({ method, path }: ApiRequest): Operation {
   return { name: `${method} ${path as `/${string}`}`, method, path, isOnBoard: true, takesKey: method === 'POST' };
 }
@@ -63,7 +63,7 @@ export interface PreparedRequest {
   tokenName: string;
   /** Whether the response may be `notModified`. */
   isConditional: boolean;
-  /** Whether the request is safe to send again: the server executes it only once, even if it arrives several times. */
+  /** Whether the request is safe to send again: a second arrival at the server has no further effect. */
   isRepeatable: boolean;
 }
 

@@ -2,7 +2,7 @@ import type { IdeaBoardError } from './errors.ts';
 import type { defaultLimits } from './options.ts';
 import type { PreparedRequest } from './request.ts';
 
-/** The first and the longest delay without a Retry-After header. Each delay is twice the previous one. */
+/** The first and the longest delay without a Retry-After header, before a random reduction. Until then, delays double. */
 const firstBackoffMs = 500;
 const longestBackoffMs = 8_000;
 

@@ -1,4 +1,4 @@
-/** Generates the reference in docs/mcp.md and the entry for the MCP registry from the contract. */
+/** Generates the reference in docs/mcp.md and the entry for the MCP registry. */
 import { z } from 'zod';
 import { adviceFor } from '../contract/advice.ts';
 import { type ErrorKey, errorDetails, errors } from '../contract/errors.ts';

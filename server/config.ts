@@ -113,7 +113,7 @@ export const settings = z.object({
     .default('{base_url}/b/{board}/ideas/{id}')
     .refine(template => template.includes('{id}'), 'must contain {id}')
     .describe(
-      "The URL of an idea's page, for links in mails, in chat messages and in the Agent API. The server replaces {base_url} by BASE_URL, {board} by the board's slug, and {id} by the idea's id. The default is the page of an idea on a public board.",
+      "The URL of an idea's page, for links in mails, in chat messages and in the Agent API. The server replaces {base_url} by BASE_URL, {board} by the board's slug, and {id} by the idea's id. The default is the page of the idea on this server.",
     ),
   DEMO: flag
     .optional()

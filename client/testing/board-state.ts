@@ -137,7 +137,7 @@ export class BoardState {
 
   vote(id: number, value: contract.VoteValue, token: TestToken): StoredIdea {
     const idea = this.find(id, token);
-    // A pending idea takes no votes, although a moderator can see it.
+    // A pending idea accepts no votes, although a moderator can see it.
     this.#refuseIf(idea.isPending || idea.mergedInto !== undefined, 'not_found');
     const { is_frozen, voting_open_at, voting_close_at } = this.board;
     this.#refuseIf(is_frozen, 'board_frozen');

@@ -30,7 +30,10 @@ export class Failures {
     this.#planned.set(operation, [...failures, { key, timesLeft: times, retryAfterSeconds }]);
   }
 
-  /** Takes the next failure of an operation. Throws a Refusal for an error of the API. */
+  /**
+   * Looks up the next planned failure of an operation, and counts it as used once. Throws a Refusal if the failure is an
+   * error key of the API. Returns any other failure, or undefined if no failure is planned.
+   */
   take(operation: string): TransportFailure | undefined {
     const [failure, ...others] = this.#planned.get(operation) ?? [];
     if (!failure) return undefined;

@@ -37,7 +37,7 @@ export function nameSchemas(value: unknown, schemas: Json): unknown {
   if (Array.isArray(value)) return value.map(one => nameSchemas(one, schemas));
   if (value === null || typeof value !== 'object') return value;
   const named = Object.fromEntries(
-    // Skips examples, because an idea in an example has a title like a schema.
+    // Skips examples. An example of an idea has a field `title`, like a schema with a title, but is not a schema.
     Object.entries(value).map(([key, one]) => [key, key === 'examples' ? one : nameSchemas(one, schemas)]),
   );
   const { title } = named;

@@ -6,7 +6,10 @@ const maps = new Set(['properties', 'schemas', 'responses', 'parameters', 'heade
 /** Members that contain values, which must not change. */
 const values = new Set(['default', 'enum', 'example', 'examples']);
 
-/** Translates an OpenAPI 3.0 document to 3.1. The schemas of 3.0 differ in `nullable`, exclusive bounds and `$ref`. */
+/**
+ * Translates an OpenAPI 3.0 document to 3.1, except the field `openapi`. The schemas of 3.0 differ in `nullable`,
+ * exclusive bounds and `$ref`.
+ */
 export function upgradeDocument(document: JsonObject): JsonObject {
   return upgrade(document, false) as JsonObject;
 }

@@ -17,7 +17,7 @@ const arrivalMs = 1_000;
 const sweepIntervalMs = 100;
 
 /**
- * Lets the server stop without dropping a request and without waiting for idle connections. By itself, Node closes only
+ * Lets the server stop without losing a request and without waiting for idle connections. By itself, Node closes only
  * the connections that are idle when the stop begins. Node would wait until the other clients disconnect, even if a
  * connection has received no request or only half of one.
  */

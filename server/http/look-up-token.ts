@@ -23,7 +23,7 @@ export interface Idempotency {
 
 export interface TokenLookup {
   authorization: string | undefined;
-  /** Whether the endpoint takes OAuth access tokens. Only the MCP endpoint does (specification: Authentication, 9). */
+  /** Whether the endpoint accepts OAuth access tokens. Only the MCP endpoint does (Authentication, 9). */
   acceptsOauth: boolean;
   ip: Counter;
   bucket: Bucket | undefined;

@@ -24,7 +24,7 @@ export function patienceOf(
   };
 }
 
-/** How long a closing pool waits until all its connections are returned. */
+/** The longest time that a closing pool waits for the return of its connections. */
 const farewellMs = 1_000;
 
 /** The number of extra connections, for example to listen for new jobs. Few of them are open at the same time. */

@@ -3,8 +3,9 @@ import { DomainError } from '../domain/domain-error.ts';
 import { toolScope } from './metadata.ts';
 
 /**
- * The parameters of an authorization request that this server uses. The server drops all others. Most of these belong
- * to OpenID Connect and mean nothing without an ID token. Some, such as login_hint, would store personal data.
+ * The parameters of an authorization request that this server uses. The server removes all other parameters from the
+ * request. Most of the removed parameters belong to OpenID Connect and mean nothing without an ID token. Some of them,
+ * such as login_hint, contain personal data.
  * `request` and `request_uri` are in the list only so that oidc-provider refuses them.
  */
 const readParameters = new Set(

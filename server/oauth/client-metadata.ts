@@ -4,8 +4,8 @@ import { grantTypes, scopes, toolScope } from './metadata.ts';
 
 /*
  * Checks the metadata of a client. The metadata comes from the client's registration or from the document at its URL.
- * The metadata is untrusted. So the server drops the fields that it does not use, and refuses redirect URIs that are
- * unsafe for people or for the server.
+ * The metadata is untrusted. So the server does not store the fields that it does not use, and refuses redirect URIs
+ * that are unsafe for people or for the server.
  */
 
 /** The metadata fields to store. The other fields include keys, and URLs that oidc-provider would fetch. */
@@ -59,9 +59,9 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
 }
 
 /**
- * Drops the grant types, response types and scopes that this server does not support. A client lists everything that it
- * supports on any server. For example, the document of VS Code lists the device grant. If no supported value is left,
- * the list stays, and oidc-provider refuses it.
+ * Removes the grant types, response types and scopes that this server does not support. A client may list everything
+ * that it supports on any server. For example, the document of VS Code lists the device grant. If no supported value is
+ * left, the list stays, and oidc-provider refuses it.
  */
 function dropUnsupported(metadata: ClientMetadata) {
   for (const [name, offered] of Object.entries({ grant_types: grantTypes, response_types: ['code'] })) {

@@ -37,7 +37,7 @@ export const field = {
   webhookId: whole('the id of the webhook'),
   channelId: whole('the id of the chat connection'),
   requestId: text('the `X-Request-Id` of the response, which is also in the ordinary log'),
-  ip: text('the network of the client and a hash of its IP address; see [Client networks](#client-networks)'),
+  ip: text('the network of the client and a hash; see [Client networks](#client-networks)'),
   changed: z.array(z.string()).describe('the names of the changed fields'),
   origin: text('the scheme and host of the webhook URL, without the path, which may be a secret'),
 } as const;

@@ -67,7 +67,7 @@ export function buildMetrics(): Metrics {
   const sdkVersions = new Set<string>();
   const requestDurations = histogram(
     'http_request_duration_seconds',
-    'Time from the first byte of a request to the last byte of its answer, by method and route.',
+    'Time from the end of the headers of a request to the last byte of its answer, by method and route.',
     ['method', 'route'],
     requestBuckets,
   );

@@ -45,7 +45,10 @@ export function buildAddressGuard(
   };
 }
 
-/** Whether a URL's host is a forbidden IP address. The lookup checks host names, but an IP address needs no lookup. */
+/**
+ * Whether a URL's host is a forbidden IP address, or localhost if loopback addresses are forbidden. The lookup checks
+ * the other host names.
+ */
 export function isForbiddenHost(guard: AddressGuard, hostname: string): boolean {
   // People often enter localhost. It is checked here, because it is always a loopback address (RFC 6761, section 6.3).
   const addresses = hostname === 'localhost' ? ['127.0.0.1', '::1'] : [hostname.replace(/^\[(.*)\]$/, '$1')];

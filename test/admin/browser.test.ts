@@ -11,7 +11,7 @@ import { overflowOf, screens, startChromium, violationsOf } from '../pages/in-br
 import { furnishAccount } from './furnished-account.ts';
 import { emailOf, givePassword } from './visitor.ts';
 
-/** The routes that the axe-core test does not visit. The OAuth tests check this OAuth consent page. */
+/** The axe-core test does not visit the OAuth consent page, because the OAuth tests check this page. */
 const elsewhere = ['/admin/connect/:id'];
 
 /**

@@ -149,7 +149,7 @@ describe('a password link by mail', () => {
   });
 });
 
-test('the operator of the server can print a password link with the command line, and the audit log records it', async () => {
+test('the operator of the server can print a password link with the command line, and the audit log has an entry for the link', async () => {
   const cli = cliOn(server.url, { BASE_URL: server.baseUrl });
   const { exitCode, stdout } = await cli.run('user', 'password-link', '--email', email);
   expect(exitCode).toBe(0);

@@ -389,7 +389,7 @@ describe('the deletion of a user', () => {
   });
 });
 
-test('a user who is blocked in an account can still open their own profile', async () => {
+test('a user who is blocked in one of their two accounts can still open their own profile', async () => {
   const [blocked, open] = [await createWorld(server), await createWorld(server)];
   for (const { accountId } of [blocked, open]) {
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [

@@ -46,7 +46,7 @@ describe('password attempts', () => {
     expect((await trySignIn('203.0.113.99', owner.email, owner.password)).status).toBe(303);
   });
 
-  test('a browser with an earlier sign-in has its own limit of wrong passwords, so strangers cannot lock out the user', async () => {
+  test('a browser with an earlier sign-in has its own limit of wrong passwords, so strangers cannot lock the user out of that browser', async () => {
     const own = from('203.0.113.7');
     await own.signIn(` ${owner.email.toUpperCase()}`, owner.password);
     for (let n = 0; n < 5; n++) await trySignIn(`198.51.100.${n}`);
@@ -112,7 +112,7 @@ describe('password attempts', () => {
     expect(keys.join()).not.toContain('example');
   });
 
-  test('three wrong passwords for one e-mail address from one network write only one audit entry', async () => {
+  test('three wrong passwords for one e-mail address from one network within a minute write only one audit entry', async () => {
     const userId = await createUser(server);
     const { email } = await givePassword(server, userId);
     server.auditLines.length = 0;

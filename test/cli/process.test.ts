@@ -70,7 +70,7 @@ test('a CLI command writes all its output before its process ends', async () => 
 });
 
 test.runIf(existsSync('/dev/full'))(
-  'a CLI command exits with 1 and prints a one-line error if it cannot write its output',
+  'a CLI command exits with 1 and prints a one-line error if the disk has no space for its output',
   async () => {
     const full = await open('/dev/full', 'w');
     const child = spawn(process.execPath, [main, 'board', '--help'], { stdio: ['ignore', full.fd, 'pipe'] });

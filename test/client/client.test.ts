@@ -183,7 +183,7 @@ describe('withOptions', () => {
     expect(() => one.withOptions({ token: '' })).toThrow(TypeError);
   });
 
-  test('a client from withOptions() shares the cache and the retry budget of the first client', async () => {
+  test('a client from withOptions() shares the retry budget of the first client, and by default also its cache', async () => {
     const gateway = await startGatewayForTest(server.baseUrl);
     const one = new IdeaBoard({ baseUrl: gateway.url, token, cache: true, maxRetries: 10, maxRetryDelayMs: 0 });
     const two = one.withOptions({ timeoutMs: 1000 });

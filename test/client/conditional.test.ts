@@ -24,7 +24,7 @@ afterAll(() => server.close());
 const sentTags = () => gateway.requests.map(({ headers }) => headers['if-none-match']);
 
 describe('the option etag', () => {
-  test('a read with the etag of an unchanged response resolves to notModified and does not count against the rate limit', async () => {
+  test("a read with the etag of an unchanged response resolves to notModified and does not count against the token's rate limit", async () => {
     const client = new IdeaBoard({ baseUrl: gateway.url, token });
     const reads = [
       (etag: string | undefined) => client.board.get({ etag }),

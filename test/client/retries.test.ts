@@ -269,7 +269,7 @@ describe('requests without a retry', () => {
     expect(await fail(1)).toBe('answered');
   });
 
-  test('retries after responses with a Retry-After header do not count against the retry budget', async () => {
+  test('retries after the response 429 do not count against the retry budget', async () => {
     gateway.plan(...Array<ReturnType<typeof limited>>(12).fill(limited('1')));
     await ideasOf({ maxRetries: 12 }).list();
     expect(waits).toHaveLength(12);

@@ -89,7 +89,7 @@ describe('raises()', () => {
     expect(keysOf(raises('not_found', 'not_found'), 404)).toEqual(['not_found']);
   });
 
-  test('the schema of the error validation_failed keeps the field "issues", and the schema of not_found drops it', () => {
+  test('parsing an error with its schema keeps the field "issues" of validation_failed, but removes this field from not_found', () => {
     const issues = [{ path: ['body', 'title'], code: 'custom', message: 'Must not be empty' }];
     const invalid = { error: { key: 'validation_failed' as const, message: 'No.', issues } };
     expect(raises('validation_failed')[422].parse(invalid)).toEqual(invalid);

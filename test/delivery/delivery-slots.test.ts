@@ -130,7 +130,7 @@ test('if a process is killed while it holds back webhook deliveries to limit the
   expect(receiver.received).toHaveLength(1 + lanes);
 });
 
-test('a webhook endpoint that responds with 200 but slowly gets one delivery at a time', async () => {
+test('a webhook endpoint that responds with 200 but slowly gets one delivery at a time from a worker', async () => {
   const receiver = await startReceiverForTest(response => {
     setTimeout(() => response.writeHead(200).end(), 600);
   });
@@ -192,7 +192,7 @@ test('twenty hanging webhook endpoints use only four of the twelve concurrent de
   expect(quick.received).toHaveLength(1 + 2 * lanes);
 });
 
-test('a worker sends a mail even while hanging webhook endpoints and chats use up all concurrent webhook deliveries and chat posts', async () => {
+test('a worker sends a mail even while hanging receivers use up all concurrent webhook deliveries and most of the concurrent chat posts', async () => {
   const smtp = await startSmtpReceiver();
   onTestFinished(() => smtp.close());
   const hanging = await startReceiverForTest();

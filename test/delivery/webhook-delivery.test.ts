@@ -86,7 +86,7 @@ describe('a webhook delivery', () => {
     for (const one of received) {
       const body = verify(one, secret);
       const schema = schemas[body.type] as z.ZodType;
-      // parse() drops fields that the schema does not declare, so an undeclared field would make the two values differ.
+      // parse() removes fields that the schema does not declare. So an undeclared field would make the values differ.
       expect(schema.parse(body)).toEqual(body);
       expect(one.headers).toMatchObject({ 'content-type': 'application/json', 'user-agent': 'Idea-Board' });
       expect(one.path).toBe('/hooks?for=us');

@@ -128,7 +128,7 @@ test('an account can neither approve nor reject an idea of another account', asy
   expect((await read(ideaId, tokens.moderate)).body.moderation_state).toBe('pending');
 });
 
-test("an idea by a moderator's token needs no approval, and an approval does not change the author of an idea", async () => {
+test("an idea by an admin's token with the moderate grant needs no approval, and an approval does not change the author of an idea", async () => {
   const ideaId = await submit();
   await approve(ideaId);
   const { author } = (await read(ideaId, tokens.read)).body;

@@ -59,7 +59,7 @@ test('a merge counts one vote for each voter, and for a voter of both ideas it c
   expect(merges).toEqual([{ target_id: target, unmerged_at: null }]);
 });
 
-test('an unmerge restores the tallies of both ideas and every vote exactly', async () => {
+test('an unmerge right after a merge restores the tallies of both ideas and every vote exactly', async () => {
   const source = await idea('up', 'down', 'up', 'down', 'none', 'up');
   const target = await idea('none', 'none', 'down', 'up', 'up');
   const before = {

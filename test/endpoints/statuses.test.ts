@@ -134,7 +134,7 @@ test('after an idea moves to a status that is closed for votes, new votes are re
   expect((await vote('down')).body).toEqual({ score: -1, my_vote: 'down', up_count: 0, down_count: 1 });
 });
 
-test('an idea in a hidden status appears only in lists that filter by this status or by its category', async () => {
+test('a published idea in a hidden status appears only in API lists that filter by this status or by its category', async () => {
   const ideaId = await insertIdea(server, world, { status: 'new' });
   await setStatus(ideaId, 'attic');
   const listed = async (query: string) => {

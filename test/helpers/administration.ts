@@ -4,7 +4,7 @@ import type { AuditLog } from '../../server/observability/audit-log.ts';
 
 const silent: AuditLog = { record() {} };
 
-/** Returns the context of an administrative operation by the server's operator. By default, it drops audit entries. */
+/** Returns the context of an administrative operation by the server's operator. By default, nobody gets its audit entries. */
 export function operatorIn(transaction: Transaction, now = new Date(), audit = silent): Administration {
   return administrationIn(transaction, { audit, actor: { by: 'operator' }, now });
 }

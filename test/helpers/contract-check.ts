@@ -74,7 +74,7 @@ function problemOf(schema: unknown, body: string, isHead: boolean): string | und
   }
   const parsed = (schema as z.ZodType).safeParse(json);
   if (!parsed.success) return z.prettifyError(parsed.error);
-  // The schema drops undeclared fields. So the parsed value differs from the response if the response has such a field.
+  // parse() removes undeclared fields. So the parsed value differs from the response if the response has such a field.
   if (!isDeepStrictEqual(parsed.data, json)) return 'a field is not declared';
   const key = (json as { error?: { key: keyof typeof errors } }).error?.key;
   return key && errors[key] === undefined ? `the key ${key} is not in the catalogue` : undefined;

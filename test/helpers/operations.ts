@@ -48,7 +48,7 @@ export const writes = operations.filter(({ isWrite }) => isWrite);
 export const reads = boardOperations.filter(({ isWrite }) => !isWrite);
 export const posts = operations.filter(({ isPost }) => isPost);
 
-/** The ids of ideas and tags for valid requests. With these ids every operation has an effect. */
+/** The ids of ideas and tags for valid requests. With these ids every write has an effect. */
 export interface Targets {
   ideaId: number;
   targetId: number;
@@ -83,7 +83,7 @@ export interface ArrangedRequest {
   json?: Record<string, unknown>;
 }
 
-/** Returns a valid request of an operation. The request has an effect the first time that it is sent. */
+/** Returns a valid request of an operation. If the operation writes, the request has an effect when it is sent first. */
 export function requestOf(
   { id, method, path }: Pick<ApiOperation, 'id' | 'method' | 'path'>,
   targets: Targets,

@@ -13,7 +13,7 @@ export interface TcpProxy {
   resume(): void;
   /** Stops forwarding data on all open connections permanently. New connections work normally. */
   freezeConnections(): void;
-  /** Waits for the next message to the server that contains `text`. Drops its response and breaks the connection. */
+  /** Waits until a message with `text` goes to the server. Discards the server's response and breaks the connection. */
   loseAnswerTo(text: string): Promise<void>;
   /** Breaks all connections and rejects new ones until `restore`. */
   sever(): void;

@@ -31,7 +31,7 @@ const bodies: [string, string, string, string][] = [
 ];
 
 test.each(bodies)(
-  'a request whose body has a Content-Encoding other than identity gets 415 and changes nothing: %s',
+  'a POST request whose body has a Content-Encoding other than identity gets 415 and changes nothing: %s',
   async (_, path, type, text) => {
     for (const encoding of ['gzip', 'GZIP', 'deflate', 'br', 'zstd', 'identity, gzip', 'x-unknown']) {
       for (const isChunked of [false, true]) {

@@ -32,7 +32,7 @@ const ask = (line: string, ifNoneMatch?: string, by = token) =>
   request(server, line, { token: by, headers: ifNoneMatch === undefined ? {} : { 'if-none-match': ifNoneMatch } });
 
 describe.each(reads)('$method $path', operation => {
-  test('a read request with the current ETag gets 304 without a body and does not count against the rate limit', async () => {
+  test("a read request with the current ETag gets 304 without a body and does not count against the token's rate limit", async () => {
     const { line } = requestOf(operation, targets);
     const first = await ask(line);
     const etag = first.headers.get('etag') ?? '';
@@ -81,7 +81,7 @@ describe.each(reads)('$method $path', operation => {
   });
 });
 
-test('a read request with "If-None-Match: *" never gets 304 and counts against the rate limit', async () => {
+test('a read request with "If-None-Match: *" never gets 304 and counts against the rate limit of its token', async () => {
   const limited = await startServerForTest({ on: server, clock: testClock(), environment: { RATE_LIMIT_READ: '5' } });
   const search = (ifNoneMatch: string) =>
     request(limited, 'GET /api/v1/ideas?q=idea', { token, headers: { 'if-none-match': ifNoneMatch } });
@@ -119,7 +119,7 @@ test('the page of a public board answers 200 to "If-None-Match: *" and 304 to it
   expect([same.status, same.text]).toEqual([304, '']);
 });
 
-test('an MCP tool call ignores If-None-Match and counts against the rate limit', async () => {
+test("an MCP tool call ignores If-None-Match and counts against the token's rate limit", async () => {
   const call = (headers: Record<string, string>) =>
     request(server, 'POST /api/v1/mcp', {
       token,

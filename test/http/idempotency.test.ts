@@ -61,7 +61,7 @@ function another(id: string, { line, json }: ArrangedRequest): ArrangedRequest |
 }
 
 describe.each(posts)('a repeated $method $path', operation => {
-  test('a repeated request under one Idempotency-Key gets the first answer again, changes nothing and does not count against the rate limit', async () => {
+  test("a repeated request under one Idempotency-Key gets the first answer again, changes nothing and is not counted by the token's rate limit", async () => {
     const sent = requestOf(operation, targets);
     const first = await send(sent, 'a-key');
     expect(first.status).toBeLessThan(300);
@@ -80,7 +80,7 @@ describe.each(posts)('a repeated $method $path', operation => {
 
   // Leaves out operations without a body: two requests to the same path without a body cannot differ.
   if (operation.hasBody) {
-    test('a different request under a used Idempotency-Key is refused, changes nothing and counts against the rate limit', async () => {
+    test("a different request under a used Idempotency-Key is refused, changes nothing and counts against the token's rate limit", async () => {
       const sent = requestOf(operation, targets);
       await send(sent, 'a-key');
       const after = await snapshot(server);
@@ -109,7 +109,7 @@ describe.each(posts)('a repeated $method $path', operation => {
     }
   });
 
-  test('an invalid request under a used Idempotency-Key gets its usual error and counts against the rate limit', async () => {
+  test("an invalid request under a used Idempotency-Key gets its usual error and counts against the token's rate limit", async () => {
     const sent = requestOf(operation, targets);
     await send(sent, 'a-key');
     const after = await snapshot(server);

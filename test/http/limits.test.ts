@@ -201,7 +201,7 @@ describe('requests that count against the rate limit', () => {
     ['403 for a board', 'GET /api/v1/board?board=other', 403],
     ['404 for an invalid id', 'GET /api/v1/ideas/first', 404],
     ['an answer without a body', 'HEAD /api/v1/board', 200],
-  ])('a read counts against the rate limit even if its answer is %s', async (_, line, status) => {
+  ])("a read counts against the token's rate limit even if its answer is %s", async (_, line, status) => {
     let answer: Answer | undefined;
     const count = await charged('apitoken:read', async () => {
       answer = await request(server, line, { token });
@@ -217,7 +217,7 @@ describe('requests that count against the rate limit', () => {
     ['413 for a large body', { json: { value: 'x'.repeat(70_000) } }, 413],
     ['422 for an invalid field', { json: { value: 'sideways' } }, 422],
   ] as [string, RequestOptions, number][])(
-    'a write counts against the rate limit even if its answer is %s',
+    "a write counts against the token's rate limit even if its answer is %s",
     async (_, options, status) => {
       let answer: Answer | undefined;
       const count = await charged('apitoken:write', async () => {
@@ -229,7 +229,7 @@ describe('requests that count against the rate limit', () => {
     },
   );
 
-  test('a request with the answer 423 counts against the rate limit', async () => {
+  test("a request with the answer 423 counts against the token's rate limit", async () => {
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     let answer: Answer | undefined;
     const count = await charged('apitoken:write', async () => {
@@ -239,12 +239,12 @@ describe('requests that count against the rate limit', () => {
     await server.sql('update boards set is_frozen = false where id = $1', [world.boardId]);
   });
 
-  test('a request with the answer 429 counts against the rate limit', async () => {
+  test("a request with the answer 429 counts against the token's rate limit", async () => {
     await setCount('apitoken:read', 120);
     expect(await charged('apitoken:read', () => read())).toBe(1);
   });
 
-  test('a request with the answer 304 does not count against the rate limit, and the rate limit headers show this', async () => {
+  test("a request with the answer 304 does not count against the token's rate limit, and the rate limit headers show this", async () => {
     const first = await read();
     const headers = { 'if-none-match': first.headers.get('etag') ?? '' };
     let answer: Answer | undefined;
@@ -257,7 +257,7 @@ describe('requests that count against the rate limit', () => {
     expect(limitHeaders(answer as Answer)).toEqual(expected('apitoken:read', 119, readReset));
   });
 
-  test('if the last request that a rate limit allows gets 304, it does not count, so another request can still get 200', async () => {
+  test("if the last request that a token's rate limit allows gets 304, it does not count, so another request can still get 200", async () => {
     const headers = { 'if-none-match': (await read()).headers.get('etag') ?? '' };
     await setCount('apitoken:read', 119);
     for (let n = 0; n < 3; n++) expect((await read(server, { headers })).status).toBe(304);
@@ -266,7 +266,7 @@ describe('requests that count against the rate limit', () => {
     expect((await read(server, { headers })).status).toBe(429);
   });
 
-  test('a repeated request under an Idempotency-Key does not count against the rate limit, and its rate limit headers show this', async () => {
+  test("a repeated request under an Idempotency-Key does not count against the token's rate limit, and its rate limit headers show this", async () => {
     const headers = { 'idempotency-key': 'once' };
     expect(limitHeaders(await vote(server, { headers }))).toEqual(expected('apitoken:write', 19, writeReset));
     let answer: Answer | undefined;
@@ -281,7 +281,7 @@ describe('requests that count against the rate limit', () => {
     expect((await vote(server, { headers })).status).toBe(200);
   });
 
-  test('a request to GET /api/v1/token shows both rate limits without counting against them, also when they are exhausted', async () => {
+  test('a request to GET /api/v1/token shows both rate limits of its token without counting against them, also when they are exhausted', async () => {
     const self = () => request(server, 'GET /api/v1/token', { token });
     const state = (bucket: Bucket, remaining: number, reset: number) => ({
       limit: buckets[bucket].limit,
@@ -428,7 +428,7 @@ async function keysOfAddresses(): Promise<string[]> {
   return rows.map(({ key }) => key);
 }
 
-test('rate limit counters have keys with the format <bucket>:<identity> and expire at the end of their rate limit window', async () => {
+test('rate limit counters of tokens and IP addresses have keys <bucket>:<identity> and expire at the end of their rate limit window', async () => {
   await read();
   await vote();
   const rows = await server.sql<{ key: string }>(

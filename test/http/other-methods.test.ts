@@ -44,7 +44,7 @@ test('a request to an existing path with an unsupported HTTP method gets 405 and
   }
 });
 
-test('a request with any method to an unknown path gets 404', async () => {
+test('a request to an unknown path gets 404 with any HTTP method except CONNECT', async () => {
   for (const path of ['/no/such/path', '/api/v1/nothing', '/api/v1/ideas/%zz', '/admin/nothing', '/oauth/nothing']) {
     for (const method of methods) {
       const answer = await rawRequest(server, method, path);

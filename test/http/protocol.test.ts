@@ -155,7 +155,7 @@ describe('an unsupported method', () => {
     expect(answer.headers.get('allow')).toBe('GET, HEAD');
   });
 
-  test('a request with any method to an unknown path gets 404', async () => {
+  test('a GET, POST, DELETE, OPTIONS or TRACE request to an unknown path gets 404', async () => {
     for (const method of ['GET', 'POST', 'DELETE', 'OPTIONS', 'TRACE']) {
       const answer = await rawRequest(server, method, '/api/v1/nothing', { token });
       expect([method, answer.status, answer.key]).toEqual([method, 404, 'not_found']);

@@ -50,7 +50,7 @@ function expectRefusal(answer: Answer, status: number, key: string, code: number
 describe('a refused MCP request', () => {
   const metadataUrl = 'https://ideas.example.com/.well-known/oauth-protected-resource/api/v1/mcp';
 
-  test('every MCP request without a valid token gets 401 with the OAuth metadata URL in WWW-Authenticate', async () => {
+  test('an MCP request without a valid token gets 401 with the OAuth metadata URL in WWW-Authenticate, regardless of its body', async () => {
     const challenge = `Bearer resource_metadata="${metadataUrl}", scope="mcp"`;
     const bodies: RequestOptions[] = [
       { json: list },
@@ -98,7 +98,7 @@ describe('a refused MCP request', () => {
     expect(called.body.result.content[0].text).toContain('"agent_api_unavailable"');
   });
 
-  test('an MCP request from a web page of another origin is refused and does not count against the rate limit of its token', async () => {
+  test('an MCP request from a web page of an origin that is not allowed is refused and does not count against the rate limit of its token', async () => {
     const { token, id } = await newToken();
     for (const origin of [
       'https://evil.example.com',
@@ -230,7 +230,7 @@ describe('the rate limits of a token', () => {
     );
   });
 
-  test('a tool call over the rate limit gets 429 with Retry-After, and tools/list and whoami still work', async () => {
+  test('a tool call over the write limit of its token gets 429 with Retry-After, and tools/list and whoami still work', async () => {
     const { token, id } = await newToken();
     const call = () => callTool(server, { token, name: 'create_idea', args: { title: 'One more', body: 'B' } });
     for (let n = 0; n < 5; n++) expect((await call()).status).toBe(200);
@@ -251,7 +251,7 @@ describe('the rate limits of a token', () => {
     expect(await server.sql(`select from ideas where title = 'One more'`)).toHaveLength(5);
   });
 
-  test('a tool call that only reads counts against the rate limit even if it has the idempotency key of an earlier write', async () => {
+  test('a tool call that only reads counts against the read limit of its token even if it has the idempotency key of an earlier write', async () => {
     const { token } = await newToken();
     const meta = { 'idea-board/idempotency-key': 'of-a-write' };
     await callTool(server, { token, name: 'create_idea', args: { title: 'Under a key', body: 'B' }, meta });
@@ -260,7 +260,7 @@ describe('the rate limits of a token', () => {
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(10);
   });
 
-  test('a refused tool call and a tool call with invalid arguments count against the rate limit', async () => {
+  test('a refused tool call and a tool call with invalid arguments count against the rate limits of their token', async () => {
     const { token, id } = await newToken();
     await callTool(server, { token, name: 'set_idea_status', args: { id: ideaId, status: 'planned' } });
     await callTool(server, { token, name: 'vote_idea', args: {} });

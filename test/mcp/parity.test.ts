@@ -64,7 +64,7 @@ describe('requests and tool calls', () => {
   });
 
   test.each(faults)(
-    'each operation that needs the broken part answers $key for $what, both to an HTTP request and to a tool call',
+    'each operation that the fault concerns answers $key in the case of $what, both to an HTTP request and to a tool call',
     async fault => {
       const { key, breaks, concerns } = fault;
       const concerned = unchanging.filter(({ one }) => concerns(one.operation));

@@ -105,7 +105,7 @@ test('a token refresh issues a new refresh token and extends the OAuth grant', a
   expect(kept).toEqual({ days: 30 });
 });
 
-test('a refresh token can be used again within 60 seconds of its first use, and a later use ends the OAuth grant', async () => {
+test('a refresh token can be used again within 60 seconds if no token that replaced it is used, and a later use ends the OAuth grant', async () => {
   const clock = testClock();
   const own = await startServerForTest({
     on: server,
@@ -136,7 +136,7 @@ test('a refresh token can be used again within 60 seconds of its first use, and 
   await expectEnded(tokenId, siblings);
 });
 
-test('if a refresh token is used several times within 60 seconds, the tokens from each use stay valid', async () => {
+test('if a refresh token is used three times before any of its new refresh tokens is used, the tokens from each use stay valid', async () => {
   const tokens = await connectProgram();
   const siblings = [
     await refreshed(tokens.refresh_token),

@@ -309,7 +309,7 @@ describe('an OAuth error', () => {
     expect((await request(own, `GET ${program.authorizationPath()}`)).status).toBe(503);
   });
 
-  test('when an OAuth request exceeds the rate limit, the error has the OAuth error format', async () => {
+  test('when an OAuth request exceeds the rate limit of its IP address, the error has the OAuth error format', async () => {
     const own = await startServerForTest({
       on: server,
       environment: { BASE_URL: server.config.BASE_URL, RATE_LIMIT_IP: '0' },

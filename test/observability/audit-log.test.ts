@@ -69,7 +69,7 @@ describe('an audit entry', () => {
 });
 
 describe('a repeated audit entry', () => {
-  test('the first of several equal audit entries within a minute is written immediately, and the number of the others when the log is closed', () => {
+  test('the first of several equal audit entries within a minute is written immediately, and closing the audit log writes how many followed', () => {
     const { record, close, lines } = auditLog();
     for (let n = 0; n < 1000; n++) record(...failed('203.0.113.7', `request-${n}`));
     record(...failed('198.51.100.1'));

@@ -28,7 +28,7 @@ const fresh = (options = {}) => startServerForTest({ on: server, ...options });
 const localClient = { ip: expect.stringMatching(/^127\.0\.0\.0\/24#[0-9a-f]{12}$/) };
 const time = expect.any(String);
 
-test('successful requests and requests with an unknown id or an invalid status write no audit entry', async () => {
+test('successful API requests and API requests with an unknown id or an invalid status write no audit entry', async () => {
   const { token: moderator } = await issueToken(server, world, 'moderate');
   const ideaId = await insertIdea(server, world);
   for (const line of [

@@ -10,7 +10,7 @@ import { logStatements } from '../helpers/statement-log.ts';
 
 const { text, value } = buildRedactor({ appKey: testAppKey });
 
-/** The redactor reads this number of characters of a text and drops the rest. */
+/** The redactor reads this number of characters of a text and removes the rest. */
 const maxLength = 4_096;
 
 /** Counts the email addresses that the redactor hashes in a text. Hashing is most of the redactor's work. */
@@ -77,7 +77,7 @@ describe('the work of the redactor', () => {
     expect(countHashes(long ?? '')).toBeLessThanOrEqual(maxAddresses);
   });
 
-  test('the redactor masks the first twenty email addresses of a text and drops the rest of the text', () => {
+  test('the redactor masks the first twenty email addresses of a text and removes the text after them', () => {
     const given = Array.from({ length: 500 }, (_, n) => `person${n}@example.com`).join(' ');
     const masked = text(given);
     expect(masked.match(/p\*\*\*@e\*\*\*\.com#[0-9a-f]{12}/g)).toHaveLength(maxAddresses);

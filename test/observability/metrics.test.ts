@@ -145,7 +145,7 @@ test('while PostgreSQL does not answer, the metrics port still answers and repor
   expect(counted.get('process_resident_memory_bytes')).toBeGreaterThan(0);
 });
 
-test('the metrics port serves only GET /metrics, and the port of the API does not serve /metrics', async () => {
+test('the metrics port serves only /metrics and refuses POST requests, and the port of the API does not serve /metrics', async () => {
   const { server, metrics, url } = await startWatched();
   expect((await fetch(url)).headers.get('content-type')).toMatch(/^text\/plain; version=0\.0\.4/);
   expect((await fetch(url, { method: 'POST' })).status).toBe(405);

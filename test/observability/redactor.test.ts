@@ -117,7 +117,7 @@ describe('the redaction of a text', () => {
     );
   });
 
-  test("the redactor removes the keys and passwords in the server's settings from a text, in several encodings", () => {
+  test('the redactor removes APP_KEY, a strong database password and the key in SENTRY_DSN from a text, in several encodings', () => {
     const password = `${marker()}+/&`;
     const key = randomBytes(32);
     const dsnKey = randomBytes(16).toString('hex');

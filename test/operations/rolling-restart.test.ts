@@ -11,7 +11,7 @@ import { addWebhook, eventually, verify } from '../helpers/webhooks.ts';
 
 const clients = 4;
 
-test('a rolling restart of two servers under load drops no request, and loses or repeats no write', async () => {
+test('during a rolling restart of two servers under load, each request is answered, and no write is lost or repeated', async () => {
   const db = await createTestDatabase();
   const balancer = await startBalancer();
   onTestFinished(async () => {

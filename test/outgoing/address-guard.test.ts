@@ -110,7 +110,7 @@ const cloudAddresses: [cloud: string, address: string][] = [
   ['Scaleway, over IPv6', 'fd00:42::42'],
 ];
 
-/** Returns all notations of an IP address, including IPv6 addresses that a network may translate to the IP address. */
+/** Returns an IP address. For IPv4, also returns the IPv6 addresses that a network may translate to the IP address. */
 function notationsOf(address: string): string[] {
   if (address.includes(':')) return [address];
   const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number);

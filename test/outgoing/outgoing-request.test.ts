@@ -95,7 +95,7 @@ test('the error of an outgoing request says whether the connection was closed or
   await expect(buildRequests().post(receiver.url, request)).rejects.toThrow('The connection was refused');
 });
 
-test('an outgoing request is retried on a new connection if the reused connection closes', async () => {
+test('an outgoing request is retried on a new connection if the receiver closes the reused connection before it answers', async () => {
   let count = 0;
   const server = createTcpServer(socket => {
     socket.on('error', () => {});

@@ -14,7 +14,7 @@ const launchOptions = [
   '--disable-sync',
 ];
 
-/** Starts Chromium. Prints a warning and returns undefined if Chromium is not installed. */
+/** Starts Chromium. Returns undefined if Chromium is not installed. */
 export async function startChromium(): Promise<Browser | undefined> {
   const executablePath = findChromium();
   return executablePath === undefined ? undefined : chromium.launch({ executablePath, args: launchOptions });

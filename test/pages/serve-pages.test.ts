@@ -28,7 +28,7 @@ const strict = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
-test('pages, error pages and assets have strict security headers and a request id, and set no cookie', async () => {
+test('public pages, error pages and assets have strict security headers and a request id, and set no cookie', async () => {
   const lines = [
     `GET ${boardPath()}`,
     `GET ${boardPath()}/ideas/${ideaId}`,

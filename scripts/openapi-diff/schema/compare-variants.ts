@@ -71,7 +71,7 @@ function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Varian
   const [left, right] = [new Set(had), new Set(has)];
   const pairs: { one: Variant; other: Variant }[] = [];
   const tests: ((one: Variant, other: Variant) => boolean)[] = [
-    // Schemas with equal names and marks are compared in any case, so their contents need no comparison here.
+    // Later code compares the schemas of each pair. So equal names and marks are enough here to make a pair.
     (one, other) =>
       isNamed(one) && isSamePointer(one, other) && (isSameMark(one, other) || !(hasMarks(one) || hasMarks(other))),
     isSameVariant,

@@ -47,8 +47,8 @@ const logLimitBytes = 10_000_000;
 const socketDirPrefix = 'idea-board-';
 
 /**
- * The maximum length of the socket's parent directory. The path of a socket may have at most 103 bytes on macOS and 107
- * on Linux.
+ * The maximum length of the path of the temporary directory that may contain the socket's directory. The path of a
+ * socket may have at most 103 bytes on macOS and 107 on Linux.
  */
 const socketParentLimitBytes = 103 - '/idea-board-XXXXXX/.s.PGSQL.5432'.length;
 

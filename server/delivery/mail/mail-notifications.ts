@@ -105,7 +105,7 @@ const markMailed = query('mark_mailed', (db, $: Arguments<{ accountId: number; i
 /**
  * Builds the tasks that mail notifications. A job mails at most 100, one after the other. Each notification is marked
  * right after its mail was sent. So a job that runs again after a crash sends at most one mail twice. If the mail
- * server does not accept some mails now, the worker retries only those.
+ * server does not accept some mails now, the worker retries only these mails.
  */
 export function mailNotifications(deps: TaskDependencies) {
   const { config, database, clock, logger, unsubscribeTokens, stopping, metrics } = deps;

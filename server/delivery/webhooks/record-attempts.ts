@@ -85,7 +85,7 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
             .selectFrom('attempts as a')
             .innerJoin('delivered as d', 'd.id', 'a.deliveryId')
             .select([$.accountId.as('account_id'), 'd.id', 'a.attemptedAt', 'a.durationMs', 'a.status'])
-            // If the event was redacted during the try, drops the answer's text, which may repeat the removed text.
+            // If the event was redacted during the try, does not store the answer, which may repeat the removed text.
             .select(d => d.case().when('d.is_redacted', '=', false).then(d.ref('a.response')).end().as('response')),
         ),
     )
@@ -161,7 +161,7 @@ const noteFailure = query('note_webhook_failure', (db, $: Arguments<AccountEndpo
     .returning(sql<boolean>`w.failing_since <= now() - ${maxFailingDays} * interval '1 day'`.as('is_hopeless')),
 );
 
-/** The reasons why the server disables an endpoint. The admins of the account read them. */
+/** The reasons why the server disables an endpoint after failed attempts. The admins of the account read them. */
 const disabledReasons = {
   gone: 'The endpoint answered 410 Gone',
   failing: `Nothing could be delivered for ${maxFailingDays} days`,

@@ -60,8 +60,8 @@ const defaultBatchSize = 1000;
 
 /**
  * Erases first the accounts and then the users whose grace period is over (specification: Operational rules, 1 and 2).
- * An owner cannot be erased before their account. If one erasure fails but the database still answers, the others
- * continue. Returns false and does nothing if another clean-up is running.
+ * An owner cannot be erased before their account. If one erasure fails but the database still answers, the
+ * clean-up continues with the other erasures. Returns false and does nothing if another clean-up is running.
  */
 export async function cleanUp(
   database: Database,

@@ -76,8 +76,8 @@ export const callBeginMerge = sql(
 
 /**
  * Merges an idea, the source, into another idea, the target (specification: Idea actions, rule 4). The source keeps its
- * votes. The target gets a copy of each vote whose voter did not vote on the target. So an unmerge restores both
- * tallies exactly.
+ * votes. The target gets a copy of each vote whose voter did not vote on the target. So an unmerge can undo exactly the
+ * effect of the merge.
  *
  * Call copyVotesAhead first, because it copies most votes before mergeIdea locks the ideas.
  */

@@ -24,7 +24,7 @@ declare module 'fastify' {
   }
 }
 
-/** Looks up the session of every request. */
+/** Looks up the session of each request to this area of pages, if the request has a session cookie. */
 export function readBrowserSessions(app: FastifyInstance, { database, clock, config }: ServerDependencies) {
   app.decorate('pageRoutes', new Set<string>());
   app.addHook('onRoute', ({ method, url }) => {

@@ -30,7 +30,7 @@ interface ShownTime {
 
 const times = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
 
-/** Formats a time in UTC and says so. Pages run no script, so the server does not know the reader's time zone. */
+/** Formats a time in UTC and says so, because the server does not know the reader's time zone. */
 export function showTime(time: Date): ShownTime {
   return { text: `${times.format(time)} UTC`, iso: time.toISOString() };
 }

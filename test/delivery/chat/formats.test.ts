@@ -48,7 +48,7 @@ describe('a chat message', () => {
     expect(textOf(messageOf(type))).toBe(text);
   });
 
-  test('if no user caused an event, its chat message names the operator of the server instead of a user', () => {
+  test('if no user caused the status change of an idea, the chat message names the operator of the server', () => {
     expect(textOf(messageOf('idea.status_changed', { actor: null }))).toMatch(/^The operator moved /);
   });
 

@@ -157,7 +157,7 @@ describe('a notification mail', () => {
     expect(mails.find(({ to }) => to.startsWith('moderator'))?.text).toContain('> As CSV.');
   });
 
-  test('the owner of an account gets a mail when the server disables a webhook of the account', async () => {
+  test('an owner with a notification e-mail address gets a mail when the server disables a webhook of the account', async () => {
     await createReader('moderator', 'moderator');
     await server.sql(`update users set notification_email = 'owner@example.com' where id = $1`, [world.ownerId]);
     const { id } = await addWebhook(server, world, { url: 'https://hooks.example.com/ideas' });
@@ -232,7 +232,7 @@ describe('texts of users in a mail', () => {
 });
 
 describe('a mail job', () => {
-  test('only followers with a notification e-mail address get a mail about an idea', async () => {
+  test('only followers with a notification e-mail address get a mail about the new status of an idea', async () => {
     await createFollower('grace');
     const silent = await createFollower('silent');
     await server.sql('update users set notification_email = null where id = $1', [silent]);
@@ -310,7 +310,7 @@ describe('a mail job', () => {
     expect(recipients()).toEqual(['anna@example.com', 'zoe@example.com', 'later@example.com']);
   });
 
-  test('a mail job that runs twice sends each mail once', async () => {
+  test('a mail job that runs again after it has sent its mails sends no mail again', async () => {
     await createFollower('anna');
     await createFollower('zoe');
     await setStatus();

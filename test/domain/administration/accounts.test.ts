@@ -75,7 +75,7 @@ test('a second request to delete an account does not change the scheduled time o
   expect(await at((admin, { id }) => cancelAccountDeletion(admin, id), second)).toBe(null);
 });
 
-test('an account cannot take the slug of another account', async () => {
+test('an account cannot change its slug to the slug of another account', async () => {
   await expectRefusal(
     db,
     async admin => updateAccount(admin, await requireAccount(admin, 'second'), { name: 'B', slug: 'first' }),
