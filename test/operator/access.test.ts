@@ -116,7 +116,7 @@ describe("access to the operator's panel", () => {
   });
 
   test('the header links to the panel only for operators', async () => {
-    expect((await operator.visitor.get('/admin')).html).toContain('<a href="/operator">Operator</a>');
+    expect((await operator.visitor.get('/admin')).html).toContain('<a class="small" href="/operator">Operator</a>');
     const owner = await signedIn(server, world.ownerId);
     expect((await owner.get('/admin')).html).not.toContain('/operator');
   });

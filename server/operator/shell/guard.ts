@@ -18,8 +18,8 @@ export async function requireOperator(request: FastifyRequest, reply: FastifyRep
 }
 
 /**
- * Makes all other methods answer 404 to operators, and to everybody else like the page. A 405 with an Allow header would
- * show which paths exist.
+ * Refuses all other methods with 404. In other areas they get 405 with an Allow header, which would show signed-in users
+ * that the path exists.
  */
 export function refuseAllMethods(app: FastifyInstance, paths: ReadonlySet<string>) {
   for (const url of [...paths]) {
