@@ -123,6 +123,7 @@ function pathsOf(words: string[]): string[] {
     '/b/bench/roadmap',
     '/b/bench/feed.atom',
     '/b/bench/ideas/1',
+    '/b/bench/ideas/2',
     '/admin',
     '/admin/queue',
     '/admin/ideas?board=bench',
@@ -166,6 +167,7 @@ function pathsOf(words: string[]): string[] {
 const largeAccount = `
 update users set is_operator = true where id = 1;
 update boards set is_public = true, pre_moderation = true;
+update ideas set body = repeat('(http://a.b/', 833) where id = 2;
 insert into tags (account_id, board_id, name, color) select 1, 1, unnest(array['rare', 'common']), '#0f766e';
 insert into idea_tags (idea_id, tag_id, account_id)
 select i.id, t.id, 1 from ideas i join tags t on i.id % case t.name when 'rare' then 10000 when 'common' then 2 end = 0;

@@ -1,6 +1,8 @@
 import { ParseOption, XmlDocument } from 'libxml2-wasm';
 import { parse } from 'node-html-parser';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openPublicBoard } from '../../server/domain/boards/read-board.ts';
+import { listRoadmap } from '../../server/domain/ideas/list-roadmap.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { type BoardInput, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
@@ -83,7 +85,7 @@ describe('the list of ideas with a tag', () => {
   test('the pages of a list with a tag contain each of its ideas once, in the right order, for common and rare tags', async () => {
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, created_at, up_count)
-      select $1, $2, $3, (array(select id from statuses where board_id = $2 and not is_hidden order by id))[1 + n % 5],
+      select $1, $2, $3, (array(select id from statuses where board_id = $2 order by id))[case when n > 900 and n % 10 = 0 then 2 else 1 end],
         'Idea ' || n, 'Text', 'published', now() - n * interval '1 minute', n * 37 % 101
       from generate_series(1, 1200) n`,
       [world.accountId, world.boardId, world.ownerId],
@@ -96,7 +98,8 @@ describe('the list of ideas with a tag', () => {
     const isTagged = {
       common: (n: number) => n % 10 === 0,
       rare: (n: number) => n > 1150 && n % 2 === 0,
-      'of one status': (n: number) => n % 5 === 3 && n > 900,
+      'of one status': (n: number) => n > 900 && n % 10 === 0,
+      'late in one status and early in another': (n: number) => n > 500 && n % 10 === 0,
     };
     for (const [name, has] of Object.entries(isTagged)) {
       await tagIdeas(
@@ -144,6 +147,12 @@ describe('the roadmap', () => {
       ['Building', ['In building']],
     ]);
     expect(text).toContain(`<link rel="canonical" href="https://ideas.example.com${boardPath()}/roadmap">`);
+  });
+
+  test('the server reads no ideas in hidden statuses for the roadmap', async () => {
+    for (const { key } of statuses) await put(`In ${key}`, key);
+    const op = await openPublicBoard(server.database, world.boardSlug);
+    expect([...(await listRoadmap(op)).keys()].sort()).toEqual(['building', 'research', 'shipped']);
   });
 
   test('a column of the roadmap has the ten ideas with the highest scores and a link to the list of all its ideas', async () => {

@@ -76,26 +76,4 @@ describe('hostile URLs', () => {
       expect(parse(linkedText(text).text).textContent).toBe(text);
     }
   });
-
-  test('the links of 10,000 characters take at most half a second of CPU time, whatever the text repeats', () => {
-    const repeated = [
-      'http://',
-      'https://a.b ',
-      'http://a@',
-      '(http://a.b/',
-      'http://a.b/(',
-      'mailto:',
-      'a@b.c\n',
-      '://',
-      '&',
-    ];
-    const prefixes = ['', 'http://a.b/'];
-    for (const text of prefixes.flatMap(prefix => repeated.map(part => prefix + part.repeat(10_000)))) {
-      const before = process.cpuUsage();
-      linkedText(text.slice(0, 10_000));
-      const { user, system } = process.cpuUsage(before);
-      // Each text takes about 10 ms, and a quadratic search would take many seconds.
-      expect((user + system) / 1000, text.slice(0, 30)).toBeLessThan(500);
-    }
-  });
 });
