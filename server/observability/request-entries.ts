@@ -50,7 +50,7 @@ export const requestEntries = {
       bucket: z
         .string()
         .describe(
-          'the rate limit. `apitoken:read` and `apitoken:write`: reads and writes with one API token. `ip`: requests from one client IP address. `sign-in:ip`, `sign-in:address` and `sign-in:browser`: failed sign-ins. `sign-in:success`: successful sign-ins. `password-link:ip` and `password-link:address`: password links. `address-link:user` and `address-link:address`: links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address`: invitations. `oauth-client:ip`: registrations of OAuth clients. `oauth-authorization:ip`: authorization requests of OAuth clients',
+          'the rate limit. `apitoken:read` and `apitoken:write`: reads and writes with one API token. `ip`: requests from one client IP address. `sign-in:ip`, `sign-in:address` and `sign-in:browser`: failed sign-ins. `sign-in:success`: successful sign-ins. `password-link:ip` and `password-link:address`: password links. `address-link:user` and `address-link:address`: links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address`: invitations. `member`: votes, ideas and comments of one person on the pages of boards. `data-export:user`: downloads of their own data by a person. `oauth-client:ip`: registrations of OAuth clients. `oauth-authorization:ip`: authorization requests of OAuth clients',
         ),
       limit: whole('the number of requests that the server allows in one time window'),
       window_seconds: whole('the length of the time window in seconds'),

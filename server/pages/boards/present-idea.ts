@@ -10,13 +10,16 @@ import { type BoardVisit, boardOf, pathOn } from './opened-board.ts';
 export function frameOfBoard(
   { request, server }: BoardVisit,
   board: Pick<BoardView, 'slug' | 'name'>,
-  { page, canonicalPath }: { page?: string; canonicalPath?: string | undefined } = {},
+  { page, canonicalPath, isOwn = false }: { page?: string; canonicalPath?: string | undefined; isOwn?: boolean } = {},
 ): Frame {
   const name = shortLine(board.name, 100);
   return {
     title: page === undefined ? name : `${page} · ${name}`,
     ...(boardOf(request).member ? { script: boardScript } : {}),
-    navigation: [{ label: name, href: pathOn(request), isCurrent: page === undefined }],
+    navigation: [
+      { label: name, href: pathOn(request), isCurrent: page === undefined },
+      ...(boardOf(request).member ? [{ label: 'Mine', href: pathOn(request, '/mine'), isCurrent: isOwn }] : []),
+    ],
     ...(canonicalPath === undefined || !boardOf(request).isPublic
       ? {}
       : { canonicalUrl: `${server.config.BASE_URL}${canonicalPath}` }),

@@ -3,9 +3,11 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { definePages, openArea, signedIn } from '../shell/area.ts';
 import { serveRoutes } from '../shell/visit.ts';
 import { showBoard } from './board-page.ts';
+import { commentRoutes } from './comment-routes.ts';
 import { showIdea } from './idea-page.ts';
 import { memberRoutes } from './member-routes.ts';
 import { type BoardVisit, boardOf, openBoards, requireMember, sendToSignIn } from './opened-board.ts';
+import { ownRoutes } from './own-page.ts';
 
 const area = {
   pageOf: definePages('pages/boards'),
@@ -31,6 +33,7 @@ export function serveBoards(server: ServerDependencies) {
       { path: '/b/:slug/ideas/:id', isPublicPage: true, show: showIdea },
     ];
     serveRoutes(app, server, accountOf, pages, [open]);
-    serveRoutes(app, server, accountOf, memberRoutes, [sendToSignIn, open, requireMember]);
+    const forMembers = [...memberRoutes, ...commentRoutes, ...ownRoutes];
+    serveRoutes(app, server, accountOf, forMembers, [sendToSignIn, open, requireMember]);
   };
 }
