@@ -184,7 +184,7 @@ describe('deleting a comment', () => {
     await expectInvariants(server);
   });
 
-  test('of parallel edits and deletions of one comment, exactly one deletion succeeds, and the count stays exact', async () => {
+  test('exactly one of several parallel deletions of a comment succeeds, also beside parallel edits, and the comment count stays exact', async () => {
     const id = await comment('Contested');
     const moderator = await signedIn(server, world.ownerId);
     const sent = await Promise.all(
