@@ -265,7 +265,7 @@ CREATE TABLE ideas (
   CONSTRAINT ideas_merged_into_id_fkey FOREIGN KEY (account_id, merged_into_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE,
   CONSTRAINT ideas_status_of_board_fkey FOREIGN KEY (account_id, board_id, status_id) REFERENCES statuses(account_id, board_id, id)
 ) WITH (fillfactor=85);
-CREATE INDEX ideas_author_id_idx ON ideas USING btree (author_id);
+CREATE INDEX ideas_author_id_board_id_id_idx ON ideas USING btree (author_id, board_id, id);
 CREATE INDEX ideas_board_id_status_id_idx ON ideas USING btree (account_id, board_id, status_id);
 CREATE INDEX ideas_merged_into_id_idx ON ideas USING btree (account_id, merged_into_id) WHERE merged_into_id IS NOT NULL;
 CREATE INDEX ideas_newest_idx ON ideas USING btree (status_id, created_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
@@ -283,12 +283,13 @@ CREATE TABLE comments (
   author_id bigint NOT NULL,
   body text NOT NULL,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  edited_at timestamp(3) with time zone,
   CONSTRAINT comments_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT comments_body_check CHECK (char_length(body) >= 1 AND char_length(body) <= 500),
   CONSTRAINT comments_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id),
   CONSTRAINT comments_idea_id_fkey FOREIGN KEY (account_id, idea_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX comments_author_id_idx ON comments USING btree (author_id);
+CREATE INDEX comments_author_id_id_idx ON comments USING btree (author_id, id);
 CREATE INDEX comments_idea_id_id_idx ON comments USING btree (account_id, idea_id, id);
 
 -- table events (tenant)
@@ -671,7 +672,7 @@ CREATE TABLE votes (
   CONSTRAINT votes_idea_id_fkey FOREIGN KEY (account_id, idea_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE,
   CONSTRAINT votes_voter_id_fkey FOREIGN KEY (account_id, voter_id) REFERENCES voters(account_id, id) ON DELETE CASCADE
 );
-CREATE INDEX votes_voter_id_idx ON votes USING btree (account_id, voter_id);
+CREATE INDEX votes_voter_id_idea_id_idx ON votes USING btree (account_id, voter_id, idea_id);
 
 -- table webhook_deliveries (tenant)
 

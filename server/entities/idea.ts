@@ -42,6 +42,8 @@ export const Comment = defineTable('Comment', 'comments', {
   authorId: bigint(),
   body: p.text(),
   createdAt: creationTime(),
+  /** The time of the last edit. Null if the author has not edited the comment. */
+  editedAt: timestamp().nullable(),
 });
 
 export const Follower = defineTable('Follower', 'followers', {

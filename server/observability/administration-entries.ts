@@ -75,6 +75,7 @@ export const administrationEntries = {
   ),
   'user.blocked': entry('A user was blocked in an account, and can no longer write in the account.', ofMember),
   'user.unblocked': entry('A user was unblocked in an account.', ofMember),
+  'user.data_exported': entry('A user downloaded a file with their own data.', ofUser),
   'user.deletion_requested': entry(
     'Somebody requested the deletion of a user. The clean-up erases the user after a grace period.',
     ofUser,
@@ -167,6 +168,12 @@ export const administrationEntries = {
   'idea.tag_removed': entry('A moderator removed a tag from an idea.', { ...ofIdea, ...tag }),
   'idea.merged': entry('A moderator merged an idea into another idea.', { ...ofIdea, target_id: field.targetId }),
   'idea.unmerged': entry('A moderator reversed the merge of an idea.', { ...ofIdea, target_id: field.targetId }),
+
+  'comment.deleted': entry('The author or a moderator deleted a comment.', {
+    ...ofIdea,
+    comment_id: whole('the id of the comment'),
+    user_id: whole('the id of the author of the comment'),
+  }),
 
   'idea.followed': entry('A user began to follow an idea, or the operator added a follower.', ofFollower),
   'idea.unfollowed': entry('A user stopped following an idea, or the operator removed a follower.', ofFollower),

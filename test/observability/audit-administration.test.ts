@@ -9,6 +9,8 @@ import {
   enableChannel,
   testChannel,
 } from '../../server/domain/chat/channels.ts';
+import { deleteComment } from '../../server/domain/comments/change-comment.ts';
+import { commentOnIdea } from '../../server/domain/comments/comments.ts';
 import {
   cancelAccountDeletion,
   cancelUserDeletion,
@@ -39,6 +41,7 @@ import { createToken, revokeToken } from '../../server/domain/tokens/change-toke
 import { blockUser, unblockUser } from '../../server/domain/users/block-user.ts';
 import { requestAddress } from '../../server/domain/users/change-address.ts';
 import { createUser as makeUser, updateUser } from '../../server/domain/users/edit-user.ts';
+import { recordExport } from '../../server/domain/users/export-user.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -301,6 +304,7 @@ const cases: Cases = {
       return { ...account(), user_id: userId };
     };
   },
+  'user.data_exported': onUser(async (admin, userId) => recordExport(admin, userId)),
   'user.deletion_requested': onUser(requestUserDeletion),
   'user.deletion_cancelled': async () => {
     const userId = await createUser(server);
@@ -455,6 +459,15 @@ const cases: Cases = {
   ),
   'idea.merged': onMerged(mergeIdea),
   'idea.unmerged': onMerged(unmergeIdea, true),
+  'comment.deleted': async () => {
+    const ideaId = await insertIdea(server, world);
+    const { id } = await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'A comment'));
+    return async admin => {
+      const actor = await findModerator(admin, { accountId: world.accountId, userId: world.ownerId }, { ideaId });
+      await deleteComment({ ...admin, actor }, { ideaId, commentId: id });
+      return { ...account(), idea_id: ideaId, comment_id: id, user_id: world.ownerId };
+    };
+  },
   'idea.followed': onFollower(followIdea),
   'idea.unfollowed': onFollower((admin, _, following) => unfollowIdea(admin, following), true),
   'notifications.read': async () => {
@@ -529,6 +542,7 @@ const cases: Cases = {
 };
 
 const once = new Set([
+  'user.data_exported',
   'account.created',
   'invitation.created',
   'user.created',

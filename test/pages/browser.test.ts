@@ -1,5 +1,7 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { editComment } from '../../server/domain/comments/change-comment.ts';
+import { commentOnIdea } from '../../server/domain/comments/comments.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { buildUnsubscribeTokens } from '../../server/domain/notifications/unsubscribe-token.ts';
 import { signedIn } from '../admin/visitor.ts';
@@ -96,8 +98,17 @@ test('axe-core finds no accessibility violation on the pages for members and mod
   const id = await insertIdea(server, open, { title: 'Export as CSV' });
   const pending = await insertIdea(server, open, { title: 'Pending', moderationState: 'pending' });
   await createTag(server, open.accountId, open.boardId, 'Design');
+  const comment = await runAsUser(server, open, open.ownerId, op => commentOnIdea(op, id, 'Please.'));
+  await runAsUser(server, open, open.ownerId, op =>
+    editComment(op, { ideaId: id, commentId: comment.id, body: 'Yes' }),
+  );
+  const ownPages = [
+    '/mine',
+    '/mine/following',
+    ...['edit', 'delete'].map(verb => `/ideas/${id}/comments/${comment.id}/${verb}`),
+  ];
   const { page, complaints, close } = await openSignedIn(open.ownerId);
-  for (const rest of ['', '/new', '/new?title=export', `/ideas/${id}?notice=voted`, `/ideas/${pending}`]) {
+  for (const rest of ['', '/new', '/new?title=export', `/ideas/${id}?notice=voted`, `/ideas/${pending}`, ...ownPages]) {
     await checkPage(page, path + rest);
   }
   await page.goto(`${server.baseUrl + path}/ideas/${id}`);

@@ -4,10 +4,12 @@ import { cancelUserDeletion, findHolds, requestUserDeletion } from '../../domain
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { changePassword } from '../../domain/sign-in/set-password.ts';
 import { updateUser } from '../../domain/users/edit-user.ts';
+import { exportUser, recordExport } from '../../domain/users/export-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
 import { ownProblemOf, type Problem } from '../../pages/shell/form.ts';
 import { accountAround, requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
 import { showErasure, shownAddress } from '../../pages/shell/show.ts';
+import { chargeForm } from '../../pages/shell/throttle-forms.ts';
 import { type Route, serveRoutes } from '../../pages/shell/visit.ts';
 import { askForOwnPassword, readNewPassword } from '../../pages/sign-in/own-password.ts';
 import { addressRoutes } from './address-routes.ts';
@@ -25,6 +27,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
     { path: '/admin/profile', show: showProfile, run: saveName, again: (visit, p) => showProfile(visit, p, 'name') },
     { path: '/admin/profile/password', run: setPassword, again: (visit, p) => showProfile(visit, p, 'password') },
     { path: '/admin/profile/delete', show: askForDeletion, run: requestDeletion, problemOf: ownProblemOf },
+    { path: '/admin/profile/export', show: showExport, run: sendExport },
     { path: '/admin/cancel-deletion', run: cancelDeletion },
     ...addressRoutes(server, askForPassword),
     ...notificationRoutes,
@@ -40,6 +43,17 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
     const token = await visit.administer(admin => changePassword(admin, user, credential, { now, expiresAt }));
     setSessionCookie(visit.reply, config, token, expiresAt);
     return profilePath(visit, 'password_changed');
+  }
+
+  /** Sends a file with the person's data. The password protects it, because the file has everything at once. */
+  async function sendExport(visit: OwnVisit) {
+    await askForPassword(visit);
+    const userId = visit.user.id;
+    await chargeForm(server, visit, 'downloads', [['data-export:user', String(userId), exportsPerHour, 3_600]]);
+    await visit.administer(async admin => recordExport(admin, userId));
+    const now = clock.now();
+    const name = `idea-board-data-${now.toISOString().slice(0, 10)}.json`;
+    return { file: exportUser(server.database, userId, now), name };
   }
 
   async function askForDeletion(visit: OwnVisit, problem?: Problem) {
@@ -59,6 +73,13 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
     await visit.administer(admin => requestUserDeletion(admin, visit.user.id));
     return visit.path('/admin/profile');
   }
+}
+
+/** An export reads everything that a person has, so nobody needs many. */
+const exportsPerHour = 3;
+
+function showExport(visit: OwnVisit, problem?: Problem) {
+  return visit.page('profile/export', 'Your data', {}, { problem });
 }
 
 async function saveName(visit: OwnVisit) {

@@ -105,7 +105,7 @@ export async function commentOnIdea(op: WriteOperation, ideaId: number, body: st
     now: op.now,
   });
   if (!comment) throw new Error('An insert returned no row');
-  return { ...created, id: comment.id, author_id: author.id, author_name: author.name };
+  return { ...created, id: comment.id, author_id: author.id, author_name: author.name, edited_at: null };
 }
 
 export type CommentView = RowOf<typeof selectComments>;
@@ -120,6 +120,7 @@ const selectComments = query(
       .selectFrom('comments as c')
       .innerJoin('users as u', 'u.id', 'c.author_id')
       .select(['c.id', 'c.idea_id', 'c.body', 'c.author_id', 'u.name as author_name', 'c.created_at'])
+      .select('c.edited_at')
       .where(c => c.and({ 'c.account_id': $.accountId, 'c.idea_id': $.ideaId }))
       .where('c.id', '>', $.afterId)
       .orderBy('c.id')
@@ -138,6 +139,15 @@ export async function listComments(op: ReadOperation, ideaId: number, place: Pla
     limit: place.perPage + 1,
   });
   return cutPage(rows, place, comment => ({ sort: commentSort, key: 0, id: comment.id }));
+}
+
+/** Reads a comment of an idea. Throws not_found if the reader may not see the idea. */
+export async function readComment(op: ReadOperation, ideaId: number, commentId: number): Promise<CommentView> {
+  const place = { perPage: 1, page: null, offset: 0, cursor: { sort: commentSort, key: 0, id: commentId - 1 } };
+  const { rows } = await listComments(op, ideaId, place);
+  const [comment] = rows;
+  if (comment?.id !== commentId) throw new DomainError('not_found');
+  return comment;
 }
 
 export function presentComment({ id, idea_id, body, author_id, author_name, created_at }: CommentView) {

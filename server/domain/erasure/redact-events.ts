@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../../database/database.ts';
+import type { Database, Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { redactPerson, type ShownPerson } from './placeholder.ts';
 
@@ -25,7 +25,8 @@ const selectPending = query('select_pending_deliveries_of_events', (db, $: Event
     .select('id')
     .where(d => d.and({ account_id: $.accountId, event_id: d.fn.any($.eventIds) }))
     .where('state', '=', 'pending')
-    .where('is_redacted', '=', false),
+    .where('is_redacted', '=', false)
+    .orderBy('id'),
 );
 
 /**
@@ -86,8 +87,18 @@ const writeEvents = query('write_redacted_events', (db, $: Arguments<RewrittenEv
 );
 
 /**
+ * Removes the stored responses of webhook receivers to the given events. Marks the deliveries first, so that no worker
+ * stores a response afterwards.
+ */
+export async function withholdResponses(db: Queryable, accountId: number, eventIds: readonly string[]): Promise<void> {
+  const pending = await db.query(selectPending, { accountId, eventIds });
+  for (const { id } of pending) await db.query(markDelivery, { accountId, id });
+  await db.query(clearResponses, { accountId, eventIds });
+}
+
+/**
  * Replaces a user by the placeholder in the given events. Clears the responses of webhook receivers, because a response
- * may repeat the event. Deliveries are marked first, so that no worker stores a response to the old body afterwards.
+ * may repeat the event.
  */
 export async function redactEvents(
   database: Database,
@@ -95,9 +106,7 @@ export async function redactEvents(
   { accountId, userId, placeholder }: Redaction,
 ): Promise<void> {
   if (eventIds.length === 0) return;
-  const pending = await database.query(selectPending, { accountId, eventIds });
-  for (const { id } of pending) await database.query(markDelivery, { accountId, id });
-  await database.query(clearResponses, { accountId, eventIds });
+  await withholdResponses(database, accountId, eventIds);
   const redact = (json: string) => redactPerson(json, userId, placeholder) ?? json;
   await database.transaction(async ({ query }) => {
     // Without the lock, a parallel erasure of another user could write back old texts that still name this user.

@@ -6,7 +6,7 @@ import { DomainError } from '../domain-error.ts';
 import type { Actor, WriteOperation } from '../operation.ts';
 import { isVisible } from './read-idea.ts';
 
-type LockedIdea = RowOf<typeof selectIdeasLocked>;
+export type LockedIdea = RowOf<typeof selectIdeasLocked>;
 
 /**
  * Locks ideas in the order of their ids, so that two operations on the same ideas never deadlock. Also takes a shared
@@ -29,19 +29,30 @@ const selectIdeasLocked = query(
 
 /** Locks ideas and returns them in the given order. Throws not_found or board_frozen. */
 export async function lockIdeas(op: WriteOperation, ids: readonly number[]): Promise<LockedIdea[]> {
-  const { accountId, boardId, isModerator } = op.actor;
-  const rows = await op.query(selectIdeasLocked, { accountId, boardId, ideaIds: ids, isModerator });
-  const ideas = ids.map(id => {
-    const row = rows.find(idea => idea.id === id);
-    if (!row) throw new DomainError('not_found');
-    return row;
-  });
+  const ideas = await lockIdeasEvenIfFrozen(op, ids);
   for (const idea of ideas) checkNotFrozen(idea);
   return ideas;
 }
 
+async function lockIdeasEvenIfFrozen(op: WriteOperation, ids: readonly number[]): Promise<LockedIdea[]> {
+  const { accountId, boardId, isModerator } = op.actor;
+  const rows = await op.query(selectIdeasLocked, { accountId, boardId, ideaIds: ids, isModerator });
+  return ids.map(id => {
+    const row = rows.find(idea => idea.id === id);
+    if (!row) throw new DomainError('not_found');
+    return row;
+  });
+}
+
 export async function lockIdea(op: WriteOperation, id: number): Promise<LockedIdea> {
   const [idea] = await lockIdeas(op, [id]);
+  if (!idea) throw new DomainError('not_found');
+  return idea;
+}
+
+/** Locks an idea for a change that a freeze of the board does not stop. */
+export async function lockIdeaEvenIfFrozen(op: WriteOperation, id: number): Promise<LockedIdea> {
+  const [idea] = await lockIdeasEvenIfFrozen(op, [id]);
   if (!idea) throw new DomainError('not_found');
   return idea;
 }

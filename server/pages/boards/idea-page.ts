@@ -3,6 +3,7 @@ import { PathId } from '../../../contract/identifiers.ts';
 import { defaultPerPage } from '../../../contract/pagination.ts';
 import { word } from '../../../contract/text.ts';
 import { readBoard } from '../../domain/boards/read-board.ts';
+import { mayChangeComment } from '../../domain/comments/change-comment.ts';
 import { type CommentView, commentSort, listComments } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
@@ -23,6 +24,8 @@ const notices = {
   submitted: 'Your idea is on the board.',
   voted: 'Your vote counts.',
   commented: 'Your comment is on the page.',
+  comment_edited: 'Your comment has the new text.',
+  comment_deleted: 'The comment is deleted.',
   followed: 'You follow this idea. You get a notice when it changes.',
   unfollowed: 'You no longer follow this idea.',
   approved: 'The idea is published.',
@@ -62,7 +65,12 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     isMerged: idea.merged_into_id !== null,
     // Undefined if the reader may not see the target of the merge.
     mergedInto: target && { label: shortLine(target.title, 200), href: pathOn(request, `/ideas/${target.id}`) },
-    ...presentComments(comments, cursor => `${pathOn(request, `/ideas/${idea.id}`, { cursor })}#comments`),
+    ...presentComments(
+      visit,
+      comments,
+      isOpen,
+      cursor => `${pathOn(request, `/ideas/${idea.id}`, { cursor })}#comments`,
+    ),
     first: cursor === undefined ? undefined : { label: 'Back to the first comments', href: path },
     vote: presentVote(visit, board, idea),
     // Moderators change the idea with the forms of the admin area, which lead back to this page.
@@ -83,13 +91,20 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   return visit.page('idea', frame, data, { notices, problem });
 }
 
-function presentComments({ rows, nextCursor }: Page<CommentView>, pathAt: (cursor: string) => string) {
+function presentComments(
+  visit: BoardVisit,
+  { rows, nextCursor }: Page<CommentView>,
+  isOpen: boolean,
+  pathAt: (cursor: string) => string,
+) {
   return {
-    comments: rows.map(({ id, body, author_name, created_at }) => ({
-      id,
-      body: linkedText(body),
-      authorName: presentName(author_name),
-      createdAt: presentTime(created_at),
+    comments: rows.map(comment => ({
+      id: comment.id,
+      body: linkedText(comment.body),
+      authorName: presentName(comment.author_name),
+      createdAt: presentTime(comment.created_at),
+      editedAt: comment.edited_at === null ? undefined : presentTime(comment.edited_at),
+      links: linksOf(visit, comment, isOpen),
     })),
     next: nextCursor === null ? undefined : { label: 'More comments', href: pathAt(nextCursor) },
   };
@@ -97,4 +112,16 @@ function presentComments({ rows, nextCursor }: Page<CommentView>, pathAt: (curso
 
 function pathInAdmin(visit: BoardVisit, path: string): string {
   return visit.path(path, { on: boardOf(visit.request).slug });
+}
+
+/** Returns the links to the pages on which the reader can edit or delete a comment. */
+function linksOf({ request, server }: BoardVisit, comment: CommentView, isOpen: boolean) {
+  const { member } = boardOf(request);
+  if (!member) return [];
+  const may = mayChangeComment({ actor: member, now: server.clock.now() }, comment);
+  const pathTo = (verb: string) => pathOn(request, `/ideas/${comment.idea_id}/comments/${comment.id}/${verb}`);
+  return [
+    ...(may.edit && isOpen ? [{ label: 'Edit', href: pathTo('edit') }] : []),
+    ...(may.delete ? [{ label: 'Delete', href: pathTo('delete') }] : []),
+  ];
 }

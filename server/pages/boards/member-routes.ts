@@ -16,6 +16,7 @@ import type { Route } from '../shell/visit.ts';
 import { listPathOf } from './board-page.ts';
 import { showIdea } from './idea-page.ts';
 import { type BoardVisit, boardOf, changeAsMember, pathOn } from './opened-board.ts';
+import { pathToFollowed } from './own-page.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
 import { presentTags } from './tag-filter.ts';
 
@@ -42,6 +43,7 @@ export const memberRoutes: Route<AccountOfUser | undefined>[] = [
     const isWanted = visit.field('follow') !== 'no';
     if (isWanted) await followIdea(op, accountId, { ideaId, userId });
     else await unfollowIdea(op, { ideaId, userId });
+    if (!isWanted && visit.field('from') === 'list') return pathToFollowed(visit, 'unfollowed');
     return pathOn(visit.request, `/ideas/${ideaId}`, { notice: isWanted ? 'followed' : 'unfollowed' });
   }),
 ];

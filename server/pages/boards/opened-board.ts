@@ -84,6 +84,13 @@ export function boardOf({ boardOfRequest }: FastifyRequest): BoardOfRequest {
   return boardOfRequest;
 }
 
+/** Returns the context in which the signed-in member reads the board. The route must use requireMember. */
+export function memberOf({ request, server }: BoardVisit) {
+  const { read, member } = boardOf(request);
+  if (!member) throw new Error('The route is not behind requireMember');
+  return { query: read.query, actor: member, now: server.clock.now() };
+}
+
 /**
  * An onRequest hook for pages and forms that only members of the board's account may use. Sends visitors to the sign-in
  * page, and then back to the page, or after a form to the board. The answer does not reveal whether the board exists.
@@ -142,8 +149,8 @@ export async function changeAsMember<T>(
   turns: string[] = [],
 ): Promise<T> {
   const { server, user, request } = visit;
-  const { member, slug } = boardOf(request);
-  if (!member) throw new Error('The route is not behind requireMember');
+  const { slug } = boardOf(request);
+  const { actor: member } = memberOf(visit);
   const limit = server.config.RATE_LIMIT_MEMBER;
   await chargeForm(server, visit, 'votes, ideas and comments', [['member', String(user.id), limit, hour]]);
   const { accountId } = member;

@@ -14,7 +14,7 @@ interface PageOfBoard {
   /** The name of the page. Undefined for the board itself. */
   page?: string;
   /** The view of the board that the page shows. The navigation marks this view. */
-  view?: 'ideas' | 'roadmap';
+  view?: 'ideas' | 'roadmap' | 'mine';
   /** The text whose beginning describes the page in previews. */
   description?: string;
   isArticle?: boolean;
@@ -40,6 +40,7 @@ export function frameOfBoard(
     navigation: [
       { label: 'Ideas', href: pathOn(request), isCurrent: view === 'ideas' },
       { label: 'Roadmap', href: pathOn(request, '/roadmap'), isCurrent: view === 'roadmap' },
+      ...(member ? [{ label: 'Mine', href: pathOn(request, '/mine'), isCurrent: view === 'mine' }] : []),
     ],
   };
   if (!isPublic) return frame;

@@ -5,11 +5,13 @@ import { definePages, openArea, signedIn } from '../shell/area.ts';
 import { serveRoutes } from '../shell/visit.ts';
 import { sendXml } from '../shell/xml.ts';
 import { showBoard } from './board-page.ts';
+import { commentRoutes } from './comment-routes.ts';
 import { showFeed } from './feed.ts';
 import { showIdea } from './idea-page.ts';
 import { joinRoute } from './join-route.ts';
 import { memberRoutes } from './member-routes.ts';
 import { type BoardVisit, boardOf, openBoards, requireMember, sendToSignIn } from './opened-board.ts';
+import { ownRoutes } from './own-page.ts';
 import { showRoadmap } from './roadmap-page.ts';
 
 const area = {
@@ -44,6 +46,7 @@ export function serveBoards(server: ServerDependencies) {
       return sendXml(reply, 'application/atom+xml', await showFeed(read, server.config));
     });
     serveRoutes(app, server, accountOf, [joinRoute(server)], [sendToSignIn, open]);
-    serveRoutes(app, server, accountOf, memberRoutes, [sendToSignIn, open, requireMember]);
+    const forMembers = [...memberRoutes, ...commentRoutes, ...ownRoutes];
+    serveRoutes(app, server, accountOf, forMembers, [sendToSignIn, open, requireMember]);
   };
 }

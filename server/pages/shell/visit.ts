@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookHandler } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import type { Administration } from '../../domain/administration.ts';
@@ -23,8 +24,8 @@ import { shownName } from './show.ts';
  * answer the request.
  */
 
-/** The answer to a request: a page, or the path to redirect to. */
-export type Answer = string | { page: Html; status: number };
+/** The answer to a request: a page, the path to redirect to, or a file that the browser saves. */
+export type Answer = string | { page: Html; status: number } | { file: AsyncIterable<string>; name: string };
 
 /**
  * A page with its forms. The account is undefined only on pages that belong to no account, for a user without an
@@ -79,7 +80,8 @@ export function serveRoutes<Account extends AccountOfUser | undefined>(
   const answerWith = (answerOf: (visit: Visit<Account>) => Answer | Promise<Answer>) => {
     return async (request: FastifyRequest, reply: FastifyReply) => {
       const answer = await answerOf(new Visit(server, request, reply, accountOf(request)));
-      return typeof answer === 'string' ? reply.redirect(answer, 303) : sendPage(reply, answer.page, answer.status);
+      if (typeof answer === 'string') return reply.redirect(answer, 303);
+      return 'file' in answer ? sendFile(reply, answer) : sendPage(reply, answer.page, answer.status);
     };
   };
   for (const { path, isPublicPage = false, show, ask, run, again = show, problemOf: explain = problemOf } of routes) {
@@ -100,6 +102,12 @@ export function serveRoutes<Account extends AccountOfUser | undefined>(
       app.post(path, { onRequest, config }, handler);
     }
   }
+}
+
+/** Sends a JSON file while it is written. If writing fails, the connection ends, so that the browser notices. */
+function sendFile(reply: FastifyReply, { file, name }: { file: AsyncIterable<string>; name: string }) {
+  reply.header('Content-Disposition', `attachment; filename="${name}"`).type('application/json; charset=utf-8');
+  return reply.send(Readable.from(file, { objectMode: false }));
 }
 
 /** A request with its account, and methods to answer it. */

@@ -1,0 +1,305 @@
+import type { Kysely } from 'kysely';
+import { jsonArrayFrom } from 'kysely/helpers/postgres';
+import type { QueryBuilding } from '../../database/database.ts';
+import type { Tables } from '../../database/tables.ts';
+import type { Administration } from '../administration.ts';
+import { presentTime } from '../time.ts';
+
+/*
+ * The export of a person's own data, from all accounts, as one JSON document. docs/administration.md describes its form.
+ *
+ * The document has only the person's own texts and choices. It has no secrets, and no text by other people: the person
+ * may have lost access to the boards of these texts. An idea of somebody else is only an id.
+ *
+ * The lists can be long, so each is read in batches, and the document is written while it is sent. The statements have
+ * no filter on one account, because the person may have rows in all accounts.
+ */
+
+/** Increase this number when a field is removed or changes its meaning. */
+const formatVersion = 1;
+
+/** The number of rows in memory. An idea has up to 10,000 characters. */
+const batchSize = 200;
+
+type Db = Kysely<Tables>;
+
+interface Section {
+  /** The tables whose rows about the person the section has. */
+  tables: readonly (keyof Tables)[];
+  read(db: Db, userId: number): AsyncIterable<object[]>;
+}
+
+/** The lists of the document, by their names in the document. */
+export const exportSections: Readonly<Record<string, Section>> = {
+  sign_in_methods: {
+    tables: ['sign_in_methods'],
+    read: once((db, userId) =>
+      db
+        .selectFrom('sign_in_methods')
+        .select(['kind', 'created_at', 'updated_at'])
+        .where('user_id', '=', userId)
+        .execute(),
+    ),
+  },
+  sessions: {
+    tables: ['sessions'],
+    read: once((db, userId) =>
+      db
+        .selectFrom('sessions')
+        .select(['created_at', 'last_seen_at', 'expires_at'])
+        .where('user_id', '=', userId)
+        .orderBy('created_at')
+        .execute(),
+    ),
+  },
+  memberships: {
+    tables: ['memberships'],
+    read: once((db, userId) =>
+      db
+        .selectFrom('memberships as m')
+        .innerJoin('accounts as a', 'a.id', 'm.account_id')
+        .select(['a.slug as account', 'a.name as account_name', 'm.role', 'm.created_at'])
+        .where('m.user_id', '=', userId)
+        .orderBy('a.id')
+        .execute(),
+    ),
+  },
+  blocks: {
+    tables: ['user_blocks'],
+    // The reason is a note of the moderators for themselves.
+    read: once((db, userId) =>
+      db
+        .selectFrom('user_blocks as b')
+        .innerJoin('accounts as a', 'a.id', 'b.account_id')
+        .select(['a.slug as account', 'b.created_at'])
+        .where('b.user_id', '=', userId)
+        .orderBy('a.id')
+        .execute(),
+    ),
+  },
+  invitations_sent: {
+    tables: ['invitations'],
+    read: once((db, userId) =>
+      db
+        .selectFrom('invitations as i')
+        .innerJoin('accounts as a', 'a.id', 'i.account_id')
+        .select(['a.slug as account', 'i.email', 'i.role', 'i.created_at', 'i.expires_at'])
+        .where('i.inviter_id', '=', userId)
+        .orderBy('i.id')
+        .execute(),
+    ),
+  },
+  tokens: {
+    tables: ['api_tokens', 'api_token_boards'],
+    read: inBatches(
+      (db, userId, afterId: number) =>
+        db
+          .selectFrom('api_tokens as t')
+          .innerJoin('accounts as a', 'a.id', 't.account_id')
+          .select(['t.id', 'a.slug as account', 't.kind', 't.name'])
+          .select(['t.created_at', 't.last_used_at', 't.expires_at', 't.revoked_at'])
+          .select(t =>
+            jsonArrayFrom(
+              t
+                .selectFrom('api_token_boards as g')
+                .innerJoin('boards as b', join =>
+                  join.onRef('b.id', '=', 'g.board_id').onRef('b.account_id', '=', 'g.account_id'),
+                )
+                .select(['b.slug as board', 'g.level as grant'])
+                .whereRef('g.account_id', '=', 't.account_id')
+                .whereRef('g.token_id', '=', 't.id')
+                .orderBy('b.id'),
+            ).as('boards'),
+          )
+          .where('t.issuer_id', '=', userId)
+          .where('t.id', '>', afterId)
+          .orderBy('t.id')
+          .limit(batchSize)
+          .execute(),
+      0,
+      ({ id }) => id,
+    ),
+  },
+  ideas: {
+    tables: ['ideas'],
+    read: inBatches(
+      (db, userId, [boardId, id]: [boardId: number, id: number]) =>
+        db
+          .selectFrom('ideas as i')
+          .innerJoin('accounts as a', 'a.id', 'i.account_id')
+          .innerJoin('boards as b', join =>
+            join.onRef('b.id', '=', 'i.board_id').onRef('b.account_id', '=', 'i.account_id'),
+          )
+          .innerJoin('statuses as s', join =>
+            join.onRef('s.id', '=', 'i.status_id').onRef('s.account_id', '=', 'i.account_id'),
+          )
+          .select(['i.id', 'a.slug as account', 'i.board_id', 'b.slug as board', 'i.title', 'i.body'])
+          .select(['s.key as status_key', 'i.moderation_state', 'i.rejection_reason'])
+          .select(['i.up_count', 'i.down_count', 'i.comment_count', 'i.merged_into_id', 'i.created_at', 'i.updated_at'])
+          .where('i.author_id', '=', userId)
+          .where(i => i(i.refTuple('i.board_id', 'i.id'), '>', i.tuple(boardId, id)))
+          .orderBy('i.board_id')
+          .orderBy('i.id')
+          .limit(batchSize)
+          .execute(),
+      [0, 0],
+      ({ board_id, id }): [boardId: number, id: number] => [board_id, id],
+    ),
+  },
+  comments: {
+    tables: ['comments'],
+    read: inBatches(
+      (db, userId, afterId: number) =>
+        db
+          .selectFrom('comments as c')
+          .innerJoin('accounts as a', 'a.id', 'c.account_id')
+          .select(['c.id', 'a.slug as account', 'c.idea_id', 'c.body', 'c.created_at', 'c.edited_at'])
+          .where('c.author_id', '=', userId)
+          .where('c.id', '>', afterId)
+          .orderBy('c.id')
+          .limit(batchSize)
+          .execute(),
+      0,
+      ({ id }) => id,
+    ),
+  },
+  votes: { tables: ['voters', 'votes'], read: readVotes },
+  follows: {
+    tables: ['followers'],
+    read: inBatches(
+      (db, userId, afterId: number) =>
+        db
+          .selectFrom('followers as f')
+          .innerJoin('accounts as a', 'a.id', 'f.account_id')
+          .select(['a.slug as account', 'f.idea_id', 'f.created_at'])
+          .where('f.user_id', '=', userId)
+          .where('f.idea_id', '>', afterId)
+          .orderBy('f.idea_id')
+          .limit(batchSize)
+          .execute(),
+      0,
+      ({ idea_id }) => idea_id,
+    ),
+  },
+  notifications: {
+    tables: ['notifications'],
+    read: inBatches(
+      (db, userId, afterId: number) =>
+        db
+          .selectFrom('notifications as n')
+          .innerJoin('accounts as a', 'a.id', 'n.account_id')
+          .leftJoin('events as e', join =>
+            join.onRef('e.id', '=', 'n.event_id').onRef('e.account_id', '=', 'n.account_id'),
+          )
+          .select(['n.id', 'a.slug as account', 'n.kind', 'e.idea_id', 'n.created_at', 'n.read_at', 'n.mailed_at'])
+          .where('n.user_id', '=', userId)
+          .where('n.id', '>', afterId)
+          .orderBy('n.id')
+          .limit(batchSize)
+          .execute(),
+      0,
+      ({ id }) => id,
+    ),
+  },
+};
+
+/** The tables with rows about people that the export leaves out, each with the reason. */
+export const notExported: Partial<Record<keyof Tables, string>> = {
+  events: 'An event repeats a change of an idea, a comment or a vote, and is deleted after some time.',
+  idempotency_keys: 'A stored response repeats what a token of the person did, and is deleted after a day.',
+  oauth_records: 'The records contain secrets of OAuth. The list of tokens has the access that the person gave.',
+  password_links: 'A link is a secret that is valid for a short time.',
+};
+
+/** Reads the votes of the person, and of the person's tokens, voter by voter. */
+async function* readVotes(db: Db, userId: number): AsyncIterable<object[]> {
+  const ownVoters = db
+    .selectFrom('voters')
+    .select(['account_id', 'id as voter_id'])
+    .select(v => v.cast<number | null>(v.lit(null), 'bigint').as('token_id'))
+    .where('user_id', '=', userId);
+  const tokenVoters = db
+    .selectFrom('api_tokens')
+    .select(['account_id', 'voter_id', 'id as token_id'])
+    .where('issuer_id', '=', userId);
+  for (const { account_id, voter_id, token_id } of await ownVoters.unionAll(tokenVoters).execute()) {
+    const votesOfVoter = inBatches(
+      (_, __, afterId: number) =>
+        db
+          .selectFrom('votes as v')
+          .innerJoin('accounts as a', 'a.id', 'v.account_id')
+          .select(['a.slug as account', 'v.idea_id', 'v.value', 'v.carried_from_id', 'v.created_at'])
+          .where(v => v.and({ 'v.account_id': account_id, 'v.voter_id': voter_id }))
+          .where('v.idea_id', '>', afterId)
+          .orderBy('v.idea_id')
+          .limit(batchSize)
+          .execute(),
+      0,
+      ({ idea_id }) => idea_id,
+    );
+    for await (const votes of votesOfVoter(db, userId)) {
+      yield votes.map(vote => ({
+        ...vote,
+        token_id,
+        value: vote.value === 0 ? 'none' : vote.value > 0 ? 'up' : 'down',
+      }));
+    }
+  }
+}
+
+/** Reads a list that is short for everybody. */
+function once<Row extends object>(read: (db: Db, userId: number) => Promise<Row[]>): Section['read'] {
+  return async function* (db, userId) {
+    yield await read(db, userId);
+  };
+}
+
+/** Reads a list batch by batch. `read` returns the rows after a key, in the order of the keys. */
+function inBatches<Row extends object, Key>(
+  read: (db: Db, userId: number, after: Key) => Promise<Row[]>,
+  first: NoInfer<Key>,
+  keyOf: (row: Row) => NoInfer<Key>,
+): (db: Db, userId: number) => AsyncIterable<Row[]> {
+  return async function* (db, userId) {
+    for (let after = first; ; ) {
+      const rows = await read(db, userId, after);
+      if (rows.length > 0) yield rows;
+      const last = rows.at(-1);
+      if (!last || rows.length < batchSize) return;
+      after = keyOf(last);
+    }
+  };
+}
+
+/** Writes the document piece by piece. The rows are from the times when they are read, and not from one moment. */
+export async function* exportUser({ db }: QueryBuilding, userId: number, now: Date): AsyncIterable<string> {
+  const profile = await db
+    .selectFrom('users')
+    .select(['id', 'name', 'email', 'notification_email', 'avatar_url', 'is_operator'])
+    .select(['created_at', 'deletion_requested_at'])
+    .where('id', '=', userId)
+    .executeTakeFirstOrThrow();
+  const start = { format: 'idea-board-user-data', version: formatVersion, exported_at: now.toISOString() };
+  yield `${write({ ...start, profile }).slice(0, -1)}`;
+  for (const [name, { read }] of Object.entries(exportSections)) {
+    yield `,\n${JSON.stringify(name)}:[`;
+    let separator = '\n';
+    for await (const rows of read(db, userId)) {
+      if (rows.length === 0) continue;
+      yield separator + rows.map(write).join(',\n');
+      separator = ',\n';
+    }
+    yield ']';
+  }
+  yield '}\n';
+}
+
+/** Writes times as the API does. The columns with times end in `_at`. */
+function write(row: object): string {
+  return JSON.stringify(row, (key, value) => (key.endsWith('_at') && value !== null ? presentTime(value) : value));
+}
+
+/** Records that a person downloads their data. */
+export function recordExport(admin: Administration, userId: number) {
+  admin.audit.record('user.data_exported', { user_id: userId });
+}

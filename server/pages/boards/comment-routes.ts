@@ -1,0 +1,82 @@
+import { CommentInput } from '../../../contract/comments.ts';
+import { readBoard } from '../../domain/boards/read-board.ts';
+import {
+  type CommentOfIdea,
+  checkCommentChange,
+  commentChangeMinutes,
+  deleteComment,
+  editComment,
+} from '../../domain/comments/change-comment.ts';
+import { readComment } from '../../domain/comments/comments.ts';
+import { turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import { problemOfAction } from '../shell/act.ts';
+import { FormProblem, type Problem } from '../shell/form.ts';
+import type { Route } from '../shell/visit.ts';
+import { type BoardVisit, changeAsMember, memberOf, pathOn } from './opened-board.ts';
+import { frameOfBoard, presentName } from './present-idea.ts';
+
+/** The pages on which people edit and delete their own comments. Moderators can also delete the comments of others. */
+export const commentRoutes: Route<AccountOfUser | undefined>[] = [
+  {
+    path: '/b/:slug/ideas/:id/comments/:comment/edit',
+    show: showEdit,
+    run: async visit => {
+      const place = placeOf(visit);
+      const input = CommentInput.safeParse({ body: visit.field('body') });
+      if (!input.success) throw new FormProblem(422, 'Enter a comment of 1 to 500 characters');
+      await changeAsMember(visit, op => editComment(op, { ...place, body: input.data.body }), [
+        turnOnIdea(place.ideaId),
+      ]);
+      return `${pathOn(visit.request, `/ideas/${place.ideaId}`, { notice: 'comment_edited' })}#comment-${place.commentId}`;
+    },
+    problemOf: problemOfAction,
+  },
+  {
+    path: '/b/:slug/ideas/:id/comments/:comment/delete',
+    ask: async visit => {
+      const { ideaId } = placeOf(visit);
+      const comment = await readChangeable(visit, 'delete');
+      return {
+        verb: 'Delete the comment by',
+        name: presentName(comment.author_name),
+        explanation: `“${shortLine(comment.body, 300, '')}” Nobody can restore the comment. Mails, chats and programs that already got it keep it.`,
+        button: 'Delete the comment',
+        back: { label: 'Cancel', href: pathOn(visit.request, `/ideas/${ideaId}`) },
+      };
+    },
+    run: async visit => {
+      const place = placeOf(visit);
+      await changeAsMember(visit, op => deleteComment(op, place), [turnOnIdea(place.ideaId)]);
+      return `${pathOn(visit.request, `/ideas/${place.ideaId}`, { notice: 'comment_deleted' })}#comments`;
+    },
+  },
+];
+
+function placeOf(visit: BoardVisit): CommentOfIdea {
+  return { ideaId: visit.id(), commentId: visit.id('comment') };
+}
+
+/** Shows the form. If the edit came too late, the page still shows the text that the person entered. */
+async function showEdit(visit: BoardVisit, problem?: Problem) {
+  const { ideaId, commentId } = placeOf(visit);
+  const board = await readBoard(memberOf(visit));
+  const data = {
+    action: visit.request.url,
+    body: visit.isSent ? visit.field('body') : (await readChangeable(visit, 'edit')).body,
+    minutes: commentChangeMinutes,
+    isRefused: problem !== undefined,
+    back: `${pathOn(visit.request, `/ideas/${ideaId}`)}#comment-${commentId}`,
+  };
+  return visit.page('edit-comment', frameOfBoard(visit, board, { page: 'Edit your comment' }), data, { problem });
+}
+
+/** Reads a comment that the person may edit or delete now. */
+async function readChangeable(visit: BoardVisit, verb: 'edit' | 'delete') {
+  const { ideaId, commentId } = placeOf(visit);
+  const op = memberOf(visit);
+  const comment = await readComment(op, ideaId, commentId);
+  checkCommentChange(op, comment, verb);
+  return comment;
+}

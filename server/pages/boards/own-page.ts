@@ -1,0 +1,96 @@
+import { defaultPerPage } from '../../../contract/pagination.ts';
+import { readBoard } from '../../domain/boards/read-board.ts';
+import { listFollowedOnBoard, listSubmitted, listVoted, type OwnIdea, ownSort } from '../../domain/ideas/list-own.ts';
+import type { Page, Place } from '../../domain/pagination.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import type { Route } from '../shell/visit.ts';
+import { type BoardVisit, memberOf, pathOn } from './opened-board.ts';
+import { frameOfBoard, presentTime } from './present-idea.ts';
+
+/** The lists of a member's own things on a board, by the ends of their paths. */
+const ownLists = {
+  '/mine': { label: 'My ideas', empty: 'You have submitted no idea to this board.', list: presentSubmitted },
+  '/mine/votes': { label: 'My votes', empty: 'You have voted on no idea of this board.', list: presentVoted },
+  '/mine/following': {
+    label: 'Followed ideas',
+    empty: 'You follow no idea of this board. You follow each idea that you submit or comment on.',
+    list: presentFollowed,
+  },
+};
+
+type OwnPath = keyof typeof ownLists;
+const ownPaths = Object.keys(ownLists) as OwnPath[];
+
+/** The pages with the ideas of a board that a member submitted, voted on or follows. */
+export const ownRoutes: Route<AccountOfUser | undefined>[] = ownPaths.map(path => ({
+  path: `/b/:slug${path}`,
+  show: visit => showOwn(visit, path),
+}));
+
+/** Returns the path of the list of followed ideas after a form on this list. The form names its page of the list. */
+export function pathToFollowed(visit: BoardVisit, notice: keyof typeof notices): string {
+  const cursor = visit.field('cursor');
+  return pathOn(visit.request, '/mine/following', { ...(cursor === '' ? {} : { cursor }), notice });
+}
+
+const notices = { unfollowed: 'You no longer follow the idea.' };
+
+async function showOwn(visit: BoardVisit, path: OwnPath) {
+  const { request } = visit;
+  const { label, empty, list } = ownLists[path];
+  const place = visit.place(ownSort, defaultPerPage);
+  const [board, { rows, nextCursor }] = await Promise.all([readBoard(memberOf(visit)), list(visit, place)]);
+  const data = {
+    tabs: ownPaths.map(one => ({ label: ownLists[one].label, href: pathOn(request, one), isCurrent: one === path })),
+    label,
+    empty,
+    ideas: rows,
+    cursor: visit.parameter('cursor'),
+    board: { label: shortLine(board.name, 100), href: pathOn(request) },
+    first: visit.parameter('cursor') === '' ? undefined : { label: 'First page', href: pathOn(request, path) },
+    next:
+      nextCursor === null ? undefined : { label: 'More ideas', href: pathOn(request, path, { cursor: nextCursor }) },
+  };
+  return visit.page('own', frameOfBoard(visit, board, { page: label, view: 'mine' }), data, { notices });
+}
+
+/** A pending or rejected idea has no page that its author may open, so it has no link and no status. */
+async function presentSubmitted(visit: BoardVisit, place: Place) {
+  const states = { published: undefined, pending: 'Awaits approval', rejected: 'Not accepted' };
+  return shown(await listSubmitted(memberOf(visit), place), idea => {
+    const { title, href, status } = presentOwn(visit, idea);
+    const state = states[idea.moderation_state];
+    const reason = idea.rejection_reason ?? undefined;
+    return { title, ...(state ? { state, reason } : { href, status }), done: 'submitted', time: presentTime(idea.at) };
+  });
+}
+
+async function presentVoted(visit: BoardVisit, place: Place) {
+  return shown(await listVoted(memberOf(visit), place), idea => ({
+    ...presentOwn(visit, idea),
+    done: idea.value === 1 ? 'you voted for it' : 'you voted against it',
+    time: presentTime(idea.at),
+  }));
+}
+
+async function presentFollowed(visit: BoardVisit, place: Place) {
+  return shown(await listFollowedOnBoard(memberOf(visit), place), idea => ({
+    ...presentOwn(visit, idea),
+    done: 'followed since',
+    time: presentTime(idea.at),
+    unfollowPath: pathOn(visit.request, `/ideas/${idea.id}/follow`),
+  }));
+}
+
+function presentOwn({ request }: BoardVisit, { id, title, status_label, status_category }: OwnIdea) {
+  return {
+    title: shortLine(title, 200),
+    href: pathOn(request, `/ideas/${id}`),
+    status: { label: shortLine(status_label, 60), category: status_category },
+  };
+}
+
+function shown<Row, Shown>({ rows, nextCursor }: Page<Row>, present: (row: Row) => Shown) {
+  return { rows: rows.map(present), nextCursor };
+}

@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { exportSections, exportUser, notExported } from '../../server/domain/users/export-user.ts';
+import { marker, type Populated, person, populate } from '../domain/erasure/populate.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { createMember, createWorld } from '../helpers/fixtures.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { givePassword, Visitor } from './visitor.ts';
+
+const path = '/admin/profile/export';
+let server: TestServer;
+let populated: Populated;
+
+beforeAll(async () => {
+  server = await startServer({
+    environment: { RATE_LIMIT_SIGN_IN_IP: '1000000', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' },
+  });
+  populated = await populate(server);
+});
+afterAll(() => server.close());
+
+/** Downloads the file of a person as a browser does. */
+async function download(userId: number) {
+  const { email, password } = await givePassword(server, userId);
+  const visitor = new Visitor(server);
+  await visitor.signIn(email, password);
+  const sent = await visitor.submit(path, path, { current_password: password });
+  expect(sent.status).toBe(200);
+  return { ...sent, data: JSON.parse(sent.html) };
+}
+
+/** Reads the file from the domain, in its pieces. */
+async function piecesOf(userId: number): Promise<string[]> {
+  const pieces: string[] = [];
+  for await (const piece of exportUser(server.database, userId, new Date())) pieces.push(piece);
+  return pieces;
+}
+
+test('every table with rows that refer to a user, a voter or a token is in the export, or is left out with a reason', async () => {
+  const rows = await server.sql<{ table: string }>(
+    `select distinct conrelid::regclass::text as table from pg_constraint
+    where contype = 'f' and confrelid in ('users'::regclass, 'voters'::regclass, 'api_tokens'::regclass) order by 1`,
+  );
+  const covered = [...Object.values(exportSections).flatMap(({ tables }) => tables), ...Object.keys(notExported)];
+  expect(covered.sort()).toEqual(rows.map(({ table }) => table));
+});
+
+test("the file has the person's own data of all accounts, and the browser saves it", async () => {
+  const { personId, world, other, ideaId, otherIdeaId, personToken } = populated;
+  const { data, headers } = await download(personId);
+  expect(headers.get('content-disposition')).toMatch(/^attachment; filename="idea-board-data-\d{4}-\d\d-\d\d\.json"$/);
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+  expect(data).toMatchObject({ format: 'idea-board-user-data', version: 1 });
+  expect(data.profile).toMatchObject({
+    id: personId,
+    name: person.name,
+    email: person.email,
+    notification_email: person.notificationEmail,
+    avatar_url: person.avatarUrl,
+    created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+  });
+  const [{ slug }, { slug: otherSlug }] = (await server.sql(
+    'select slug from accounts where id in ($1, $2) order by id',
+    [world.accountId, other.accountId],
+  )) as [{ slug: string }, { slug: string }];
+  expect(data.memberships.map(({ account, role }: Record<string, string>) => [account, role])).toEqual([
+    [slug, 'admin'],
+    [otherSlug, 'member'],
+  ]);
+  expect(data.blocks).toEqual([{ account: otherSlug, created_at: expect.any(String) }]);
+  expect(data.ideas).toContainEqual(
+    expect.objectContaining({
+      id: ideaId,
+      account: slug,
+      board: world.boardSlug,
+      title: 'Dark mode',
+      status_key: 'done',
+    }),
+  );
+  expect(data.ideas.map(({ title }: { title: string }) => title)).toEqual(
+    expect.arrayContaining(['It waits', 'It was refused']),
+  );
+  expect(data.comments.map(({ body }: { body: string }) => body)).toEqual(['So do I.', 'Offline, please.']);
+  expect(data.votes).toContainEqual(
+    expect.objectContaining({ idea_id: otherIdeaId, token_id: personToken.id, value: 'up' }),
+  );
+  expect(data.votes).toContainEqual(expect.objectContaining({ idea_id: otherIdeaId, token_id: null }));
+  expect(data.tokens).toContainEqual(
+    expect.objectContaining({
+      id: personToken.id,
+      name: "Zabriskie's laptop",
+      boards: [{ board: world.boardSlug, grant: 'moderate' }],
+    }),
+  );
+  for (const name of ['sign_in_methods', 'sessions', 'invitations_sent', 'follows', 'notifications']) {
+    expect([name, data[name].length > 0]).toEqual([name, true]);
+  }
+});
+
+test('the file has no secrets, no reasons of moderators and no texts by other people', async () => {
+  const { personId, personToken } = populated;
+  const text = (await piecesOf(personId)).join('');
+  const [, secret = ''] = personToken.token.split('_').slice(-2);
+  for (const hidden of ['$argon2', 'hash', 'credential', secret, 'We need this.', `${marker} writes`, 'Offline mode']) {
+    expect(text.toLowerCase()).not.toContain(hidden.toLowerCase());
+  }
+});
+
+test('a long list is written in pieces of at most 200 rows, and the file has each row once', async () => {
+  const { accountId, boardId } = await createWorld(server);
+  const userId = await createMember(server, accountId, 'member');
+  await server.sql(
+    `with made as (
+      insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, up_count)
+      select $1, $2, $3, s.id, 'Idea ' || n, 'Body', 'published', 1
+      from generate_series(1, 450) n, statuses s where s.board_id = $2 and s.key = 'open' returning id
+    ), voter as (
+      insert into voters (account_id, user_id) values ($1, $3) returning id
+    ), voted as (
+      insert into votes (account_id, idea_id, voter_id, value) select $1, made.id, voter.id, 1 from made, voter
+    ), commented as (
+      insert into comments (account_id, idea_id, author_id, body) select $1, id, $3, 'Comment' from made
+    )
+    insert into followers (account_id, idea_id, user_id) select $1, id, $3 from made`,
+    [accountId, boardId, userId],
+  );
+  await server.sql('update ideas set comment_count = 1 where board_id = $1', [boardId]);
+  const pieces = await piecesOf(userId);
+  const data = JSON.parse(pieces.join(''));
+  for (const list of [data.ideas, data.comments]) {
+    expect(new Set(list.map(({ id }: { id: number }) => id)).size).toBe(450);
+    expect(list).toHaveLength(450);
+  }
+  for (const list of [data.votes, data.follows]) {
+    expect(new Set(list.map(({ idea_id }: { idea_id: number }) => idea_id)).size).toBe(450);
+    expect(list).toHaveLength(450);
+  }
+  expect(Math.max(...pieces.map(piece => piece.split('"account":').length - 1))).toBe(200);
+});
+
+test('the export needs the password, is in the audit log, and is limited to three in an hour', async () => {
+  const { accountId } = await createWorld(server);
+  const userId = await createMember(server, accountId, 'member');
+  const { email, password } = await givePassword(server, userId);
+  const visitor = new Visitor(server);
+  await visitor.signIn(email, password);
+  const told = () =>
+    readAudit(server.auditLines).filter(({ event, user_id }) => event === 'user.data_exported' && user_id === userId);
+  const wrong = await visitor.submit(path, path, { current_password: `${password}x` });
+  expect([wrong.status, wrong.html.includes('The current password is wrong')]).toEqual([422, true]);
+  expect(told()).toEqual([]);
+  for (let n = 1; n <= 3; n++) {
+    expect((await visitor.submit(path, path, { current_password: password })).status).toBe(200);
+    expect(told()).toHaveLength(n);
+  }
+  const fourth = await visitor.submit(path, path, { current_password: password });
+  expect([fourth.status, fourth.html.includes('There were too many downloads')]).toEqual([429, true]);
+  expect(told()).toHaveLength(3);
+});

@@ -1,0 +1,269 @@
+import { parse } from 'node-html-parser';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { signedIn, type Visitor } from '../admin/visitor.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { expectInvariants } from '../helpers/invariants.ts';
+import { runJobs } from '../helpers/jobs.ts';
+import { startReceiver } from '../helpers/receiver.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { addWebhook, fastForward } from '../helpers/webhooks.ts';
+
+const start = new Date('2026-03-02T09:00:00Z');
+const afterMinutes = (minutes: number) => new Date(start.getTime() + minutes * 60_000);
+const clock = testClock(start);
+let server: TestServer;
+let world: World;
+let ideaId: number;
+let memberId: number;
+let member: Visitor;
+
+beforeAll(async () => {
+  const environment = { RATE_LIMIT_SIGN_IN_IP: '1000000', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' };
+  server = await startServer({ clock, environment });
+});
+beforeEach(async () => {
+  clock.set(start);
+  world = await createWorld(server);
+  memberId = await createMember(server, world.accountId, 'member', 'Mona Member');
+  member = await signedIn(server, memberId);
+  ideaId = await insertIdea(server, world, { title: 'The one' });
+});
+afterAll(() => server.close());
+
+const ideaPath = () => `/b/${world.boardSlug}/ideas/${ideaId}`;
+const commentPath = (id: number, verb: 'edit' | 'delete') => `${ideaPath()}/comments/${id}/${verb}`;
+const problemIn = (html: string) => parse(html).querySelector('#problem')?.textContent.trim();
+const commentsOf = () =>
+  server.sql<{ id: number; body: string; edited_at: string | null }>(
+    'select id, body, edited_at from comments where idea_id = $1 order by id',
+    [ideaId],
+  );
+const countOf = async () => {
+  const [idea] = await server.sql<{ comment_count: number }>('select comment_count from ideas where id = $1', [ideaId]);
+  return idea?.comment_count;
+};
+
+async function comment(body: string, by = member): Promise<number> {
+  const { location } = await by.submit(ideaPath(), `${ideaPath()}/comments`, { body });
+  return Number(/#comment-(\d+)$/.exec(location ?? '')?.[1]);
+}
+
+/** Sends a form without opening its page, like a browser in which the page was open for a while. */
+async function send(path: string, fields: Record<string, string> = {}, by = member) {
+  const { html } = await by.get(`/b/${world.boardSlug}/new`);
+  const form_token = parse(html).querySelector('[name=form_token]')?.getAttribute('value') ?? '';
+  return by.post(path, { form_token, ...fields });
+}
+
+const linksOn = async (id: number, by = member) =>
+  parse((await by.get(ideaPath())).html)
+    .querySelectorAll(`#comment-${id} a`)
+    .map(link => link.getAttribute('href'));
+
+/** Returns the comment in the event and in the stored response to the request that created it. */
+async function copiesOf(id: number) {
+  const events = await server.sql(
+    `select data -> 'comment' ->> 'body' as data, body -> 'data' -> 'comment' ->> 'body' as body from events
+    where idea_id = $1 and type = 'comment.created' and body -> 'data' -> 'comment' ->> 'id' = $2::text`,
+    [ideaId, id],
+  );
+  const answers = await server.sql<{ body: string }>('select body from idempotency_keys where account_id = $1', [
+    world.accountId,
+  ]);
+  return { events, answers: answers.map(({ body }) => JSON.parse(body).body) };
+}
+
+describe('editing a comment', () => {
+  test('within 15 minutes the author can edit a comment, which keeps its place and shows that it was edited', async () => {
+    const id = await comment('Frist!');
+    await comment('Second.', await signedIn(server, world.ownerId));
+    clock.set(new Date(afterMinutes(15).getTime() - 1));
+    expect(await linksOn(id)).toEqual([commentPath(id, 'edit'), commentPath(id, 'delete')]);
+    const page = await member.get(commentPath(id, 'edit'));
+    expect(parse(page.html).querySelector('textarea')?.textContent).toBe('Frist!');
+    const sent = await member.submit(commentPath(id, 'edit'), commentPath(id, 'edit'), { body: ' First! ' });
+    expect(sent.location).toBe(`${ideaPath()}?notice=comment_edited#comment-${id}`);
+    const shown = parse((await member.get(ideaPath())).html).querySelectorAll('.comments li');
+    expect(shown.map(one => one.querySelector('.prose')?.textContent)).toEqual(['First!', 'Second.']);
+    expect(shown.map(one => one.textContent.includes('edited'))).toEqual([true, false]);
+    expect(await countOf()).toBe(2);
+    await expectInvariants(server);
+  });
+
+  test('from the 15th minute on, the author can no longer edit or delete a comment, and the form keeps the entered text', async () => {
+    const id = await comment('As it was');
+    clock.set(afterMinutes(15));
+    expect(await linksOn(id)).toEqual([]);
+    expect((await member.get(commentPath(id, 'edit'))).status).toBe(409);
+    expect((await member.get(commentPath(id, 'delete'))).status).toBe(409);
+    const edit = await send(commentPath(id, 'edit'), { body: 'Too late' });
+    expect([edit.status, problemIn(edit.html)]).toEqual([409, 'You can edit a comment only for 15 minutes.']);
+    expect(parse(edit.html).querySelector('textarea')?.textContent).toBe('Too late');
+    const deletion = await send(commentPath(id, 'delete'));
+    expect([deletion.status, deletion.html.includes('only for 15 minutes')]).toEqual([409, true]);
+    expect(await commentsOf()).toEqual([{ id, body: 'As it was', edited_at: null }]);
+  });
+
+  test('nobody can edit the comment of somebody else, and members cannot delete it', async () => {
+    const id = await comment('Mine');
+    const other = await signedIn(server, await createMember(server, world.accountId, 'member'));
+    const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
+    expect(await linksOn(id, other)).toEqual([]);
+    expect(await linksOn(id, moderator)).toEqual([commentPath(id, 'delete')]);
+    for (const by of [other, moderator]) {
+      expect((await by.get(commentPath(id, 'edit'))).status).toBe(403);
+      expect((await send(commentPath(id, 'edit'), { body: 'Hers' }, by)).status).toBe(403);
+    }
+    expect((await other.get(commentPath(id, 'delete'))).status).toBe(403);
+    expect((await send(commentPath(id, 'delete'), {}, other)).status).toBe(403);
+    expect(await commentsOf()).toEqual([{ id, body: 'Mine', edited_at: null }]);
+  });
+
+  test('an edit needs what a new comment needs, but a deletion is possible on a frozen board and in a closed status', async () => {
+    const change = (text: string) => server.sql(text, [world.boardId]);
+    const id = await comment('As it was');
+    for (const body of [' ', 'x'.repeat(501)]) {
+      expect(problemIn((await send(commentPath(id, 'edit'), { body })).html)).toContain('1 to 500 characters');
+    }
+    await change('update boards set is_frozen = true where id = $1');
+    expect(await linksOn(id)).toEqual([commentPath(id, 'delete')]);
+    const frozen = await send(commentPath(id, 'edit'), { body: 'Changed' });
+    expect([frozen.status, problemIn(frozen.html)]).toEqual([423, expect.stringContaining('The board is frozen')]);
+    await change('update boards set is_frozen = false where id = $1');
+    await change('update statuses set allow_comments = false where board_id = $1');
+    const closed = await send(commentPath(id, 'edit'), { body: 'Changed' });
+    expect(problemIn(closed.html)).toBe('Ideas in this status accept no comments.');
+    expect(await commentsOf()).toEqual([{ id, body: 'As it was', edited_at: null }]);
+    await change('update boards set is_frozen = true where id = $1');
+    expect((await send(commentPath(id, 'delete'))).status).toBe(303);
+    expect([await commentsOf(), await countOf()]).toEqual([[], 0]);
+  });
+});
+
+describe('deleting a comment', () => {
+  test('the author deletes a comment after a confirmation, the count goes down, and the author can comment again', async () => {
+    const id = await comment('By mistake');
+    const page = await member.get(commentPath(id, 'delete'));
+    expect(page.html).toContain('By mistake');
+    const sent = await member.submit(commentPath(id, 'delete'), commentPath(id, 'delete'));
+    expect(sent.location).toBe(`${ideaPath()}?notice=comment_deleted#comments`);
+    expect([await commentsOf(), await countOf()]).toEqual([[], 0]);
+    expect((await member.get(commentPath(id, 'delete'))).status).toBe(404);
+    expect((await send(commentPath(id, 'edit'), { body: 'Again' })).status).toBe(404);
+    await comment('On purpose');
+    expect([await commentsOf(), await countOf()]).toEqual([[expect.objectContaining({ body: 'On purpose' })], 1]);
+    await expectInvariants(server);
+  });
+
+  test('a moderator deletes any comment at any time, and the audit log names the moderator and the author', async () => {
+    const first = await comment('One');
+    const between = await comment('Two', await signedIn(server, world.ownerId));
+    await comment('Three');
+    clock.set(afterMinutes(60));
+    const moderatorId = await createMember(server, world.accountId, 'moderator');
+    const moderator = await signedIn(server, moderatorId);
+    await moderator.submit(commentPath(between, 'delete'), commentPath(between, 'delete'));
+    expect((await commentsOf()).map(({ body }) => body)).toEqual(['One', 'Three']);
+    const [entry] = readAudit(server.auditLines)
+      .filter(({ event }) => event === 'comment.deleted')
+      .slice(-1);
+    expect(entry).toMatchObject({
+      by: 'user',
+      by_user_id: moderatorId,
+      account_id: world.accountId,
+      idea_id: ideaId,
+      comment_id: between,
+      user_id: world.ownerId,
+    });
+    // A comment of another idea has no page below this idea.
+    ideaId = await insertIdea(server, world, { title: 'Another' });
+    expect((await send(commentPath(first, 'delete'), {}, moderator)).status).toBe(404);
+    await expectInvariants(server);
+  });
+
+  test('exactly one of several parallel deletions of a comment succeeds, also beside parallel edits, and the comment count stays exact', async () => {
+    const id = await comment('Contested');
+    const moderator = await signedIn(server, world.ownerId);
+    const sent = await Promise.all(
+      Array.from({ length: 12 }, (_, n) =>
+        n % 2 === 0
+          ? send(commentPath(id, 'edit'), { body: `Edit ${n}` })
+          : send(commentPath(id, 'delete'), {}, n % 4 === 1 ? member : moderator),
+      ),
+    );
+    const deletions = sent.filter((_, n) => n % 2 === 1).map(({ status }) => status);
+    expect(deletions.sort()).toEqual([303, 404, 404, 404, 404, 404]);
+    expect(sent.every(({ status }) => status === 303 || status === 404)).toBe(true);
+    expect([await commentsOf(), await countOf()]).toEqual([[], 0]);
+    expect((await copiesOf(id)).events).toEqual([{ data: '(deleted)', body: '(deleted)' }]);
+    await expectInvariants(server);
+  });
+});
+
+describe('the copies of a comment', () => {
+  test('an edit and a deletion also change the text in the event, in a stored response and in notifications', async () => {
+    const { token } = await issueToken(server, world, 'write', { issuerId: memberId });
+    const idempotencyKey = 'one-comment';
+    const post = () =>
+      request(server, `POST /api/v1/ideas/${ideaId}/comments`, {
+        token,
+        json: { body: 'The password is 1234' },
+        headers: { 'idempotency-key': idempotencyKey },
+      });
+    const { body } = await post();
+    const owner = await signedIn(server, world.ownerId);
+    await server.sql('insert into followers (account_id, idea_id, user_id) values ($1, $2, $3)', [
+      world.accountId,
+      ideaId,
+      world.ownerId,
+    ]);
+    await runJobs(server);
+    const notifications = async () => (await owner.get('/admin/profile/notifications')).html;
+    expect(await notifications()).toContain('The password is 1234');
+
+    await send(commentPath(body.id, 'edit'), { body: 'The password is secret' });
+    const edited = 'The password is secret';
+    expect(await copiesOf(body.id)).toEqual({ events: [{ data: edited, body: edited }], answers: [edited] });
+    await send(commentPath(body.id, 'delete'));
+    expect(await copiesOf(body.id)).toEqual({
+      events: [{ data: '(deleted)', body: '(deleted)' }],
+      answers: ['(deleted)'],
+    });
+    expect((await post()).body).toMatchObject({ id: body.id, body: '(deleted)' });
+    expect(await notifications()).toContain('(deleted)');
+    expect(await notifications()).not.toContain('password');
+  });
+
+  test('the event of a comment that the previous version stored without data loses the text too', async () => {
+    const id = await comment('Of old');
+    await server.sql('update events set data = null where idea_id = $1', [ideaId]);
+    await send(commentPath(id, 'delete'));
+    expect((await copiesOf(id)).events).toEqual([{ data: null, body: '(deleted)' }]);
+  });
+
+  test('a pending webhook delivery has the new text, and the stored responses of receivers are removed', async () => {
+    const receiver = await startReceiver((response, { body }) => response.writeHead(200).end(body));
+    const failing = await startReceiver((response, { body }) => response.writeHead(500).end(body));
+    await addWebhook(server, world, { url: receiver.url });
+    await addWebhook(server, world, { url: failing.url });
+    const id = await comment('Erase me');
+    await runJobs(server);
+    const responses = () =>
+      server.sql<{ response: string | null }>(
+        'select a.response from webhook_attempts a where a.account_id = $1 order by a.id',
+        [world.accountId],
+      );
+    expect((await responses()).every(({ response }) => response?.includes('Erase me'))).toBe(true);
+    await send(commentPath(id, 'delete'));
+    expect(await responses()).toEqual([{ response: null }, { response: null }]);
+    await fastForward(server);
+    await runJobs(server);
+    expect(failing.received.map(({ body }) => JSON.parse(body).data.comment.body)).toEqual(['Erase me', '(deleted)']);
+    expect((await responses()).every(({ response }) => response === null)).toBe(true);
+    await receiver.close();
+    await failing.close();
+  });
+});
