@@ -26,6 +26,7 @@ CREATE TABLE accounts (
   erasure_began_at timestamp(3) with time zone,
   join_rule text DEFAULT 'invited'::text NOT NULL,
   join_domains text[] DEFAULT '{}'::text[] NOT NULL,
+  requires_second_factor boolean DEFAULT false NOT NULL,
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_slug_key UNIQUE (slug),
   CONSTRAINT accounts_erasure_check CHECK (erasure_began_at IS NULL OR deletion_scheduled_at IS NOT NULL),
@@ -583,6 +584,27 @@ CREATE UNLOGGED TABLE rate_limits (
   CONSTRAINT rate_limits_pkey PRIMARY KEY (key)
 ) WITH (fillfactor=50);
 
+-- table second_factors (global)
+
+CREATE TABLE second_factors (
+  user_id bigint NOT NULL,
+  secret bytea NOT NULL,
+  last_step bigint NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT second_factors_pkey PRIMARY KEY (user_id),
+  CONSTRAINT second_factors_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+
+-- table recovery_codes (global)
+
+CREATE TABLE recovery_codes (
+  user_id bigint NOT NULL,
+  code_hash bytea NOT NULL,
+  CONSTRAINT recovery_codes_pkey PRIMARY KEY (user_id, code_hash),
+  CONSTRAINT recovery_codes_code_hash_check CHECK (octet_length(code_hash) = 32),
+  CONSTRAINT recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES second_factors(user_id) ON DELETE CASCADE
+);
+
 -- table schema_migrations (local)
 
 CREATE TABLE schema_migrations (
@@ -601,6 +623,7 @@ CREATE TABLE sessions (
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   last_seen_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   expires_at timestamp(3) with time zone NOT NULL,
+  has_second_factor boolean DEFAULT false NOT NULL,
   CONSTRAINT sessions_pkey PRIMARY KEY (token_hash),
   CONSTRAINT sessions_expires_at_check CHECK (expires_at > created_at),
   CONSTRAINT sessions_token_hash_check CHECK (octet_length(token_hash) = 32),
@@ -608,6 +631,22 @@ CREATE TABLE sessions (
 ) WITH (fillfactor=85);
 CREATE INDEX sessions_expires_at_idx ON sessions USING btree (expires_at);
 CREATE INDEX sessions_user_id_idx ON sessions USING btree (user_id);
+
+-- table sign_in_challenges (global)
+
+CREATE TABLE sign_in_challenges (
+  token_hash bytea NOT NULL,
+  user_id bigint NOT NULL,
+  password_set_at timestamp(3) with time zone,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT sign_in_challenges_pkey PRIMARY KEY (token_hash),
+  CONSTRAINT sign_in_challenges_expires_at_check CHECK (expires_at > created_at),
+  CONSTRAINT sign_in_challenges_token_hash_check CHECK (octet_length(token_hash) = 32),
+  CONSTRAINT sign_in_challenges_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX sign_in_challenges_expires_at_idx ON sign_in_challenges USING btree (expires_at);
+CREATE INDEX sign_in_challenges_user_id_idx ON sign_in_challenges USING btree (user_id);
 
 -- table sign_in_links (global)
 

@@ -3,7 +3,14 @@ import type { ServerDependencies } from '../dependencies.ts';
 import type { PostTest } from '../domain/chat/channels.ts';
 import type { Consents } from '../oauth/consents.ts';
 import { definePages, openArea } from '../pages/shell/area.ts';
-import { findAccount, requireAccount, requireAdminAccount, requireModeratedAccount } from '../pages/shell/session.ts';
+import {
+  findAccount,
+  nameAccount,
+  requireAccount,
+  requireAdminAccount,
+  requireModeratedAccount,
+  requireSession,
+} from '../pages/shell/session.ts';
 import { serveRoutes } from '../pages/shell/visit.ts';
 import { serveAccount } from './account/account-routes.ts';
 import { boardRoutes } from './boards/board-routes.ts';
@@ -21,7 +28,13 @@ import { deliveryRoutes } from './webhooks/delivery-routes.ts';
 import { webhookRoutes } from './webhooks/webhook-routes.ts';
 
 /** The templates of pages that show a new secret. */
-const copyPages = ['tokens/token-created', 'webhooks/secret', 'members/invitation-link'];
+const copyPages = [
+  'tokens/token-created',
+  'webhooks/secret',
+  'members/invitation-link',
+  'profile/second-factor-offer',
+  'profile/recovery-codes',
+];
 
 const area = {
   pageOf: definePages('admin', copyPages),
@@ -41,7 +54,8 @@ export function serveAdmin(server: ServerDependencies, consents: Consents, postT
     serveProfile(app, server);
     serveAccount(app, server);
     serveRoutes(app, server, findAccount, [homeRoute]);
-    serveRoutes(app, server, requireAccount, [leaveRoute]);
+    // Admins may leave an account that requires two-factor sign-in of them.
+    serveRoutes(app, server, requireAccount, [leaveRoute], [requireSession, nameAccount]);
     serveRoutes(app, server, requireModeratedAccount, moderationRoutes);
     serveRoutes(app, server, requireAdminAccount, [
       ...boardRoutes,

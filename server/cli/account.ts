@@ -3,7 +3,7 @@ import { type AccountView, listAccounts, readAccount } from '../domain/accounts/
 import { cancelAccountDeletion, scheduleAccountDeletion } from '../domain/erasure/request-deletion.ts';
 import { joinRules } from '../entities/account.ts';
 import { onAccount } from './choose.ts';
-import { given, noun, operation, optional, required } from './command.ts';
+import { given, noun, operation, optional, parseBoolean, required } from './command.ts';
 import { formatFacts, formatTable } from './output.ts';
 
 const changeAccount = onAccount.changing((admin, { id }) => readAccount(admin, id), formatAccount);
@@ -63,6 +63,9 @@ export const addAccountCommands = noun('account', 'accounts of customers, each w
         'the domains for the rule domains, such as example.com,example.org',
         { parse: text => text.split(',') },
       ),
+      requiresSecondFactor: optional('<yes|no>', 'whether owners and admins need two-factor sign-in', {
+        parse: parseBoolean,
+      }),
     },
     change: updateAccount,
   }),

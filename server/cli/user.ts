@@ -1,4 +1,5 @@
 import { cancelUserDeletion, requestUserDeletion } from '../domain/erasure/request-deletion.ts';
+import { resetSecondFactor } from '../domain/second-factor/second-factor.ts';
 import { createPasswordLink, passwordLinkMinutes, passwordLinkUrl } from '../domain/sign-in/password-links.ts';
 import { blockUser, unblockUser } from '../domain/users/block-user.ts';
 import { createUser, updateUser } from '../domain/users/edit-user.ts';
@@ -87,6 +88,12 @@ export const addUserCommands = noun('user', 'users, who can be members of severa
       return { email, url, expires_at: expiresAt.toISOString() };
     },
     text: ({ url }) => url,
+  }),
+  'reset-second-factor': changeUser({
+    description:
+      'Turns off two-factor sign-in for a user who has lost the authenticator app and the recovery codes. The user gets a notice by mail. First make sure that the request comes from this person.',
+    examples: ['user reset-second-factor --user grace@example.com'],
+    change: (admin, { id }) => resetSecondFactor(admin, id),
   }),
   unblock: changeBlock({
     description: 'Unblocks a user.',

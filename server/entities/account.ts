@@ -18,6 +18,8 @@ export const Account = defineTable('Account', 'accounts', {
   joinRule: p.text().$type<JoinRule>().default('invited'),
   /** The domains for the rule `domains`, in their canonical form. Empty with any other rule. */
   joinDomains: p.array().$type<string[]>().columnType('text[]').default([]),
+  /** Whether the owners and admins need two-factor sign-in to open the pages of the account in the admin area. */
+  requiresSecondFactor: p.boolean().default(false),
   /** The time of the request to delete the account. The erasure begins after the grace period. */
   deletionScheduledAt: timestamp().nullable(),
   /**

@@ -7,7 +7,16 @@ import { Heartbeat } from './heartbeat.ts';
 import { Comment, Follower, Idea, IdeaTag, Merge, Vote, Voter } from './idea.ts';
 import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
-import { PasswordLink, Session, SignInLink, SignInMethod, User } from './user.ts';
+import {
+  PasswordLink,
+  RecoveryCode,
+  SecondFactor,
+  Session,
+  SignInChallenge,
+  SignInLink,
+  SignInMethod,
+  User,
+} from './user.ts';
 import { WebhookAttempt, WebhookDelivery, WebhookEndpoint } from './webhook.ts';
 
 /** All entities, for the ORM and for the test that compares the entities with the migrated database schema. */
@@ -32,7 +41,10 @@ export const entities = [
   OauthRecord,
   PasswordLink,
   RateLimit,
+  RecoveryCode,
+  SecondFactor,
   Session,
+  SignInChallenge,
   SignInLink,
   SignInMethod,
   Status,

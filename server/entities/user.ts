@@ -51,6 +51,8 @@ export const Session = defineTable('Session', 'sessions', {
   lastSeenAt: creationTime(),
   /** The time when the session ends. Activity does not extend it. */
   expiresAt: timestamp(),
+  /** Whether the user entered a code for this session. False for all sessions of a user without a second factor. */
+  hasSecondFactor: p.boolean().default(false),
 });
 
 /** A mailed link that signs a user in, or that signs a new person up. The row is deleted when the link is used. */
@@ -78,6 +80,34 @@ export const PasswordLink = defineTable('PasswordLink', 'password_links', {
   /** The SHA-256 of the token in the link. */
   tokenHash: p.blob().primary(),
   userId: bigint(),
+  createdAt: creationTime(),
+  expiresAt: timestamp(),
+});
+
+/** The secret of a user's authenticator app. A user with this row needs a code to sign in. */
+export const SecondFactor = defineTable('SecondFactor', 'second_factors', {
+  userId: bigint().primary().autoincrement(false),
+  /** The shared secret, encrypted with the application key. */
+  secret: p.blob(),
+  /** The time step of the last accepted code. The server accepts only codes of later steps. */
+  lastStep: bigint(),
+  createdAt: creationTime(),
+});
+
+/** A recovery code. The row is deleted when the code is used. */
+export const RecoveryCode = defineTable('RecoveryCode', 'recovery_codes', {
+  userId: bigint().primary(),
+  /** The HMAC-SHA-256 of the code, with a key from the application key. */
+  codeHash: p.blob().primary(),
+});
+
+/** A sign-in that waits for the code. The row is deleted when the session starts. */
+export const SignInChallenge = defineTable('SignInChallenge', 'sign_in_challenges', {
+  /** The SHA-256 of the token in the cookie. */
+  tokenHash: p.blob().primary(),
+  userId: bigint(),
+  /** The time when the user had set the password that was compared. Null if the sign-in was without a password. */
+  passwordSetAt: timestamp().nullable(),
   createdAt: creationTime(),
   expiresAt: timestamp(),
 });

@@ -4,13 +4,14 @@ import { type Query, query } from '../database/query.ts';
 import { primaryKeyOf } from '../database/tables.ts';
 
 /**
- * The tables whose expired rows are deleted: rate limits, stored responses, sessions, password links, invitations and
- * OAuth records.
+ * The tables whose expired rows are deleted: rate limits, stored responses, sessions, sign-ins that wait for a code,
+ * password links, invitations and OAuth records.
  */
 export const expiringTables = [
   'rate_limits',
   'idempotency_keys',
   'sessions',
+  'sign_in_challenges',
   'password_links',
   'sign_in_links',
   'invitations',

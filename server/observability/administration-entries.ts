@@ -87,6 +87,16 @@ export const administrationEntries = {
     sessions: whole('the number of browser sessions that the server ended'),
   }),
   'password.link_created': entry('The operator created a link to set a password.', ofUser),
+  'second_factor.enabled': entry(
+    'A user turned on two-factor sign-in. The server ended the other browser sessions of the user.',
+    { ...ofUser, sessions: whole('the number of browser sessions that the server ended') },
+  ),
+  'second_factor.disabled': entry('A user or the operator turned off the two-factor sign-in of a user.', ofUser),
+  'second_factor.recovery_used': entry('A user signed in with a recovery code, which no longer works.', {
+    ...ofUser,
+    codes_left: whole('the number of unused recovery codes'),
+  }),
+  'second_factor.codes_regenerated': entry('A user replaced the recovery codes of two-factor sign-in.', ofUser),
   'member.added': entry('A user became a member of an account.', { ...ofMember, ...role }),
   'member.joined': entry(
     'A person became a member without an invitation, because the account lets their e-mail address join. An entry `member.added` for the same member comes before this entry.',

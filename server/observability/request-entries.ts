@@ -50,7 +50,7 @@ export const requestEntries = {
       bucket: z
         .string()
         .describe(
-          'the rate limit. `apitoken:read` counts reads with one token, and `apitoken:write` counts writes. `member` counts votes, ideas and comments that one person sends in the browser. `ip` counts requests from one client IP address. `sign-in:ip`, `sign-in:address` and `sign-in:browser` count failed sign-ins. `sign-in:success` counts successful sign-ins. `password-link:ip` and `password-link:address` count password links. `sign-in-link:ip` and `sign-in-link:address` count links to sign in or sign up. `address-link:user` and `address-link:address` count links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address` count invitations. `data-export:user` counts downloads of their own data by one person. `oauth-client:ip` counts registrations of OAuth clients and fetches of client documents. `oauth-authorization:ip` counts authorization requests of OAuth clients',
+          'the rate limit. `apitoken:read` counts reads with one token, and `apitoken:write` counts writes. `member` counts votes, ideas and comments that one person sends in the browser. `ip` counts requests from one client IP address. `sign-in:ip`, `sign-in:address` and `sign-in:browser` count failed sign-ins. `sign-in:success` counts successful sign-ins. `second-factor:ip`, `second-factor:user` and `second-factor:browser` count wrong codes of two-factor sign-in. `password-link:ip` and `password-link:address` count password links. `sign-in-link:ip` and `sign-in-link:address` count links to sign in or sign up. `address-link:user` and `address-link:address` count links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address` count invitations. `data-export:user` counts downloads of their own data by one person. `oauth-client:ip` counts registrations of OAuth clients and fetches of client documents. `oauth-authorization:ip` counts authorization requests of OAuth clients',
         ),
       limit: whole('the number of requests that the server allows in one time window'),
       window_seconds: whole('the length of the time window in seconds'),
@@ -69,6 +69,13 @@ export const requestEntries = {
     what: text('the name that the extension gives to the entry'),
     details: z.record(z.string(), z.unknown()).describe('the fields that the extension adds'),
   }),
+};
+
+const codeMethod = {
+  method: oneOf(
+    ['totp', 'recovery_code'],
+    'the kind of code. `totp`: a code of an authenticator app. `recovery_code`: a recovery code',
+  ),
 };
 
 /**
@@ -101,6 +108,18 @@ export const signInEntries = {
     ),
     user_id: userId.optional(),
   }),
+  'sign_in.code_requested': entry(
+    'A user with two-factor sign-in entered the right password or used a mailed link, and the server asked for a code. The user has no session yet.',
+    { ...request, user_id: userId },
+  ),
+  'sign_in.second_factor_failed': countedEntry(
+    'A user with two-factor sign-in entered a wrong code: at a sign-in, or in a form of the profile.',
+    { ...request, ...codeMethod, user_id: userId },
+  ),
+  'sign_in.second_factor_succeeded': entry(
+    'A user with two-factor sign-in entered a right code. An entry `sign_in.succeeded` follows.',
+    { ...request, ...codeMethod, user_id: userId },
+  ),
   sign_out: entry('A user signed out.', { ...request, user_id: userId }),
   'session.ended_everywhere': entry('A user signed out in all browsers.', {
     ...request,

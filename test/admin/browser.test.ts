@@ -1,3 +1,4 @@
+import { TOTP } from 'otpauth';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium } from '../client/runtimes.ts';
@@ -180,7 +181,8 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.getByLabel('Password').fill('wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await check();
-    await signIn(page, await givePassword(server, ownerId), `/admin?${account}`);
+    const owner = await givePassword(server, ownerId);
+    await signIn(page, owner, `/admin?${account}`);
 
     /** Follows all links, beginning at one page, and visits each route once. */
     const visitAll = async (start: string) => {
@@ -221,24 +223,6 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await check();
     await runJobs(server);
     await visit(mailed(/\/admin\/profile\/confirm\?token=\S+/));
-    const deletion = await prepareForOperator(server, ownerId);
-    await visitAll('/operator');
-    for (const path of [
-      `/operator/accounts/${deletion?.account_id}/keep`,
-      `/operator/users/${deletion?.user_id}/keep`,
-      `/operator/users/${deletion?.blocked_id}/unblock?in=${deletion?.blocked_in}`,
-      '/operator/accounts?state=scheduled',
-      '/operator/users?q=nobody',
-      '/operator/webhooks?state=dead',
-    ]) {
-      await visit(path);
-    }
-    await page.goto(`/operator/users/${deletion?.user_id}/block`);
-    await page.getByLabel('Slug of the account').fill(world.accountSlug ?? '');
-    await page.getByLabel('Your current password').fill('wrong');
-    await page.getByRole('button', { name: 'Block the user' }).click();
-    await check();
-    expect(routes.map(({ path }) => path).filter(path => !seen.has(path))).toEqual(elsewhere);
 
     await page.goto(`/admin/tokens?${account}`);
     await page.getByLabel('Name').fill('Bot');
@@ -261,6 +245,52 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.getByLabel('URL').fill('https://hooks.example.com/ideas');
     await page.getByRole('button', { name: 'Create the webhook' }).click();
     await check();
+
+    // Turn on two-factor sign-in, and then sign in with a wrong code and a recovery code.
+    await page.goto('/admin/profile/second-factor');
+    await page.getByLabel('Your current password').fill(owner.password);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await check();
+    const secret = (await page.getByLabel('The secret', { exact: true }).textContent()) ?? '';
+    await page.getByLabel('Code', { exact: true }).fill(new TOTP({ secret: secret.replaceAll(' ', '') }).generate());
+    await page.getByRole('button', { name: 'Turn on two-factor sign-in' }).click();
+    await check();
+    const recoveryCodes = (await page.getByLabel('The recovery codes', { exact: true }).textContent()) ?? '';
+    await page.getByRole('link', { name: 'I have saved the codes' }).click();
+    await check();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('E-mail address').fill(owner.email);
+    await page.getByLabel('Password').fill(owner.password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL('**/sign-in/code?**');
+    await check();
+    await page.getByLabel('Code of your authenticator app').fill('000000');
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByText('Use a recovery code instead').click();
+    await check();
+    await page.getByLabel('Recovery code', { exact: true }).fill(recoveryCodes.split('\n')[0] ?? '');
+    await page.getByRole('button', { name: 'Sign in with the recovery code' }).click();
+    await page.waitForURL('**/admin?**');
+
+    // The operator's panel needs the second factor.
+    const deletion = await prepareForOperator(server, ownerId);
+    await visitAll('/operator');
+    for (const path of [
+      `/operator/accounts/${deletion?.account_id}/keep`,
+      `/operator/users/${deletion?.user_id}/keep`,
+      `/operator/users/${deletion?.blocked_id}/unblock?in=${deletion?.blocked_in}`,
+      '/operator/accounts?state=scheduled',
+      '/operator/users?q=nobody',
+      '/operator/webhooks?state=dead',
+    ]) {
+      await visit(path);
+    }
+    await page.goto(`/operator/users/${deletion?.user_id}/block`);
+    await page.getByLabel('Slug of the account').fill(world.accountSlug ?? '');
+    await page.getByLabel('Your current password').fill('wrong');
+    await page.getByRole('button', { name: 'Block the user' }).click();
+    await check();
+    expect(routes.map(({ path }) => path).filter(path => !seen.has(path))).toEqual(elsewhere);
     await page.context().close();
   });
 });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { exportSections, exportUser, notExported } from '../../server/domain/users/export-user.ts';
-import { marker, type Populated, person, populate } from '../domain/erasure/populate.ts';
+import { marker, type Populated, person, populate, recoveryCode } from '../domain/erasure/populate.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createMember, createWorld } from '../helpers/fixtures.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
@@ -18,11 +18,12 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Downloads the file of a person as a browser does. */
+/** Downloads the file of the person as a browser does, after a sign-in with the recovery code. */
 async function download(userId: number) {
   const { email, password } = await givePassword(server, userId);
   const visitor = new Visitor(server);
   await visitor.signIn(email, password);
+  await visitor.post('/sign-in/code', { next: '', code: recoveryCode });
   const sent = await visitor.submit(path, path, { current_password: password });
   expect(sent.status).toBe(200);
   return { ...sent, data: JSON.parse(sent.html) };
@@ -35,10 +36,12 @@ async function piecesOf(userId: number): Promise<string[]> {
   return pieces;
 }
 
-test('every table with rows that refer to a user, a voter or a token is in the export, or is left out with a reason', async () => {
+test('every table with rows that refer to a user, a voter, a token or a second factor is in the export, or is left out with a reason', async () => {
   const rows = await server.sql<{ table: string }>(
     `select distinct conrelid::regclass::text as table from pg_constraint
-    where contype = 'f' and confrelid in ('users'::regclass, 'voters'::regclass, 'api_tokens'::regclass) order by 1`,
+    where contype = 'f'
+      and confrelid in ('users'::regclass, 'voters'::regclass, 'api_tokens'::regclass, 'second_factors'::regclass)
+    order by 1`,
   );
   const covered = [...Object.values(exportSections).flatMap(({ tables }) => tables), ...Object.keys(notExported)];
   expect(covered.sort()).toEqual(rows.map(({ table }) => table));
@@ -92,7 +95,14 @@ test("the file has the person's own data of all accounts, and the browser saves 
       boards: [{ board: world.boardSlug, grant: 'moderate' }],
     }),
   );
-  for (const name of ['sign_in_methods', 'sessions', 'invitations_sent', 'follows', 'notifications']) {
+  for (const name of [
+    'sign_in_methods',
+    'second_factors',
+    'sessions',
+    'invitations_sent',
+    'follows',
+    'notifications',
+  ]) {
     expect([name, data[name].length > 0]).toEqual([name, true]);
   }
 });

@@ -38,6 +38,7 @@ test.concurrent('three commands create an account, a board and an API token in a
     join_rule: 'invited',
     join_domains: [],
     plan: 'community',
+    requires_second_factor: false,
     owners: ['ada@example.com'],
     board_count: 0,
     member_count: 1,

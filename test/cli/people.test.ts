@@ -191,3 +191,31 @@ test.concurrent('the command notification list shows the notifications of a user
   expect(await cli.json('notification', 'list', '--unread', ...user)).toEqual([]);
   expect((await cli.run('notification', 'read', ...user)).exitCode).toBe(2);
 });
+
+test.concurrent('the command user reset-second-factor turns off two-factor sign-in, and is refused for a user without it', async ({
+  db,
+  world,
+  cli,
+}) => {
+  await db.sql(`insert into second_factors (user_id, secret, last_step) values ($1, 'a secret', 0)`, [world.ownerId]);
+  await db.sql('insert into recovery_codes (user_id, code_hash) values ($1, $2)', [world.ownerId, Buffer.alloc(32)]);
+  const reset = ['user', 'reset-second-factor', '--user', 'ada@example.com'];
+  expect(await cli.json(...reset)).toMatchObject({ email: 'ada@example.com' });
+  expect(await db.sql('select from second_factors')).toEqual([]);
+  expect(await db.sql('select from recovery_codes')).toEqual([]);
+  expect(
+    await db.sql(`select payload -> 'change' as change from graphile_worker._private_jobs j
+    join graphile_worker._private_tasks t on t.id = j.task_id where t.identifier = 'mail_second_factor_notice'`),
+  ).toEqual([{ change: 'disabled' }]);
+  expect(await cli.refusal(...reset)).toContain('The user does not use two-factor sign-in');
+});
+
+test.concurrent('the command account update requires two-factor sign-in of owners and admins, and ends the requirement', async ({
+  world,
+  cli,
+}) => {
+  expect(world.accountId).toEqual(expect.any(Number));
+  const update = (value: string) => cli.json('account', 'update', '--requires-second-factor', value);
+  expect(await update('yes')).toMatchObject({ requires_second_factor: true });
+  expect(await update('no')).toMatchObject({ requires_second_factor: false });
+});

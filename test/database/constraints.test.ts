@@ -451,6 +451,30 @@ const promises: Promised[] = [
     accepted: ['2026-01-03'],
   },
   {
+    constraint: 'recovery_codes_code_hash_check',
+    promise: 'the hash of a recovery code has 32 bytes',
+    statement: `with factor as (insert into second_factors (user_id, secret, last_step) values (:member, '', 0))
+      insert into recovery_codes (user_id, code_hash) values (:member, decode(repeat('00', $1), 'hex'))`,
+    refused: [31, 33],
+    accepted: [32],
+  },
+  {
+    constraint: 'sign_in_challenges_token_hash_check',
+    promise: 'the hash of a sign-in that waits for a code has 32 bytes',
+    statement: `insert into sign_in_challenges (token_hash, user_id, expires_at)
+      values (decode(repeat('00', $1), 'hex'), :member, now() + interval '1 hour')`,
+    refused: [31, 33],
+    accepted: [32],
+  },
+  {
+    constraint: 'sign_in_challenges_expires_at_check',
+    promise: 'a sign-in that waits for a code expires after its start',
+    statement: `insert into sign_in_challenges (token_hash, user_id, created_at, expires_at)
+      values (sha256(''), :member, '2026-01-02', $1::timestamptz)`,
+    refused: ['2026-01-02', '2026-01-01'],
+    accepted: ['2026-01-03'],
+  },
+  {
     constraint: 'password_links_token_hash_check',
     promise: 'the hash of a link token has the length of a SHA-256',
     statement: `insert into password_links (token_hash, user_id, expires_at)

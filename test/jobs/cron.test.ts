@@ -31,6 +31,8 @@ const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => str
     select ${accountId}, ${tokenId}, '/', 'key ' || n, '\\x00', 200, '{}', ${expiresAt} from numbers`,
   sessions: expiresAt => `insert into sessions (token_hash, user_id, created_at, expires_at)
     select sha256(n::text::bytea), ${userId}, now() - interval '1 day', ${expiresAt} from numbers`,
+  sign_in_challenges: expiresAt => `insert into sign_in_challenges (token_hash, user_id, created_at, expires_at)
+    select sha256(n::text::bytea), ${userId}, now() - interval '1 day', ${expiresAt} from numbers`,
   password_links: expiresAt => `insert into password_links (token_hash, user_id, created_at, expires_at)
     select sha256(n::text::bytea), ${userId}, now() - interval '1 day', ${expiresAt} from numbers`,
   sign_in_links: expiresAt => `insert into sign_in_links

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { turnOn } from '../admin/authenticator.ts';
 import { givePassword, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
 import { connect } from '../helpers/database.ts';
 import { createBoard, createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
@@ -215,6 +217,21 @@ describe('the person who consents', () => {
     expect(toSignIn.location).toBe(`/sign-in?next=${encodeURIComponent(page)}`);
     const signedInNow = await fresh.signIn(person.email, person.password, page);
     expect(signedInNow.location).toBe(page);
+    expect((await fresh.get(page)).status).toBe(200);
+  });
+
+  test('a person with two-factor sign-in sees the consent page only after the password and a code', async () => {
+    const person = await givePassword(server, await createMember(server, world.accountId, 'admin'));
+    const first = new Visitor(server);
+    await first.signIn(person.email, person.password);
+    const { recoveryCodes } = await turnOn(first, person.password, testClock());
+    const fresh = new Visitor(server);
+    const page = await program.ask(fresh);
+    const toCode = await fresh.signIn(person.email, person.password, page);
+    expect(toCode.location).toBe(`/sign-in/code?next=${encodeURIComponent(page)}`);
+    expect((await fresh.get(page)).location).toBe(`/sign-in?next=${encodeURIComponent(page)}`);
+    const code = recoveryCodes[0] ?? '';
+    expect((await fresh.submit(toCode.location ?? '', '/sign-in/code', { code })).location).toBe(page);
     expect((await fresh.get(page)).status).toBe(200);
   });
 

@@ -1,3 +1,4 @@
+import { TOTP } from 'otpauth';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createAccount, updateAccount } from '../../server/domain/accounts/edit-account.ts';
 import { type Administration, administrationIn } from '../../server/domain/administration.ts';
@@ -31,7 +32,17 @@ import { markRead } from '../../server/domain/notifications/notifications.ts';
 import { refuseConsent } from '../../server/domain/oauth/grants.ts';
 import { storeRecord } from '../../server/domain/oauth/records.ts';
 import type { WriteOperation } from '../../server/domain/operation.ts';
+import { completeSignIn } from '../../server/domain/second-factor/complete-sign-in.ts';
+import {
+  enableSecondFactor,
+  regenerateRecoveryCodes,
+  resetSecondFactor,
+} from '../../server/domain/second-factor/second-factor.ts';
+import { buildSecondFactorKeys } from '../../server/domain/second-factor/second-factor-keys.ts';
+import { makeTotpSecret } from '../../server/domain/second-factor/totp.ts';
+import { makeChallenge } from '../../server/domain/sign-in/challenge.ts';
 import { createPasswordLink } from '../../server/domain/sign-in/password-links.ts';
+import { hashOfSecret } from '../../server/domain/sign-in/secret-text.ts';
 import { setPassword } from '../../server/domain/sign-in/set-password.ts';
 import { addStatus, removeStatus, requireStatus, updateStatus } from '../../server/domain/statuses/board-statuses.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
@@ -68,7 +79,7 @@ import {
   type World,
 } from '../helpers/fixtures.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServer, type TestServer, testAppKey } from '../helpers/server.ts';
 import { addWebhook, testSecretBox } from '../helpers/webhooks.ts';
 
 let server: TestServer;
@@ -113,6 +124,27 @@ const onUser =
     const userId = await createUser(server);
     return async (admin: Administration) => {
       await change(admin, userId);
+      return { user_id: userId, ...told };
+    };
+  };
+
+const keys = buildSecondFactorKeys(testAppKey);
+
+const withSecondFactor =
+  (
+    change: (admin: Administration, userId: number, recoveryCodes: string[], set_at: string) => Promise<unknown>,
+    told: Told = {},
+  ) =>
+  async () => {
+    const userId = await createUser(server);
+    const secret = makeTotpSecret();
+    const set_at = await administer(admin => setPassword(admin, userId, '$argon2id$a-hash'));
+    const codes = await administer(admin => {
+      const code = new TOTP({ secret }).generate({ timestamp: admin.now.getTime() });
+      return enableSecondFactor(admin, keys, { userId, tokenHash: Buffer.alloc(32) }, { secret, code });
+    });
+    return async (admin: Administration) => {
+      await change(admin, userId, codes, set_at);
       return { user_id: userId, ...told };
     };
   };
@@ -316,6 +348,27 @@ const cases: Cases = {
   },
   'password.set': onUser((admin, id) => setPassword(admin, id, '$argon2id$a-hash'), { sessions: 0 }),
   'password.link_created': onUser(createPasswordLink),
+  'second_factor.enabled': onUser(
+    async (admin, userId) => {
+      const secret = makeTotpSecret();
+      const code = new TOTP({ secret }).generate({ timestamp: admin.now.getTime() });
+      await enableSecondFactor(admin, keys, { userId, tokenHash: Buffer.alloc(32) }, { secret, code });
+    },
+    { sessions: 0 },
+  ),
+  'second_factor.disabled': withSecondFactor((admin, userId) => resetSecondFactor(admin, userId)),
+  'second_factor.codes_regenerated': withSecondFactor((admin, userId, [code = '']) =>
+    regenerateRecoveryCodes(admin, keys, userId, code),
+  ),
+  'second_factor.recovery_used': withSecondFactor(
+    async (admin, id, [code = ''], set_at) => {
+      const { token } = await makeChallenge(admin, { id, set_at }, admin.now);
+      const challenge = { id, set_at, email: 'eve@example.com', tokenHash: hashOfSecret(token) ?? Buffer.alloc(32) };
+      const expiresAt = new Date(admin.now.getTime() + 60_000);
+      await completeSignIn(admin, keys, challenge, code, { now: admin.now, expiresAt, previous: undefined });
+    },
+    { codes_left: 9 },
+  ),
   'member.added': onUser(
     async (admin, userId) => addMember(admin, { accountId: world.accountId, userId }, 'moderator'),
     {

@@ -1,7 +1,8 @@
 import { globSync, readFileSync } from 'node:fs';
 import { METHODS } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
+import { enrol, secondFactorPage } from '../admin/authenticator.ts';
+import { givePassword, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createUser, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
@@ -81,9 +82,33 @@ describe("access to the operator's panel", () => {
       ]);
     }
     const visitor = new Visitor(server);
-    const signIn = await visitor.signIn(operator.email, operator.password, '/operator/accounts?q=a');
-    expect(signIn.location).toBe('/operator/accounts?q=a');
-    expect((await visitor.signIn(operator.email, operator.password, '/operators')).location).toBe('/admin');
+    const signIn = async (next: string, code = '') => {
+      const asked = await visitor.signIn(operator.email, operator.password, next);
+      return visitor.submit(asked.location ?? '', '/sign-in/code', { code });
+    };
+    const [code, other] = operator.app.recoveryCodes;
+    expect((await signIn('/operator/accounts?q=a', code)).location).toBe('/operator/accounts?q=a');
+    expect((await signIn('/operators', other)).location).toBe('/admin');
+  });
+
+  test('an operator without two-factor sign-in is led from every page to the page that turns it on, and changes nothing', async () => {
+    const id = await createUser(server, 'Otto');
+    await makeOperator(server, id);
+    const { email, password } = await givePassword(server, id);
+    const visitor = new Visitor(server);
+    await visitor.signIn(email, password);
+    server.auditLines.length = 0;
+    const before = await snapshot(server);
+    const required = (path: string) => `${secondFactorPage}?${new URLSearchParams({ notice: 'required', next: path })}`;
+    for (const { method, path } of routes.filter(one => ['GET', 'POST'].includes(one.method))) {
+      const fields = { plan: 'business', current_password: password };
+      const answer = method === 'GET' ? await visitor.get(path) : await visitor.post(path, fields);
+      expect([method, path, answer.status, answer.location]).toEqual([method, path, 303, required(path)]);
+    }
+    expect(await snapshot(server)).toEqual(before);
+    expect(server.auditLines).toEqual([]);
+    await enrol(visitor, password, server.dependencies.clock);
+    expect((await visitor.get('/operator')).status).toBe(200);
   });
 
   test('a token of the Agent API does not open the panel, even if its issuer is an operator', async () => {

@@ -67,7 +67,9 @@ describe('the status page', () => {
     await set(1, `attempts = 3, last_error = 'Gave up'`);
     await set(2, `locked_at = now(), locked_by = 'worker'`);
     const text = await read(server);
-    expect(text).toMatch(/mail_people 5 2 1 2 1 \d+ \w+ \d{4}, \d\d:\d\d UTC tell_people 1 1 0 0 0 /);
+    expect(text).toMatch(
+      /mail_people 5 2 1 2 1 \d+ \w+ \d{4}, \d\d:\d\d UTC mail_second_factor_notice 1 1 0 0 0 .* tell_people 1 1 0 0 0 /,
+    );
     expect(text).toContain(
       `mail_people Job ${jobs[0]?.id}, attempt 1 of 3 next attempt 2 Jan 2099, 03:04 UTC SMTP refused &lt;it&gt;`,
     );
@@ -112,7 +114,7 @@ describe('the page of the audit log', () => {
     expect(newest).toMatch(
       / UTC account\.plan_changed by operator by_user_id \d+ account_id \d+ from community to business$/,
     );
-    expect(before).toContain('sign_in.succeeded');
+    expect(before).toContain('second_factor.enabled');
     expect((await rows('?entries=all')).some(row => row.includes('operator.viewed'))).toBe(true);
 
     const entry = (n: number) =>

@@ -35,6 +35,7 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
   ]);
   serveRoutes(app, server, requireOwnedAccount, [
     { path: '/admin/account', run: saveAccount, again: showAccount },
+    { path: '/admin/account/second-factor', run: saveSecondFactor },
     { path: '/admin/account/delete', show: askForDeletion, run: scheduleDeletion, problemOf: ownProblemOf },
     { path: '/admin/account/keep', run: keepAccount },
   ]);
@@ -57,6 +58,7 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
       joining: presentJoining(problem && refusedForm === 'joining' ? joiningIn(visit) : joiningOf(view)),
       maxJoinDomains,
       isMailed: config.SMTP_URL !== undefined,
+      requiresSecondFactor: view.requires_second_factor,
       refusedForm: problem && refusedForm,
     };
     return visit.page('account/account', 'Account', data, { notices, problem });
@@ -79,6 +81,14 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
     const changes = { joinRule: rule, joinDomains: rule === 'domains' ? listIn(domains) : [] };
     await visit.administer(async admin =>
       updateAccount(admin, await requireAccountById(admin, visit.account.id), changes),
+    );
+    return visit.path('/admin/account', { notice: 'saved' });
+  }
+
+  async function saveSecondFactor(visit: Visit) {
+    const requiresSecondFactor = visit.field('requires_second_factor') !== '';
+    await visit.administer(async admin =>
+      updateAccount(admin, await requireAccountById(admin, visit.account.id), { requiresSecondFactor }),
     );
     return visit.path('/admin/account', { notice: 'saved' });
   }

@@ -53,6 +53,7 @@ export async function showProfile(
     // Whether the server can mail the link that confirms a new e-mail address.
     isMailed: config.SMTP_URL !== undefined,
     ...passwordLengths,
+    hasSecondFactor: visit.user.has_second_factor,
     erasedFrom: showErasure(user.deletion_requested_at, config.USER_DELETION_GRACE_HOURS),
     holds,
   };

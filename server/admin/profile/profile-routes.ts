@@ -11,10 +11,12 @@ import { accountAround, requireSession, sessionTerms, setSessionCookie } from '.
 import { showErasure, shownAddress } from '../../pages/shell/show.ts';
 import { chargeForm } from '../../pages/shell/throttle-forms.ts';
 import { type Route, serveRoutes } from '../../pages/shell/visit.ts';
+import { askForCode } from '../../pages/sign-in/code-routes.ts';
 import { askForOwnPassword, readNewPassword } from '../../pages/sign-in/own-password.ts';
 import { addressRoutes } from './address-routes.ts';
 import { notificationRoutes } from './notification-routes.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
+import { secondFactorRoutes } from './second-factor-routes.ts';
 
 /**
  * Serves the signed-in user's own pages: profile, e-mail addresses, password, deletion, notifications and followed
@@ -31,6 +33,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
     { path: '/admin/cancel-deletion', run: cancelDeletion },
     ...addressRoutes(server, askForPassword),
     ...notificationRoutes,
+    ...secondFactorRoutes(server, askForPassword),
   ];
   serveRoutes(app, server, accountAround, routes, [requireSession]);
 
@@ -40,9 +43,12 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
     const user = await askForPassword(visit);
     const { now, expiresAt } = sessionTerms(visit.request, config, clock.now());
     const credential = await passwords.hash(password);
-    const token = await visit.administer(admin => changePassword(admin, user, credential, { now, expiresAt }));
-    setSessionCookie(visit.reply, config, token, expiresAt);
-    return profilePath(visit, 'password_changed');
+    const terms = { now, expiresAt, hasSecondFactor: visit.user.has_second_factor };
+    const started = await visit.administer(admin => changePassword(admin, user, credential, terms));
+    const next = profilePath(visit, 'password_changed');
+    if ('challenge' in started) return askForCode(visit.reply, config, started.challenge, next);
+    setSessionCookie(visit.reply, config, started.token, expiresAt);
+    return next;
   }
 
   /** Sends a file with the person's data. The password protects it, because the file has everything at once. */

@@ -4,6 +4,7 @@ import { administrationIn } from '../../domain/administration.ts';
 import { readScheduledDeletion } from '../../domain/erasure/request-deletion.ts';
 import { invitationDays } from '../../domain/invitations/invite-member.ts';
 import { invitationUrl, makeInvitationLink, noteDelivery } from '../../domain/invitations/mailed-link.ts';
+import type { SecondFactorChange } from '../../domain/second-factor/second-factor.ts';
 import { insertPasswordLink, passwordLinkMinutes, passwordLinkUrl } from '../../domain/sign-in/password-links.ts';
 import {
   type LinkRequest,
@@ -41,6 +42,27 @@ const addressPurposes: Record<AddressField, string> = {
   email: 'Somebody wants to sign in to Idea-Board with this address. If this was you, confirm it',
   notification_email:
     'Somebody wants to get notifications from Idea-Board at this address. If this was you, confirm it',
+};
+
+const setPassword = 'If this was not you, set a new password now. This signs out everybody.';
+
+const secondFactorWords: Record<SecondFactorChange, { subject: string; purpose: string }> = {
+  enabled: {
+    subject: 'Two-factor sign-in for Idea-Board is on',
+    purpose: `Somebody with your password turned on two-factor sign-in at Idea-Board. From now on, a sign-in needs a code of an authenticator app. ${setPassword} Then ask the operator of the server to turn it off.`,
+  },
+  disabled: {
+    subject: 'Two-factor sign-in for Idea-Board is off',
+    purpose: `Two-factor sign-in was turned off at Idea-Board. A sign-in no longer needs a code. ${setPassword}`,
+  },
+  recovery_used: {
+    subject: 'A recovery code for Idea-Board was used',
+    purpose: `Somebody signed in at Idea-Board with your password and one of your recovery codes. ${setPassword} Then replace your recovery codes in your profile.`,
+  },
+  codes_regenerated: {
+    subject: 'Your recovery codes for Idea-Board were replaced',
+    purpose: `Your recovery codes at Idea-Board were replaced. The old recovery codes no longer work. ${setPassword}`,
+  },
 };
 
 /**
@@ -104,6 +126,11 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
         purpose:
           'The password for this address was changed at Idea-Board, and all sessions were signed out. If this was not you, set a new password now. This signs out everybody.',
       }),
+    ),
+
+    mail_second_factor_notice: mailTask<{ user_id: number; change: SecondFactorChange }>(
+      'second-factor-notice',
+      ({ user_id: userId, change }) => noticeTo(userId, secondFactorWords[change]),
     ),
 
     mail_address_notice: mailTask<{ user_id: number }>('address-notice', payload =>

@@ -75,11 +75,21 @@ interface Identity {
 }
 
 /**
- * The statements that end the user's access: memberships, passwords, sessions, password links, sign-in links, OAuth records and
- * invitations.
+ * The statements that end the user's access: memberships, passwords, second factors, sessions, password links, sign-in
+ * links, OAuth records and invitations. Recovery codes come before second factors, which would remove them by a cascade.
  */
 const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
-  ...(['memberships', 'sign_in_methods', 'sessions', 'password_links'] as const).map(table => ({
+  ...(
+    [
+      'memberships',
+      'sign_in_methods',
+      'recovery_codes',
+      'second_factors',
+      'sign_in_challenges',
+      'sessions',
+      'password_links',
+    ] as const
+  ).map(table => ({
     table,
     removal: query(`remove_${table}_of_user`, (db, $: OfUser) =>
       db.deleteFrom(table).where('user_id', '=', $.userId).returning('user_id'),

@@ -92,7 +92,7 @@ const removeLinks = sql(
     select j.id from graphile_worker._private_jobs j join graphile_worker._private_tasks t on t.id = j.task_id
     where t.identifier in (
         'mail_account_deletion', 'mail_address_link', 'mail_address_notice', 'mail_password_link',
-        'mail_password_notice', 'mail_sign_in_link'
+        'mail_password_notice', 'mail_second_factor_notice', 'mail_sign_in_link'
       )
       and (
         (j.payload ->> 'user_id')::bigint = $userId

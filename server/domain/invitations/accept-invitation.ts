@@ -4,8 +4,9 @@ import type { AuditActor } from '../../observability/audit-entries.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { insertMember } from '../members/change-members.ts';
-import { type SessionTerms, startSession } from '../sign-in/session.ts';
+import type { SessionTerms } from '../sign-in/session.ts';
 import { setPassword } from '../sign-in/set-password.ts';
+import { startSession } from '../sign-in/start-session.ts';
 import { createUser } from '../users/edit-user.ts';
 import { type FollowedInvitation, readInvitation } from './open-invitations.ts';
 
@@ -42,9 +43,9 @@ export async function signUpByInvitation(
   const admin = adminAs({ by: 'user', by_user_id: user.id });
   await setPassword(admin, user.id, credential);
   await join(admin, invitation, user.id);
-  const token = await startSession(admin, { id: user.id, set_at: admin.now.toISOString() }, terms);
-  if (token === undefined) throw new Error('The new user cannot sign in');
-  return { userId: user.id, token };
+  const started = await startSession(admin, { id: user.id, set_at: admin.now.toISOString() }, terms);
+  if (!started || !('token' in started)) throw new Error('The new user cannot sign in');
+  return { userId: user.id, token: started.token };
 }
 
 async function join(admin: Administration, { id, account_id, role }: FollowedInvitation, userId: number) {

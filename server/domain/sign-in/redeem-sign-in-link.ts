@@ -7,8 +7,9 @@ import { joinAccount } from '../members/join-account.ts';
 import { canonicalAddress } from '../users/canonical-address.ts';
 import { createUser } from '../users/edit-user.ts';
 import { lockUser } from '../users/find-user.ts';
-import { type SessionTerms, startSessionByLink } from './session.ts';
+import type { SessionTerms } from './session.ts';
 import { type FollowedLink, readSignInLink } from './sign-in-links.ts';
+import { type StartedSession, startSession } from './start-session.ts';
 
 /** Of several parallel requests, only the first deletes the link, so the link does not work for the others. */
 const takeLink = query('take_sign_in_link', (db, $: Arguments<{ tokenHash: Buffer; now: Date }>) =>
@@ -21,7 +22,8 @@ const takeLink = query('take_sign_in_link', (db, $: Arguments<{ tokenHash: Buffe
 
 /**
  * Signs in the owner of the mailbox that got a link. A link to sign up creates the user, unless the owner of the
- * mailbox has a user by now, and makes the user a member of the link's account. The link works only once.
+ * mailbox has a user by now, and makes the user a member of the link's account. The link works only once, even if a user
+ * with a second factor then enters no code.
  *
  * The link has proven that the person reads the mailbox, so the address of the user is confirmed. The audit log names
  * the server as the creator of a user.
@@ -34,7 +36,7 @@ export async function redeemSignInLink(
   token: string,
   { name }: { name: string },
   terms: SessionTerms,
-): Promise<{ userId: number; token: string; email: string; next: string }> {
+): Promise<{ userId: number; email: string; next: string } & StartedSession> {
   const server = adminAs({ by: 'server' });
   const { hash, email, next, userId: existing, account } = await lockLink(server, token);
   const [taken] = await server.query(takeLink, { tokenHash: hash, now: server.now });
@@ -43,9 +45,10 @@ export async function redeemSignInLink(
   const admin = adminAs({ by: 'user', by_user_id: userId });
   await admin.em.nativeUpdate(User, { id: userId }, { confirmedEmail: canonicalAddress(email) });
   if (account) await joinAccount(admin, { accountId: account.id, userId });
-  const session = await startSessionByLink(admin, userId, terms);
-  if (session === undefined) throw expired();
-  return { userId, token: session, email, next };
+  // Password changes and erasures also lock the user before they delete the links and end the sessions.
+  const started = await startSession(admin, { id: userId, set_at: null }, terms);
+  if (!started) throw expired();
+  return { userId, email, next, ...started };
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { isBlocked } from '../members/authority.ts';
+import { endChallenges } from './challenge.ts';
 import { makeSecret } from './secret-text.ts';
 
 type OfUser = ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>;
@@ -30,7 +31,10 @@ export function maySignIn(u: OfUser) {
   ]);
 }
 
-/** A user whose password was compared and is right. set_at is the time when this password was set. */
+/**
+ * A user who has proven their identity. set_at is the time when the password was set that the user has entered. It is
+ * null for a user who has used a mailed link.
+ */
 export interface ProvenUser {
   id: number;
   set_at: string | null;
@@ -55,69 +59,55 @@ export interface SessionTerms {
   previous: Buffer | undefined;
 }
 
+const lockUserWithPassword = query('lock_user_with_password', (db, $: Arguments<ProvenUser & { set_at: string }>) =>
+  provenUsers(db, $).forShare(['u', 'm']),
+);
+
+const lockUserWithLink = query('lock_user_with_link', (db, $: Arguments<{ id: number }>) =>
+  db.selectFrom('users as u').select('u.id').where('u.id', '=', $.id).where(maySignIn).forShare('u'),
+);
+
+/**
+ * Locks a user before a session starts. Returns false if the password has changed since it was compared, or if the user
+ * may not sign in.
+ *
+ * A password change and the start of an erasure lock the same rows and end all sessions. So no session with the old
+ * password can start after them. They also end the sign-ins that wait for a code, as does another e-mail address.
+ * Turning on two-factor sign-in also locks the user and ends the other sessions.
+ */
+export async function lockProvenUser(db: Queryable, { id, set_at }: ProvenUser): Promise<boolean> {
+  const locked =
+    set_at === null ? await db.query(lockUserWithLink, { id }) : await db.query(lockUserWithPassword, { id, set_at });
+  return locked.length > 0;
+}
+
 interface NewSession {
+  userId: number;
   tokenHash: Buffer;
   now: Date;
   expiresAt: Date;
+  hasSecondFactor: boolean;
 }
 
-/** Inserts a session for the user that `users` selects and locks. */
-function insertOf(db: Kysely<Tables>, $: Arguments<NewSession>, users: Expression<{ id: number }>) {
-  return db
-    .with('user_as_before', () => users)
-    .insertInto('sessions')
-    .columns(['token_hash', 'user_id', 'created_at', 'last_seen_at', 'expires_at'])
-    .expression(from =>
-      from
-        .selectFrom('user_as_before')
-        .select([
-          $.tokenHash.as('token_hash'),
-          'id',
-          $.now.as('created_at'),
-          $.now.as('last_seen_at'),
-          $.expiresAt.as('expires_at'),
-        ]),
-    )
-    .returning('user_id');
-}
-
-const insertSession = query('insert_session', (db, $: Arguments<ProvenUser & NewSession>) =>
-  insertOf(db, $, provenUsers(db, $).forShare(['u', 'm'])),
+const insertSession = query('insert_session', (db, $: Arguments<NewSession>) =>
+  db.insertInto('sessions').values({
+    token_hash: $.tokenHash,
+    user_id: $.userId,
+    created_at: $.now,
+    last_seen_at: $.now,
+    expires_at: $.expiresAt,
+    has_second_factor: $.hasSecondFactor,
+  }),
 );
 
-const insertSessionByLink = query('insert_session_by_link', (db, $: Arguments<{ id: number } & NewSession>) =>
-  insertOf(db, $, db.selectFrom('users as u').select('u.id').where('u.id', '=', $.id).where(maySignIn).forShare('u')),
-);
-
-/**
- * Starts a session and returns its token. Returns undefined if the password has changed since it was compared, or if
- * the user may not sign in.
- *
- * A password change and the start of an erasure lock the same rows and end all sessions. So no session with the old
- * password can start after them.
- */
-export function startSession(db: Queryable, user: ProvenUser, terms: SessionTerms): Promise<string | undefined> {
-  return start(db, terms, session => db.query(insertSession, { ...user, ...session }));
-}
-
-/**
- * Starts a session for a user who has used a mailed link, and returns its token. Returns undefined if the user may not
- * sign in. The caller's transaction must first lock the user and then delete the link. A password change and the start
- * of an erasure take these locks in the same order, and end all sessions. So no session by an older link can start
- * after them.
- */
-export function startSessionByLink(db: Queryable, id: number, terms: SessionTerms): Promise<string | undefined> {
-  return start(db, terms, session => db.query(insertSessionByLink, { id, ...session }));
-}
-
-async function start(
+/** Starts a session and returns its token. The caller has locked the user in the same transaction. */
+export async function openSession(
   db: Queryable,
+  user: Pick<NewSession, 'userId' | 'hasSecondFactor'>,
   { now, expiresAt, previous }: SessionTerms,
-  insert: (session: NewSession) => Promise<unknown[]>,
-): Promise<string | undefined> {
+): Promise<string> {
   const { text, hash: tokenHash } = makeSecret();
-  const [session] = await insert({ tokenHash, now, expiresAt });
-  if (!session) return undefined;
+  await db.query(insertSession, { ...user, tokenHash, now, expiresAt });
   if (previous) await endSession(db, previous);
   return text;
 }
@@ -134,7 +124,12 @@ const deleteAll = query('delete_sessions_of_user', (db, $: Arguments<{ userId: n
   db.deleteFrom('sessions').where('user_id', '=', $.userId).returning('user_id'),
 );
 
+/**
+ * Ends the sessions of a user, and the sign-ins that wait for a code. The first statement waits for a sign-in that is
+ * about to start its session. So the second statement also ends this session.
+ */
 export async function endAllSessions(db: Queryable, userId: number): Promise<number> {
+  await endChallenges(db, userId);
   return (await db.query(deleteAll, { userId })).length;
 }
 
@@ -149,7 +144,7 @@ const selectSession = query('select_session', (db, $: Arguments<{ tokenHash: Buf
   db
     .selectFrom('sessions as s')
     .innerJoin('users as u', 'u.id', 's.user_id')
-    .select(['u.id', 'u.name', 'u.email', 'u.is_operator', 'u.deletion_requested_at'])
+    .select(['u.id', 'u.name', 'u.email', 'u.is_operator', 'u.deletion_requested_at', 's.has_second_factor'])
     .select(u => [
       u('s.last_seen_at', '>', minuteBefore($.now)).as('is_noted'),
       jsonArrayFrom(accountsOfUser(u)).as('accounts'),
@@ -176,7 +171,7 @@ function accountsOfUser(u: OfUser) {
   return u
     .selectFrom('memberships as m')
     .innerJoin('accounts as a', 'a.id', 'm.account_id')
-    .select(['a.id', 'a.slug', 'a.name', 'a.plan', 'm.role'])
+    .select(['a.id', 'a.slug', 'a.name', 'a.plan', 'a.requires_second_factor', 'm.role'])
     .whereRef('m.user_id', '=', 'u.id')
     .where('a.erasure_began_at', 'is', null)
     .where(a => a.not(isBlocked(a.ref('a.id'), a.ref('u.id'))))

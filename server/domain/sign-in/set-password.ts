@@ -3,8 +3,9 @@ import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { endPasswordLinks } from './password-links.ts';
-import { endAllSessions, maySignIn, type ProvenUser, provenUsers, type SessionTerms, startSession } from './session.ts';
+import { endAllSessions, maySignIn, type ProvenUser, provenUsers, type SessionTerms } from './session.ts';
 import { endSignInLinks } from './sign-in-links.ts';
+import { type StartedSession, startSession } from './start-session.ts';
 
 /** Of several parallel requests, only the first deletes the link, so the link does not work for the others. */
 const takeLink = query('take_password_link', (db, $: Arguments<{ linkHash: Buffer; now: Date }>) =>
@@ -79,17 +80,18 @@ const lockPassword = query('lock_own_password', (db, $: Arguments<ProvenUser>) =
 
 /**
  * Replaces the password of a user who has entered the current password. All sessions end, because another person may
- * know their tokens. Returns the token of a new session. Of two parallel changes, the second is rejected.
+ * know their tokens. Starts a new session. Of two parallel changes, the second is rejected.
  */
 export async function changePassword(
   admin: Administration,
   user: ProvenUser,
   credential: string,
-  terms: Omit<SessionTerms, 'previous'>,
-): Promise<string> {
+  terms: Omit<SessionTerms, 'previous'> & { hasSecondFactor: boolean },
+): Promise<StartedSession> {
   const [locked] = await admin.query(lockPassword, user);
   const set_at = locked && (await setPassword(admin, user.id, credential));
-  const token = set_at && (await startSession(admin, { id: user.id, set_at }, { ...terms, previous: undefined }));
-  if (token) return token;
+  const started =
+    set_at && (await startSession(admin, { id: user.id, set_at }, { ...terms, previous: undefined }, terms));
+  if (started) return started;
   throw new AdministrationError('conflict', 'The password was changed meanwhile: sign in with the new one');
 }

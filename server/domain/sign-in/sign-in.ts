@@ -2,7 +2,8 @@ import type { Database } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { canonicalAddress } from '../users/canonical-address.ts';
 import type { Passwords } from './passwords.ts';
-import { maySignIn, type ProvenUser, type SessionTerms, startSession } from './session.ts';
+import { maySignIn, type ProvenUser, type SessionTerms } from './session.ts';
+import { type StartedSession, startSession } from './start-session.ts';
 
 interface SignInAttempt {
   email: string;
@@ -10,7 +11,7 @@ interface SignInAttempt {
 }
 
 type SignInOutcome =
-  | { userId: number; token: string }
+  | ({ userId: number } & StartedSession)
   | { refused: 'unknown_user' | 'no_password' | 'wrong_password' | 'blocked'; userId?: number };
 
 const selectCandidate = query('select_sign_in_candidate', (db, $: Arguments<{ email: string }>) =>
@@ -23,9 +24,9 @@ const selectCandidate = query('select_sign_in_candidate', (db, $: Arguments<{ em
 );
 
 /**
- * Signs a user in with e-mail address and password, and starts a new session. Every failed attempt compares one
- * password hash, even if the user or the password does not exist. So the response time does not reveal whether the user
- * exists.
+ * Signs a user in with e-mail address and password. Starts a new session, or asks a user with a second factor for a
+ * code. Every failed attempt compares one password hash, even if the user or the password does not exist. So the response
+ * time does not reveal whether the user exists.
  *
  * The reason for a failure is only for the audit log, never for the client.
  */
@@ -39,13 +40,13 @@ export async function signIn(
   if (!user) return { refused: 'unknown_user' };
   if (user.credential === null) return { refused: 'no_password', userId: user.id };
   if (!isRight) return { refused: 'wrong_password', userId: user.id };
-  const token = user.may_sign_in ? await startSession(database, user, terms) : undefined;
-  if (token === undefined) return { refused: 'blocked', userId: user.id };
+  const started = user.may_sign_in ? await database.transaction(tx => startSession(tx, user, terms)) : undefined;
+  if (!started) return { refused: 'blocked', userId: user.id };
   if (isOutdated) {
     const replacement = await passwords.hash(password);
     await database.query(updateCredential, { userId: user.id, credential: user.credential, replacement });
   }
-  return { userId: user.id, token };
+  return { userId: user.id, ...started };
 }
 
 /** Replaces the hash of an unchanged password. updated_at stays the same, because the password has not changed. */

@@ -1,6 +1,7 @@
 import { User } from '../../entities/user.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import { checkEmail, checkName } from '../fields.ts';
+import { endChallenges } from '../sign-in/challenge.ts';
 import { endPasswordLinks } from '../sign-in/password-links.ts';
 import { canonicalAddress } from './canonical-address.ts';
 import { findUser } from './find-user.ts';
@@ -66,6 +67,10 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   if (changed.length === 0) return;
   const email = changed.includes('email') && user.email ? { email: user.email } : {};
   // Old password links stop working, because they were mailed to the old address, and another person may read its mail.
-  if (changed.includes('email')) await endPasswordLinks(admin, user.id);
+  if (changed.includes('email')) {
+    await endPasswordLinks(admin, user.id);
+    // A link to the old address may have started a sign-in that waits for a code.
+    await endChallenges(admin, user.id);
+  }
   admin.audit.record('user.updated', { user_id: user.id, changed, ...email });
 }

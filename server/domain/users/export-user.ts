@@ -41,6 +41,12 @@ export const exportSections: Readonly<Record<string, Section>> = {
         .execute(),
     ),
   },
+  second_factors: {
+    tables: ['second_factors'],
+    read: once((db, userId) =>
+      db.selectFrom('second_factors').select('created_at').where('user_id', '=', userId).execute(),
+    ),
+  },
   sessions: {
     tables: ['sessions'],
     read: once((db, userId) =>
@@ -209,6 +215,9 @@ export const notExported: Partial<Record<keyof Tables, string>> = {
   idempotency_keys: 'A stored response repeats what a token of the person did, and is deleted after a day.',
   oauth_records: 'The records contain secrets of OAuth. The list of tokens has the access that the person gave.',
   password_links: 'A link is a secret that is valid for a short time.',
+  recovery_codes: 'The codes are secrets, of which the server keeps only hashes.',
+  sign_in_challenges: 'A sign-in that waits for a code is valid for a short time.',
+  sign_in_links: 'A link is a secret that is valid for a short time.',
 };
 
 /** Reads the votes of the person, and of the person's tokens, voter by voter. */

@@ -2,16 +2,18 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { AuditLog } from '../../observability/audit-log.ts';
 import { idFieldOf } from '../../pages/shell/form.ts';
+import { requireSecondFactor } from '../../pages/shell/second-factor.ts';
 import { requireSession } from '../../pages/shell/session.ts';
 
 /**
  * An onRequest hook of every path of the panel. A visitor without a session is asked to sign in, as in the admin area.
- * So the answer does not show who is an operator. A signed-in user without the flag gets the answer for a missing path.
+ * So the answer does not show who is an operator. A signed-in user without the flag gets the answer for a missing path. An operator
+ * without a second factor is led to the page that turns it on.
  */
 export async function requireOperator(request: FastifyRequest, reply: FastifyReply) {
   const { browserSession } = request;
   if (!browserSession) return requireSession(request, reply);
-  if (browserSession.user.is_operator) return;
+  if (browserSession.user.is_operator) return requireSecondFactor(request, reply);
   // The error page of a missing path has no navigation.
   request.frameOfError = null;
   throw new DomainError('not_found');

@@ -101,7 +101,7 @@ export function clearSessionCookie(reply: FastifyReply, config: CookieConfig) {
  * Returns a cookie name. Over HTTPS its prefix prevents other hosts of the domain and pages without HTTPS from setting
  * the cookie.
  */
-export function cookieName(config: CookieConfig, name: 'session' | 'browser'): string {
+export function cookieName(config: CookieConfig, name: 'session' | 'browser' | 'challenge'): string {
   return isSecure(config) ? `__Host-idea_board_${name}` : `idea_board_${name}`;
 }
 

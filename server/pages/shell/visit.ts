@@ -8,6 +8,7 @@ import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import type { Html } from '../../text/html.ts';
 import { fieldOf, idFieldOf, type Problem, problemOf } from './form.ts';
 import { definePage, type Frame, type Link, sendPage } from './page.ts';
+import { requireSecondFactorOfAdmins } from './second-factor.ts';
 import { administer, nameAccount, pathIn, requireSession, sessionOf } from './session.ts';
 import { shownName } from './show.ts';
 
@@ -74,7 +75,7 @@ export function serveRoutes<Account extends AccountOfUser | undefined>(
   server: ServerDependencies,
   accountOf: (request: FastifyRequest) => Account,
   routes: readonly Route<Account>[],
-  onRequest: onRequestAsyncHookHandler[] = [requireSession, nameAccount],
+  onRequest: onRequestAsyncHookHandler[] = [requireSession, nameAccount, requireSecondFactorOfAdmins],
 ) {
   const config = { isForVisitors: onRequest.length === 0 };
   const answerWith = (answerOf: (visit: Visit<Account>) => Answer | Promise<Answer>) => {

@@ -15,6 +15,7 @@ import { Refusal } from '../shell/refusal.ts';
 import { sessionTerms, setSessionCookie } from '../shell/session.ts';
 import { shownAddress, shownName } from '../shell/show.ts';
 import { serveRoutes, type Visit } from '../shell/visit.ts';
+import { askForCode } from './code-routes.ts';
 import { boardIn, safeNextPath } from './next-path.ts';
 import { buildRobotCheck } from './robot-check.ts';
 import { showSignIn } from './sign-in-page.ts';
@@ -87,11 +88,17 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
         // Another request has used the link in the meantime.
         throw error instanceof AdministrationError && error.reason === 'not_found' ? refuseLink(visit) : error;
       });
-    const { userId, email, next } = signedIn;
-    audit.record('sign_in.succeeded', { request_id: request.id, ip: request.ip, user_id: userId, method: 'link' });
+    const { userId, email } = signedIn;
+    const next = safeNextPath(signedIn.next);
+    const entry = { request_id: request.id, ip: request.ip, user_id: userId };
+    if ('challenge' in signedIn) {
+      audit.record('sign_in.code_requested', entry);
+      return askForCode(reply, config, signedIn.challenge, next);
+    }
+    audit.record('sign_in.succeeded', { ...entry, method: 'link' });
     setSessionCookie(reply, config, signedIn.token, terms.expiresAt);
     knownBrowsers.remember(request, reply, email);
-    return safeNextPath(next);
+    return next;
   }
 
   async function requireLink(visit: Visit<undefined>, token: string): Promise<FollowedLink> {

@@ -3,6 +3,7 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { definePages, openArea, signedIn } from '../shell/area.ts';
 import type { Frame } from '../shell/page.ts';
+import { serveCodes } from './code-routes.ts';
 import { serveLinks } from './link-routes.ts';
 import { home } from './next-path.ts';
 import { servePasswords } from './password-routes.ts';
@@ -18,12 +19,13 @@ const area = {
   home: { label: 'Go to the sign-in page', href: '/sign-in' },
 };
 
-/** Serves the pages for signing in and signing up: with a password, and through a mailed link. */
+/** Serves the pages for signing in and signing up: with a password or through a mailed link, and with a code. */
 export function serveSignIn(server: ServerDependencies) {
   return async (app: FastifyInstance) => {
     await openArea(app, server, area);
     serveSessions(app, server);
     serveLinks(app, server);
+    serveCodes(app, server);
     servePasswords(app, server);
   };
 }

@@ -5,6 +5,7 @@ import { boardIn, safeNextPath, signInPath } from './next-path.ts';
 import type { buildRobotCheck } from './robot-check.ts';
 
 const notices = {
+  code_expired: 'The sign-in took too long, or has ended. Sign in again.',
   expired: 'You were signed out, so your form was not processed. Sign in and send it again.',
   password_set: 'Your password is set. Sign in with it.',
   signed_out: 'You are signed out.',

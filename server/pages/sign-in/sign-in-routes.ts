@@ -13,6 +13,7 @@ import {
   setSessionCookie,
 } from '../shell/session.ts';
 import { serveRoutes, type Visit } from '../shell/visit.ts';
+import { askForCode } from './code-routes.ts';
 import { safeNextPath } from './next-path.ts';
 import { buildRobotCheck } from './robot-check.ts';
 import { showSignIn } from './sign-in-page.ts';
@@ -62,10 +63,15 @@ export function serveSessions(app: FastifyInstance, server: ServerDependencies) 
       throw new FormProblem(422, 'The e-mail address or the password is wrong');
     }
     await charged.succeed();
+    const next = safeNextPath(visit.field('next'));
+    if ('challenge' in outcome) {
+      audit.record('sign_in.code_requested', { ...client, user_id: outcome.userId });
+      return askForCode(reply, config, outcome.challenge, next);
+    }
     audit.record('sign_in.succeeded', { ...client, user_id: outcome.userId, method: 'password' });
     setSessionCookie(reply, config, outcome.token, terms.expiresAt);
     knownBrowsers.remember(request, reply, email);
-    return safeNextPath(visit.field('next'));
+    return next;
   }
 
   async function signOut(visit: Visit<AccountOfUser | undefined>) {

@@ -11,7 +11,7 @@ const hour = 60 * 60;
 const day = 24 * hour;
 
 /**
- * Limits password attempts, requests for mails, and invitations: by network or user, by account, and by e-mail address.
+ * Limits password attempts, codes, requests for mails, and invitations: by network or user, by account, and by e-mail address.
  * A known browser has its own limit, so that other people cannot use up its attempts. Each function counts an attempt
  * before it looks anything up, so that concurrent attempts cannot exceed a limit. Above a limit, the function throws a
  * FormProblem. `giveBack` removes a harmless attempt from the count. The keys of the counters contain e-mail addresses
@@ -44,6 +44,19 @@ export function buildThrottle(server: ServerDependencies) {
         ['sign-in:success', address, config.RATE_LIMIT_SIGN_IN_SUCCESS, quarterHour],
       ]);
       return { succeed: failure.giveBack, fail: success.giveBack };
+    },
+    /**
+     * Counts a code of a second factor as wrong. The caller gives the count back for a right code. A right password
+     * does not change these counts.
+     */
+    chargeCode(request: FastifyRequest, reply: FastifyReply, { id, email }: { id: number; email: string }) {
+      const browser = knownBrowsers.find(request, email);
+      return chargeAll(request, reply, 'wrong codes', [
+        ['second-factor:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP, quarterHour],
+        browser === undefined
+          ? ['second-factor:user', String(id), config.RATE_LIMIT_SECOND_FACTOR, day]
+          : ['second-factor:browser', browser, config.RATE_LIMIT_SECOND_FACTOR, day],
+      ]);
     },
     chargePasswordLink: (request: FastifyRequest, reply: FastifyReply, email: string) =>
       chargeAll(request, reply, 'requests', [
@@ -108,7 +121,10 @@ export function buildKnownBrowsers({ config, appKey }: Pick<ServerDependencies, 
 
   return {
     find,
-    /** Call this after the correct password. A known browser keeps its id, so it gets no new attempts. */
+    /**
+     * Call this after a complete sign-in, with the code of a second factor. A known browser keeps its id, so it gets no
+     * new attempts.
+     */
     remember(request: FastifyRequest, reply: FastifyReply, email: string) {
       const id = find(request, email) ?? randomBytes(16).toString('base64url');
       const value = `${id}.${macOf(id, email).toString('base64url')}`;

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
+import { buildSecondFactorKeys } from '../../../server/domain/second-factor/second-factor-keys.ts';
 import { requestAddress } from '../../../server/domain/users/change-address.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
 import { runJobs } from '../../helpers/jobs.ts';
@@ -10,6 +11,9 @@ import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
 /** A word that occurs in every text about the person, and in no other text. */
 export const marker = 'zabriskie';
+
+/** A recovery code of the person, in the form in which the server hashes it. */
+export const recoveryCode = '0123456789abcdef';
 
 export const person = {
   name: 'Quillon "Zabriskie" \\ Øst',
@@ -178,7 +182,10 @@ async function addNotices({ sql }: TestServer, { accountId }: World, userId: num
   await sql(`select graphile_worker.add_job('mail_account_deletion', $1::json)`, [payload]);
 }
 
-/** Adds the database rows that a person has after signing in to the admin area and connecting an OAuth client. */
+/**
+ * Adds the database rows that a person has after signing in to the admin area with two factors and connecting an OAuth
+ * client.
+ */
 async function signIn(server: TestServer, userId: number, tokenId: number, other: World) {
   const hash = (text: string) => createHash('sha256').update(text).digest();
   await server.sql(
@@ -189,6 +196,13 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
     hash('session'),
     userId,
   ]);
+  await server.sql(`insert into second_factors (user_id, secret, last_step) values ($1, 'a secret', 0)`, [userId]);
+  const codeHash = buildSecondFactorKeys(server.dependencies.appKey).hashOf(userId, recoveryCode);
+  await server.sql('insert into recovery_codes (user_id, code_hash) values ($1, $2)', [userId, codeHash]);
+  await server.sql(
+    `insert into sign_in_challenges (token_hash, user_id, expires_at) values ($1, $2, now() + interval '1 minute')`,
+    [hash('challenge'), userId],
+  );
   await server.sql(
     `insert into password_links (token_hash, user_id, expires_at) values ($1, $2, now() + interval '1 hour')`,
     [hash('link'), userId],

@@ -1,0 +1,31 @@
+import type { Administration } from '../administration.ts';
+import { type OpenChallenge, takeChallenge } from '../sign-in/challenge.ts';
+import { lockProvenUser, openSession, type SessionTerms } from '../sign-in/session.ts';
+import { notify, readSecondFactor } from './second-factor.ts';
+import type { SecondFactorKeys } from './second-factor-keys.ts';
+import { methodOf, useCode } from './use-code.ts';
+
+type Outcome = { token: string } | { refused: 'wrong_code' | 'expired' };
+
+/**
+ * Completes a sign-in with a code, and starts the session. The sign-in has expired if another request has completed it,
+ * if the password has changed, or if the user may no longer sign in.
+ */
+export async function completeSignIn(
+  admin: Administration,
+  keys: SecondFactorKeys,
+  { id: userId, set_at, tokenHash }: OpenChallenge,
+  code: string,
+  terms: SessionTerms,
+): Promise<Outcome> {
+  // The user is locked first, as in a password change, which then deletes the challenges. This prevents deadlocks.
+  if (!(await lockProvenUser(admin, { id: userId, set_at }))) return { refused: 'expired' };
+  if (!(await useCode(admin, keys, { userId, code, now: admin.now }))) return { refused: 'wrong_code' };
+  if (!(await takeChallenge(admin, tokenHash, admin.now))) return { refused: 'expired' };
+  if (methodOf(code) === 'recovery_code') {
+    const state = await readSecondFactor(admin, userId);
+    await notify(admin, userId, 'recovery_used');
+    admin.audit.record('second_factor.recovery_used', { user_id: userId, codes_left: state?.codes_left ?? 0 });
+  }
+  return { token: await openSession(admin, { userId, hasSecondFactor: true }, terms) };
+}

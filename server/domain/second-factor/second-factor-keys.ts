@@ -1,0 +1,42 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+import { buildSecretBox } from '../secret-box.ts';
+
+/** Encrypts the secrets of authenticator apps and hashes recovery codes, with keys from the application key. */
+export interface SecondFactorKeys {
+  seal(userId: number, secret: string): Buffer;
+  open(userId: number, sealed: Uint8Array): string;
+  hashOf(userId: number, recoveryCode: string): Buffer;
+  /**
+   * Encrypts a secret that the user has not confirmed yet. The page of the QR code has the encrypted secret in a hidden
+   * field, so the database stores a secret only when the user's app has it.
+   */
+  sealOffer(userId: number, secret: string, expiresAt: Date): string;
+  /** Returns undefined for an offer that has expired, or that was made for another user. */
+  openOffer(userId: number, offer: string, now: Date): string | undefined;
+}
+
+/** A purpose contains the user's id, so a secret that was copied to another user's row cannot be decrypted. */
+const purposeOf = (userId: number) => `second factor of user ${userId}`;
+const offerPurposeOf = (userId: number) => `offered second factor of user ${userId}`;
+
+export function buildSecondFactorKeys(appKey: Uint8Array): SecondFactorKeys {
+  const box = buildSecretBox(appKey);
+  const codeKey = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board recovery code 1', 32));
+  return {
+    seal: (userId, secret) => box.seal(secret, purposeOf(userId)),
+    open: (userId, sealed) => box.open(sealed, purposeOf(userId)),
+    hashOf: (userId, recoveryCode) => createHmac('sha256', codeKey).update(`${userId} ${recoveryCode}`).digest(),
+    sealOffer: (userId, secret, expiresAt) =>
+      box.seal(`${expiresAt.getTime()} ${secret}`, offerPurposeOf(userId)).toString('base64url'),
+    openOffer(userId, offer, now) {
+      let opened: string;
+      try {
+        opened = box.open(Buffer.from(offer, 'base64url'), offerPurposeOf(userId));
+      } catch {
+        return undefined;
+      }
+      const [expiresAt = '', secret] = opened.split(' ', 2);
+      return Number(expiresAt) > now.getTime() ? secret : undefined;
+    },
+  };
+}

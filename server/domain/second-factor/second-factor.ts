@@ -1,0 +1,148 @@
+import { addJob } from '../../database/add-job.ts';
+import type { Queryable } from '../../database/database.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import { RecoveryCode, SecondFactor } from '../../entities/user.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+import { endChallenges } from '../sign-in/challenge.ts';
+import { lockUser } from '../users/find-user.ts';
+import { makeRecoveryCodes, normalizeRecoveryCode } from './recovery-codes.ts';
+import type { SecondFactorKeys } from './second-factor-keys.ts';
+import { timeStepOf } from './totp.ts';
+import { useCode } from './use-code.ts';
+
+/** What happened to a user's second factor. The user gets a notice by mail. */
+export type SecondFactorChange = 'enabled' | 'disabled' | 'recovery_used' | 'codes_regenerated';
+
+const selectState = query('select_second_factor_state', (db, $: Arguments<{ userId: number }>) =>
+  db
+    .selectFrom('second_factors as f')
+    .select('f.created_at')
+    .select(f =>
+      f
+        .selectFrom('recovery_codes as c')
+        .whereRef('c.user_id', '=', 'f.user_id')
+        .select(c => c.fn.countAll<number>().as('count'))
+        .$asScalar()
+        .$notNull()
+        .as('codes_left'),
+    )
+    .where('f.user_id', '=', $.userId),
+);
+
+/** Returns the time when the user turned on two-factor sign-in, and the number of unused recovery codes. */
+export async function readSecondFactor(db: Queryable, userId: number) {
+  const [state] = await db.query(selectState, { userId });
+  return state;
+}
+
+const endOthers = query('delete_other_sessions', (db, $: Arguments<{ userId: number; tokenHash: Buffer }>) =>
+  db.deleteFrom('sessions').where('user_id', '=', $.userId).where('token_hash', '<>', $.tokenHash).returning('user_id'),
+);
+
+const markSession = query('mark_session_with_second_factor', (db, $: Arguments<{ tokenHash: Buffer }>) =>
+  db.updateTable('sessions').set({ has_second_factor: true }).where('token_hash', '=', $.tokenHash),
+);
+
+/**
+ * Turns on two-factor sign-in with the secret that the user's app has got, and returns the recovery codes. The first code
+ * of the app proves that the app has the secret. All other sessions of the user end, because they started without a code.
+ */
+export async function enableSecondFactor(
+  admin: Administration,
+  keys: SecondFactorKeys,
+  { userId, tokenHash }: { userId: number; tokenHash: Buffer },
+  { secret, code }: { secret: string; code: string },
+): Promise<string[]> {
+  await lockUser(admin, userId);
+  if (await readSecondFactor(admin, userId)) {
+    throw new AdministrationError('conflict', 'Two-factor sign-in is already on');
+  }
+  const lastStep = timeStepOf(secret, code, admin.now);
+  if (lastStep === undefined) {
+    throw new AdministrationError(
+      'invalid',
+      'The code is wrong. Enter the newest code of your app, and check the time of your phone',
+    );
+  }
+  admin.em.create(SecondFactor, {
+    userId,
+    secret: keys.seal(userId, secret),
+    lastStep,
+    createdAt: admin.now,
+  });
+  await admin.em.flush();
+  const codes = await addCodes(admin, keys, userId);
+  await endChallenges(admin, userId);
+  const sessions = (await admin.query(endOthers, { userId, tokenHash })).length;
+  await admin.query(markSession, { tokenHash });
+  await notify(admin, userId, 'enabled');
+  admin.audit.record('second_factor.enabled', { user_id: userId, sessions });
+  return codes;
+}
+
+/** Replaces the recovery codes of a user who has entered the password and a code. */
+export async function regenerateRecoveryCodes(
+  admin: Administration,
+  keys: SecondFactorKeys,
+  userId: number,
+  code: string,
+): Promise<string[] | undefined> {
+  await lockUser(admin, userId);
+  if (!(await useCode(admin, keys, { userId, code, now: admin.now }))) return undefined;
+  await admin.em.nativeDelete(RecoveryCode, { userId });
+  const codes = await addCodes(admin, keys, userId);
+  await notify(admin, userId, 'codes_regenerated');
+  admin.audit.record('second_factor.codes_regenerated', { user_id: userId });
+  return codes;
+}
+
+/** Turns off two-factor sign-in for a user who has entered the password and a code. Returns false for a wrong code. */
+export async function disableSecondFactor(
+  admin: Administration,
+  keys: SecondFactorKeys,
+  userId: number,
+  code: string,
+): Promise<boolean> {
+  await lockUser(admin, userId);
+  if (!(await useCode(admin, keys, { userId, code, now: admin.now }))) return false;
+  await removeSecondFactor(admin, userId);
+  return true;
+}
+
+/** Turns off two-factor sign-in for a user who has lost the app and the recovery codes. Only the operator may do this. */
+export async function resetSecondFactor(admin: Administration, userId: number): Promise<void> {
+  await lockUser(admin, userId);
+  await removeSecondFactor(admin, userId);
+}
+
+const unmarkSessions = query('unmark_sessions_of_user', (db, $: Arguments<{ userId: number }>) =>
+  db
+    .updateTable('sessions')
+    .set({ has_second_factor: false })
+    .where('user_id', '=', $.userId)
+    .where('has_second_factor', '=', true),
+);
+
+async function removeSecondFactor(admin: Administration, userId: number): Promise<void> {
+  // A cascade removes the recovery codes.
+  const removed = await admin.em.nativeDelete(SecondFactor, { userId });
+  if (removed === 0) throw new AdministrationError('conflict', 'The user does not use two-factor sign-in');
+  await admin.query(unmarkSessions, { userId });
+  await notify(admin, userId, 'disabled');
+  admin.audit.record('second_factor.disabled', { user_id: userId });
+}
+
+async function addCodes(admin: Administration, keys: SecondFactorKeys, userId: number): Promise<string[]> {
+  const codes = makeRecoveryCodes();
+  for (const code of codes) {
+    const codeHash = keys.hashOf(userId, normalizeRecoveryCode(code) ?? code);
+    admin.em.create(RecoveryCode, { userId, codeHash });
+  }
+  await admin.em.flush();
+  return codes;
+}
+
+/** Adds the job that mails a notice. It has few attempts, because a notice that arrives much later is useless. */
+export async function notify(admin: Administration, userId: number, change: SecondFactorChange): Promise<void> {
+  await addJob(admin, { task: 'mail_second_factor_notice', payload: { user_id: userId, change }, maxAttempts: 5 });
+}

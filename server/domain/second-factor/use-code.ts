@@ -1,0 +1,64 @@
+import type { Queryable } from '../../database/database.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import { normalizeRecoveryCode } from './recovery-codes.ts';
+import type { SecondFactorKeys } from './second-factor-keys.ts';
+import { digitsOf, timeStepOf } from './totp.ts';
+
+type CodeMethod = 'totp' | 'recovery_code';
+
+/** Returns whether a person entered a code of their app or a recovery code. The length distinguishes the two. */
+export function methodOf(code: string): CodeMethod {
+  return digitsOf(code) === undefined ? 'recovery_code' : 'totp';
+}
+
+interface Attempt {
+  userId: number;
+  code: string;
+  now: Date;
+}
+
+/**
+ * Accepts a user's code, which is a code of the app or a recovery code. Returns false for a wrong code. Each recovery
+ * code and each time step of the app is accepted once, also if several requests send the code at the same time.
+ */
+export function useCode(db: Queryable, keys: SecondFactorKeys, attempt: Attempt): Promise<boolean> {
+  return methodOf(attempt.code) === 'totp' ? useTotp(db, keys, attempt) : useRecoveryCode(db, keys, attempt);
+}
+
+const selectSecret = query('select_second_factor', (db, $: Arguments<{ userId: number }>) =>
+  db.selectFrom('second_factors').select('secret').where('user_id', '=', $.userId),
+);
+
+/** Of several parallel requests with codes of one time step, only the first changes the row. */
+const takeTimeStep = query('take_time_step', (db, $: Arguments<{ userId: number; secret: Buffer; step: number }>) =>
+  db
+    .updateTable('second_factors')
+    .set({ last_step: $.step })
+    .where('user_id', '=', $.userId)
+    // The user may have turned two-factor sign-in off and on again since the secret was read.
+    .where('secret', '=', $.secret)
+    .where('last_step', '<', $.step)
+    .returning('user_id'),
+);
+
+async function useTotp(db: Queryable, keys: SecondFactorKeys, { userId, code, now }: Attempt): Promise<boolean> {
+  const [factor] = await db.query(selectSecret, { userId });
+  if (!factor) return false;
+  const step = timeStepOf(keys.open(userId, factor.secret), code, now);
+  if (step === undefined) return false;
+  return (await db.query(takeTimeStep, { userId, secret: factor.secret, step })).length > 0;
+}
+
+const takeRecoveryCode = query('take_recovery_code', (db, $: Arguments<{ userId: number; codeHash: Buffer }>) =>
+  db
+    .deleteFrom('recovery_codes')
+    .where('user_id', '=', $.userId)
+    .where('code_hash', '=', $.codeHash)
+    .returning('user_id'),
+);
+
+async function useRecoveryCode(db: Queryable, keys: SecondFactorKeys, { userId, code }: Attempt): Promise<boolean> {
+  const normalized = normalizeRecoveryCode(code);
+  if (normalized === undefined) return false;
+  return (await db.query(takeRecoveryCode, { userId, codeHash: keys.hashOf(userId, normalized) })).length > 0;
+}

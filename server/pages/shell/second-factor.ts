@@ -1,0 +1,23 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { findAccount, isAdmin, sessionOf } from './session.ts';
+
+/** The page where users turn on two-factor sign-in. */
+export const secondFactorPath = '/admin/profile/second-factor';
+
+/**
+ * An onRequest hook for pages that need two-factor sign-in, such as the operator's panel. If the user has entered no
+ * code for the session, the hook redirects to the page that turns on two-factor sign-in. Put requireSession before it.
+ */
+export async function requireSecondFactor(request: FastifyRequest, reply: FastifyReply) {
+  if (sessionOf(request).user.has_second_factor) return;
+  // A path that accepts only forms has no page to return to.
+  const isPage = request.server.pageRoutes.has(request.routeOptions.url ?? '');
+  const parameters = new URLSearchParams({ notice: 'required', ...(isPage ? { next: request.url } : {}) });
+  return reply.redirect(`${secondFactorPath}?${parameters}`, 303);
+}
+
+/** An onRequest hook for the pages of an account, which may require two-factor sign-in of its owners and admins. */
+export async function requireSecondFactorOfAdmins(request: FastifyRequest, reply: FastifyReply) {
+  const account = findAccount(request);
+  if (account?.requires_second_factor && isAdmin(account)) return requireSecondFactor(request, reply);
+}

@@ -1,0 +1,604 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { resetSecondFactor } from '../../server/domain/second-factor/second-factor.ts';
+import { updateUser } from '../../server/domain/users/edit-user.ts';
+import { User } from '../../server/entities/user.ts';
+import { operatorIn } from '../helpers/administration.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
+import { runJobs } from '../helpers/jobs.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { administer } from '../helpers/webhooks.ts';
+import { follow, mailedToken } from '../pages/mailed-links.ts';
+import { type Authenticator, authenticatorWith, openOffer, secondFactorPage, turnOn } from './authenticator.ts';
+import { emailOf, givePassword, hiddenFields, type Person, Visitor } from './visitor.ts';
+
+const start = '2026-03-02T09:00:00Z';
+const minute = 60_000;
+const clock = testClock(start);
+const codePage = '/sign-in/code';
+
+let mail: SmtpReceiver;
+let server: TestServer;
+let userId: number;
+let person: Person;
+/** The browser in which the user turned on two-factor sign-in. */
+let visitor: Visitor;
+let app: Authenticator;
+
+beforeAll(async () => {
+  mail = await startSmtpReceiver();
+  server = await startServer({
+    clock,
+    environment: {
+      SMTP_URL: mail.url,
+      BASE_URL: 'http://ideas.example.com',
+      TRUST_PROXY: 'true',
+      RATE_LIMIT_SIGN_IN_IP: '8',
+      RATE_LIMIT_SECOND_FACTOR: '5',
+    },
+  });
+});
+beforeEach(async () => {
+  clock.set(start);
+  await server.sql('delete from rate_limits');
+  userId = await createUser(server, 'Grace');
+  person = await givePassword(server, userId);
+  visitor = await passwordOnly();
+  app = await turnOn(visitor, person.password, clock);
+  await runJobs(server);
+  mail.received.length = 0;
+  server.auditLines.length = 0;
+});
+afterAll(async () => {
+  await server.close();
+  await mail.close();
+});
+
+const from = (ip: string) => new Visitor(server, { 'x-forwarded-for': ip });
+let network = 0;
+
+/** Enters the right password in a new browser of another network. */
+async function passwordOnly(next = '', one = from(`198.51.100.${(network++ % 250) + 1}`)): Promise<Visitor> {
+  const answer = await one.signIn(person.email, person.password, next);
+  expect(answer.status).toBe(303);
+  return one;
+}
+
+const enter = (one: Visitor, code: string) => one.submit(codePage, codePage, { code });
+const isSignedIn = async (one: Visitor) => (await one.get('/admin/profile')).status === 200;
+const told = (event: string) => readAudit(server.auditLines).filter(line => line.event === event);
+const sessions = async () =>
+  (
+    await server.sql<{ has_second_factor: boolean }>('select has_second_factor from sessions where user_id = $1', [
+      userId,
+    ])
+  ).map(({ has_second_factor }) => has_second_factor);
+
+describe('turning on two-factor sign-in', () => {
+  test('the database contains the secret only encrypted and the recovery codes only as hashes, and no log contains them', async () => {
+    const rows = JSON.stringify(await server.sql('select * from second_factors')) + server.auditLines + server.logLines;
+    const stored = await server.sql<{ text: string }>(
+      `select encode(secret, 'escape') as text from second_factors
+      union all select encode(code_hash, 'escape') from recovery_codes`,
+    );
+    const all = rows + JSON.stringify(stored);
+    expect(all).not.toContain(app.secret);
+    for (const code of app.recoveryCodes) expect(all).not.toContain(code.replaceAll('-', ''));
+    expect(await server.sql('select from recovery_codes where user_id = $1', [userId])).toHaveLength(10);
+  });
+
+  test('the page of a user with two-factor sign-in shows neither the secret nor the recovery codes again', async () => {
+    const { html } = await visitor.get(secondFactorPage);
+    expect(html).toContain('You have 10 unused recovery codes');
+    expect(html).not.toContain(app.secret);
+    for (const code of app.recoveryCodes) expect(html).not.toContain(code);
+  });
+
+  test('two-factor sign-in stays off until the user enters the right code of the new secret', async () => {
+    userId = await createUser(server, 'Ada');
+    person = await givePassword(server, userId);
+    const browser = await passwordOnly();
+    const { html, secret } = await openOffer(browser, person.password);
+    const action = `${secondFactorPage}/enable`;
+    const wrong = await browser.post(action, { ...hiddenFields(html, action), code: '000000' });
+    expect(wrong.status).toBe(422);
+    expect(wrong.html).toContain('The code is wrong');
+    expect(wrong.html).toContain(`>${secret.match(/.{4}/g)?.join(' ')}<`);
+    expect(await server.sql('select from second_factors where user_id = $1', [userId])).toEqual([]);
+    expect(await isSignedIn(await passwordOnly())).toBe(true);
+    const code = authenticatorWith(secret, clock).code();
+    const right = await browser.post(action, { ...hiddenFields(wrong.html, action), code });
+    expect(right.status).toBe(200);
+    expect(told('second_factor.enabled')).toMatchObject([
+      { user_id: userId, by: 'user', by_user_id: userId, sessions: 1 },
+    ]);
+  });
+
+  test('a user needs the right password to get a secret', async () => {
+    userId = await createUser(server, 'Ada');
+    person = await givePassword(server, userId);
+    const browser = await passwordOnly();
+    const refused = await browser.submit(secondFactorPage, `${secondFactorPage}/offer`, { current_password: 'wrong' });
+    expect(refused.status).toBe(422);
+    expect(refused.html).not.toContain('qr-code');
+  });
+
+  test('the secret of the page with the QR code works for thirty minutes, and not in the session of another user', async () => {
+    userId = await createUser(server, 'Ada');
+    person = await givePassword(server, userId);
+    const browser = await passwordOnly();
+    const { html, secret } = await openOffer(browser, person.password);
+    const action = `${secondFactorPage}/enable`;
+    const { offer = '' } = hiddenFields(html, action);
+    userId = await createUser(server, 'Eve');
+    person = await givePassword(server, userId);
+    const other = await passwordOnly();
+    const own = hiddenFields((await openOffer(other, person.password)).html, action);
+    const code = authenticatorWith(secret, clock).code();
+    expect((await other.post(action, { ...own, offer, code })).status).toBe(409);
+    clock.advance(30 * minute);
+    const late = authenticatorWith(secret, clock).code();
+    expect((await browser.post(action, { ...hiddenFields(html, action), code: late })).status).toBe(409);
+    expect(await server.sql('select from second_factors where user_id = $1', [userId])).toEqual([]);
+  });
+
+  test('turning on two-factor sign-in ends all other sessions of the user, and marks its own session', async () => {
+    userId = await createUser(server, 'Ada');
+    person = await givePassword(server, userId);
+    const [one, other] = [await passwordOnly(), await passwordOnly()];
+    expect(await sessions()).toEqual([false, false]);
+    await turnOn(one, person.password, clock);
+    expect(await sessions()).toEqual([true]);
+    expect([await isSignedIn(one), await isSignedIn(other)]).toEqual([true, false]);
+  });
+
+  test('if the form that turns on two-factor sign-in is sent twice, only the first answer shows recovery codes', async () => {
+    userId = await createUser(server, 'Ada');
+    person = await givePassword(server, userId);
+    const browser = await passwordOnly();
+    const { html, secret } = await openOffer(browser, person.password);
+    const action = `${secondFactorPage}/enable`;
+    const fields = { ...hiddenFields(html, action), code: authenticatorWith(secret, clock).code() };
+    const answers = await Promise.all([browser.post(action, fields), browser.post(action, fields)]);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 409]);
+    expect(await server.sql('select from recovery_codes where user_id = $1', [userId])).toHaveLength(10);
+  });
+});
+
+describe('a sign-in with two factors', () => {
+  test('after the right password, a user with two-factor sign-in has no session until the right code', async () => {
+    const browser = await passwordOnly('/admin/profile/notifications');
+    expect(browser.cookies.has('idea_board_session')).toBe(false);
+    expect(await isSignedIn(browser)).toBe(false);
+    const page = await browser.get(`${codePage}?next=%2Fadmin%2Fprofile%2Fnotifications`);
+    expect(page.html).toMatch(/<input[^>]* name="code"[^>]* autocomplete="one-time-code" inputmode="numeric"/);
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    const answer = await browser.post(codePage, { ...hiddenFields(page.html, codePage), code: app.code() });
+    expect([answer.status, answer.location]).toEqual([303, '/admin/profile/notifications']);
+    expect(await isSignedIn(browser)).toBe(true);
+    expect(await sessions()).toEqual([true, true]);
+    expect(readAudit(server.auditLines).map(({ event, method }) => [event, method])).toEqual([
+      ['sign_in.code_requested', undefined],
+      ['sign_in.second_factor_succeeded', 'totp'],
+      ['sign_in.succeeded', 'password'],
+    ]);
+  });
+
+  test('a wrong code, a code of two steps before and a code of two steps after the present one are refused', async () => {
+    const browser = await passwordOnly();
+    clock.advance(5 * minute);
+    for (const code of ['000000', app.code(-2), app.code(2), '', 'abcdef']) {
+      const answer = await enter(browser, code);
+      expect([answer.status, answer.html.includes('The code is wrong')], code).toEqual([422, true]);
+    }
+    expect(browser.cookies.has('idea_board_session')).toBe(false);
+    expect(told('sign_in.second_factor_failed')[0]).toMatchObject({ user_id: userId, method: 'totp' });
+  });
+
+  test('a code of one time step before or after the present one is accepted', async () => {
+    clock.advance(5 * minute);
+    expect((await enter(await passwordOnly(), app.code(-1))).status).toBe(303);
+    expect((await enter(await passwordOnly(), app.code(1))).status).toBe(303);
+  });
+
+  test('a code that has been accepted is refused when it is sent again, and so is a code of an earlier step', async () => {
+    clock.advance(5 * minute);
+    const code = app.code();
+    expect((await enter(await passwordOnly(), code)).status).toBe(303);
+    const browser = await passwordOnly();
+    expect((await enter(browser, code)).status).toBe(422);
+    expect((await enter(browser, app.code(-1))).status).toBe(422);
+    clock.advance(30_000);
+    expect((await enter(browser, app.code())).status).toBe(303);
+  });
+
+  test('the code that turned on two-factor sign-in does not work for a sign-in', async () => {
+    clock.advance(-30_000);
+    expect((await enter(await passwordOnly(), app.code())).status).toBe(422);
+  });
+
+  test('only one of several parallel sign-ins with the same code starts a session', async () => {
+    const browsers = [await passwordOnly(), await passwordOnly(), await passwordOnly(), await passwordOnly()];
+    const code = app.code();
+    const answers = await Promise.all(browsers.map(browser => browser.post(codePage, { next: '', code })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 422, 422, 422]);
+    expect(await sessions()).toEqual([true, true]);
+  });
+
+  test('each recovery code signs in once, also if several browsers send it at the same time', async () => {
+    const [code = '', other = ''] = app.recoveryCodes;
+    const browsers = [await passwordOnly(), await passwordOnly(), await passwordOnly()];
+    const spelled = code.toUpperCase().replaceAll('-', ' ');
+    const answers = await Promise.all(browsers.map(browser => browser.post(codePage, { next: '', code: spelled })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([303, 422, 422]);
+    expect((await enter(await passwordOnly(), code)).status).toBe(422);
+    expect((await enter(await passwordOnly(), other)).status).toBe(303);
+    expect(told('second_factor.recovery_used')).toMatchObject([{ codes_left: 9 }, { codes_left: 8 }]);
+    expect(told('sign_in.second_factor_succeeded')).toMatchObject([
+      { method: 'recovery_code' },
+      { method: 'recovery_code' },
+    ]);
+    expect(await runJobs(server)).toEqual([]);
+    expect(mail.received.map(({ to, mail: { subject } }) => [to, subject])).toEqual(
+      Array(2).fill([person.email, 'A recovery code for Idea-Board was used']),
+    );
+  });
+
+  test('a user cannot sign in with the recovery code of another user', async () => {
+    const [code = ''] = app.recoveryCodes;
+    userId = await createUser(server, 'Ada');
+    person = await givePassword(server, userId);
+    await turnOn(await passwordOnly(), person.password, clock);
+    expect((await enter(await passwordOnly(), code)).status).toBe(422);
+  });
+
+  test('the page for the code works for ten minutes, and only in the browser that sent the password', async () => {
+    const browser = await passwordOnly();
+    expect((await new Visitor(server).get(codePage)).location).toBe('/sign-in?next=%2Fadmin&notice=code_expired');
+    expect((await new Visitor(server).post(codePage, { next: '', code: app.code() })).location).toContain(
+      'code_expired',
+    );
+    clock.advance(10 * minute);
+    const late = await browser.post(codePage, { next: '', code: app.code() });
+    expect(late.location).toContain('/sign-in?');
+    expect((await browser.get(late.location ?? '')).html).toContain('Sign in again.');
+    expect(await isSignedIn(browser)).toBe(false);
+  });
+
+  test('the code page sends its form only to this server and never leads to another host', async () => {
+    const browser = await passwordOnly('https://evil.example/x');
+    const answer = await browser.post(codePage, { next: '//evil.example', code: app.code() });
+    expect(answer.location).toBe('/admin');
+  });
+
+  test('a change of the password between password and code ends the sign-in', async () => {
+    const browser = await passwordOnly();
+    person = await givePassword(server, userId);
+    const answer = await browser.post(codePage, { next: '', code: app.code() });
+    expect(answer.location).toContain('code_expired');
+    expect(await sessions()).toEqual([]);
+    expect((await enter(await passwordOnly(), app.code())).status).toBe(303);
+  });
+
+  test('signing out in every browser also ends the sign-ins that wait for a code', async () => {
+    const browser = await passwordOnly();
+    await visitor.submit('/admin/profile', '/admin/sign-out-everywhere');
+    expect((await browser.post(codePage, { next: '', code: app.code() })).location).toContain('code_expired');
+  });
+
+  test('a user who is blocked between password and code gets no session', async () => {
+    const world = await createWorld(server);
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
+    const before = await sessions();
+    const browser = from('203.0.113.9');
+    await server.sql('delete from user_blocks');
+    await passwordOnly('', browser);
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
+    expect((await browser.post(codePage, { next: '', code: app.code() })).location).toContain('code_expired');
+    expect(await sessions()).toEqual(before);
+  });
+
+  test('a new password through a mailed link does not turn off two-factor sign-in', async () => {
+    person = await givePassword(server, userId);
+    const browser = await passwordOnly();
+    expect(await isSignedIn(browser)).toBe(false);
+    expect((await enter(browser, app.code())).status).toBe(303);
+  });
+
+  test('a change of the own password keeps the user signed in with two factors', async () => {
+    const password = 'another long password';
+    const changed = await visitor.submit('/admin/profile', '/admin/profile/password', {
+      current_password: person.password,
+      password,
+      password_again: password,
+    });
+    expect(changed.location).toContain('password_changed');
+    expect(await sessions()).toEqual([true]);
+  });
+
+  test('a session that starts while two-factor sign-in is being turned on either ends or has asked for a code', async () => {
+    userId = await createUser(server, 'Ada');
+    person = await givePassword(server, userId);
+    const browser = await passwordOnly();
+    const { html, secret } = await openOffer(browser, person.password);
+    const action = `${secondFactorPage}/enable`;
+    const fields = { ...hiddenFields(html, action), code: authenticatorWith(secret, clock).code() };
+    const token = await mailedToken({ server, clock, mail }, person.email);
+    const signIns = Array.from({ length: 8 }, (_, n) => from(`192.0.2.${n}`).signIn(person.email, person.password));
+    const byLink = follow(from('192.0.2.9'), token);
+    const [enabled] = await Promise.all([browser.post(action, fields), byLink, ...signIns]);
+    expect(enabled?.status).toBe(200);
+    expect(await sessions()).toEqual([true]);
+  });
+});
+
+describe('a mailed sign-in link of a user with two factors', () => {
+  /** Asks for a link and uses it in a new browser. */
+  async function linkOnly(next = '/admin') {
+    const token = await mailedToken({ server, clock, mail }, person.email, { next });
+    const browser = from('203.0.113.60');
+    return { token, browser, answer: await follow(browser, token) };
+  }
+
+  test('a mailed link starts no session without a code, and the page that asked for the sign-in opens after the code', async () => {
+    const next = '/admin/profile/notifications';
+    const { browser, answer } = await linkOnly(next);
+    expect([answer.status, answer.location]).toEqual([303, `${codePage}?${new URLSearchParams({ next })}`]);
+    expect(browser.cookies.has('idea_board_session')).toBe(false);
+    expect(await isSignedIn(browser)).toBe(false);
+    expect(await sessions()).toEqual([true]);
+    const entered = await browser.submit(answer.location ?? '', codePage, { code: app.code() });
+    expect([entered.status, entered.location]).toEqual([303, next]);
+    expect(await isSignedIn(browser)).toBe(true);
+    expect(await sessions()).toEqual([true, true]);
+    expect(readAudit(server.auditLines).map(({ event, user_id, method }) => [event, user_id, method])).toEqual([
+      ['sign_in.link_requested', userId, undefined],
+      ['sign_in.code_requested', userId, undefined],
+      ['sign_in.second_factor_succeeded', userId, 'totp'],
+      ['sign_in.succeeded', userId, 'link'],
+    ]);
+  });
+
+  test('a mailed link works once, even if nobody enters the code', async () => {
+    const { token } = await linkOnly();
+    const again = from('203.0.113.61');
+    expect((await follow(again, token)).status).toBe(404);
+    expect((await again.get(codePage)).location).toContain('code_expired');
+  });
+
+  test('a new password, another e-mail address or a block between the mailed link and the code ends the sign-in', async () => {
+    const world = await createWorld(server);
+    const changes = [
+      () => givePassword(server, userId),
+      () =>
+        administer(server, async admin =>
+          updateUser(admin, await admin.em.findOneOrFail(User, userId), { email: `new-${person.email}` }),
+        ),
+      () => server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]),
+    ];
+    for (const change of changes) {
+      person.email = await emailOf(server, userId);
+      const { browser, answer } = await linkOnly();
+      expect(answer.location).toContain(codePage);
+      await change();
+      clock.advance(minute);
+      const entered = await browser.post(codePage, { next: '', code: app.code() });
+      expect(entered.location).toContain('code_expired');
+      expect(await isSignedIn(browser)).toBe(false);
+    }
+  });
+});
+
+describe('the limits of wrong codes', () => {
+  const wrong = async (browser: Visitor) => (await browser.post(codePage, { next: '', code: '000000' })).status;
+
+  test('wrong codes of one user are limited for a day across all networks, and right passwords do not reset the limit', async () => {
+    const statuses = [];
+    for (let n = 0; n < 7; n++) statuses.push(await wrong(await passwordOnly()));
+    expect(statuses).toEqual([422, 422, 422, 422, 422, 429, 429]);
+    const right = await (await passwordOnly()).post(codePage, { next: '', code: app.code() });
+    expect(right.status).toBe(429);
+    expect(right.html).toContain('Try again in 15 hours');
+    expect(told('rate_limit.exceeded')).toMatchObject([{ bucket: 'second-factor:user', limit: 5 }]);
+    clock.advance(15 * 60 * minute);
+    expect((await enter(await passwordOnly(), app.code())).status).toBe(303);
+  });
+
+  test('parallel wrong codes never exceed the limit of a user', async () => {
+    const browsers = await Promise.all(Array.from({ length: 9 }, () => passwordOnly()));
+    const statuses = await Promise.all(browsers.map(wrong));
+    expect(statuses.sort()).toEqual([...Array(5).fill(422), ...Array(4).fill(429)]);
+  });
+
+  test('a browser that has signed in with a code has its own limit, but a browser with the right password alone has not', async () => {
+    const own = await passwordOnly();
+    await enter(own, app.code());
+    for (let n = 0; n < 5; n++) await wrong(await passwordOnly());
+    const thief = await passwordOnly();
+    expect(thief.cookies.has('idea_board_browser')).toBe(false);
+    expect(await wrong(thief)).toBe(429);
+    own.cookies.delete('idea_board_session');
+    clock.advance(minute);
+    await passwordOnly('', own);
+    expect((await enter(own, app.code())).status).toBe(303);
+  });
+
+  test('wrong codes from one network are limited across all users', async () => {
+    const statuses = [];
+    for (let n = 0; n < 2; n++) {
+      for (let attempt = 0; attempt < 5; attempt++) {
+        const browser = await passwordOnly('', from('203.0.113.50'));
+        statuses.push(await wrong(browser));
+      }
+      userId = await createUser(server, 'Ada');
+      person = await givePassword(server, userId);
+      app = await turnOn(await passwordOnly(), person.password, clock);
+    }
+    expect(statuses).toEqual([...Array(8).fill(422), 429, 429]);
+  });
+
+  test('right codes do not count as wrong codes', async () => {
+    for (let n = 0; n < 7; n++) {
+      clock.advance(minute);
+      expect((await enter(await passwordOnly(), app.code())).status).toBe(303);
+    }
+  });
+});
+
+describe('changing two-factor sign-in', () => {
+  const disable = (fields: Record<string, string>) =>
+    visitor.submit(secondFactorPage, `${secondFactorPage}/disable`, fields);
+  const regenerate = (fields: Record<string, string>) =>
+    visitor.submit(secondFactorPage, `${secondFactorPage}/recovery-codes`, fields);
+
+  test('turning off two-factor sign-in needs the password and a code, and removes the recovery codes', async () => {
+    const current_password = person.password;
+    expect((await disable({ current_password: 'wrong', code: app.code() })).status).toBe(422);
+    expect((await disable({ current_password, code: '000000' })).status).toBe(422);
+    expect(await sessions()).toEqual([true]);
+    const answer = await disable({ current_password, code: app.code() });
+    expect(answer.location).toBe(`${secondFactorPage}?notice=disabled`);
+    expect(await server.sql('select from recovery_codes where user_id = $1', [userId])).toEqual([]);
+    expect(await sessions()).toEqual([false]);
+    expect(await isSignedIn(await passwordOnly())).toBe(true);
+    expect(told('second_factor.disabled')).toMatchObject([{ user_id: userId, by: 'user' }]);
+    expect(await runJobs(server)).toEqual([]);
+    expect(mail.received.map(({ mail: { subject } }) => subject)).toEqual(['Two-factor sign-in for Idea-Board is off']);
+  });
+
+  test('replacing the recovery codes needs the password and a code, and the old recovery codes stop working', async () => {
+    const [old = '', other = ''] = app.recoveryCodes;
+    const current_password = person.password;
+    expect((await regenerate({ current_password, code: '000000' })).status).toBe(422);
+    const answer = await regenerate({ current_password, code: old });
+    expect(answer.status).toBe(200);
+    const [fresh = ''] = /[0-9a-z]{4}(-[0-9a-z]{4}){3}/.exec(answer.html) ?? [];
+    expect((await enter(await passwordOnly(), other)).status).toBe(422);
+    expect((await enter(await passwordOnly(), fresh)).status).toBe(303);
+    expect(await server.sql('select from recovery_codes where user_id = $1', [userId])).toHaveLength(9);
+  });
+
+  test('the user gets a mail when two-factor sign-in is turned on', async () => {
+    userId = await createUser(server, 'Ada');
+    person = await givePassword(server, userId);
+    await turnOn(await passwordOnly(), person.password, clock);
+    expect(await runJobs(server)).toEqual([]);
+    expect(mail.received.map(({ to, mail: { subject } }) => [to, subject])).toEqual([
+      [person.email, 'Two-factor sign-in for Idea-Board is on'],
+    ]);
+  });
+
+  test('after the operator has reset two-factor sign-in, the password alone signs in, and no session counts as having two factors', async () => {
+    await server.database.transaction(transaction => resetSecondFactor(operatorIn(transaction, clock.now()), userId));
+    expect(await sessions()).toEqual([false]);
+    expect(await isSignedIn(await passwordOnly())).toBe(true);
+  });
+
+  test('after a change of APP_KEY, a code does not sign in, and the answer is an error page', async () => {
+    const rekeyed = await startServerForTest({ on: server, clock, dependencies: { appKey: Buffer.alloc(32, 9) } });
+    const browser = new Visitor(rekeyed);
+    await browser.signIn(person.email, person.password);
+    const answer = await browser.post(codePage, { next: '', code: app.code() });
+    expect(answer.status).toBe(500);
+    expect(browser.cookies.has('idea_board_session')).toBe(false);
+  });
+});
+
+describe('an account that requires two-factor sign-in of its owners and admins', () => {
+  let world: World;
+  let owner: Visitor;
+
+  beforeEach(async () => {
+    world = await createWorld(server);
+    userId = world.ownerId;
+    person = await givePassword(server, userId);
+    owner = await passwordOnly();
+  });
+
+  const requireIt = () =>
+    owner.submit('/admin/account', '/admin/account/second-factor', { requires_second_factor: 'yes' });
+  const asMember = async (role: 'admin' | 'moderator' | 'member') => {
+    userId = await createMember(server, world.accountId, role);
+    person = await givePassword(server, userId);
+    return passwordOnly();
+  };
+  const required = (path: string) => `${secondFactorPage}?${new URLSearchParams({ notice: 'required', next: path })}`;
+
+  test('an owner can require two-factor sign-in, and an admin cannot', async () => {
+    expect((await requireIt()).location).toContain('notice=saved');
+    expect(told('account.updated')).toMatchObject([
+      { account_id: world.accountId, changed: ['requires_second_factor'], by_user_id: world.ownerId },
+    ]);
+    await server.sql('update accounts set requires_second_factor = false');
+    const admin = await asMember('admin');
+    const { html } = await admin.get('/admin/account');
+    expect(html).not.toContain('/admin/account/second-factor');
+    const fields = { ...hiddenFields(html, '/admin/sign-out'), requires_second_factor: 'yes' };
+    expect((await admin.post('/admin/account/second-factor', fields)).status).toBe(403);
+  });
+
+  test('owners and admins who signed in without a code are redirected from all pages of the account to the page that turns it on', async () => {
+    await requireIt();
+    for (const browser of [owner, await asMember('admin')]) {
+      for (const path of ['/admin', '/admin/members', '/admin/account', '/admin/queue', '/admin/tokens']) {
+        const answer = await browser.get(path);
+        expect([answer.status, answer.location]).toEqual([303, required(path)]);
+      }
+    }
+    const { html } = await owner.get(required('/admin'));
+    expect(html).toContain('requires two-factor sign-in of its owners and admins');
+  });
+
+  test('a form of an account that requires two-factor sign-in changes nothing for an owner who signed in without a code', async () => {
+    const { html } = await owner.get('/admin/account');
+    await requireIt();
+    const fields = { ...hiddenFields(html, '/admin/account'), name: 'Another name', slug: 'another-slug' };
+    const answer = await owner.post('/admin/account', fields);
+    expect([answer.status, answer.location]).toEqual([303, required('/admin/account')]);
+    expect(await server.sql(`select from accounts where slug = 'another-slug'`)).toEqual([]);
+  });
+
+  test('members and moderators need no second factor in an account that requires it of owners and admins', async () => {
+    await requireIt();
+    expect((await (await asMember('moderator')).get('/admin/queue')).status).toBe(200);
+    expect((await (await asMember('member')).get('/admin')).status).toBe(200);
+  });
+
+  test('an admin without two-factor sign-in can open the profile, leave the account that requires it, and sign out', async () => {
+    await requireIt();
+    const admin = await asMember('admin');
+    expect((await admin.get('/admin/profile')).status).toBe(200);
+    expect((await admin.submit('/admin/members/leave', '/admin/members/leave')).location).toBe('/admin?notice=left');
+    expect((await owner.submit('/admin/profile', '/admin/sign-out')).location).toContain('signed_out');
+  });
+
+  test('an owner who turns on two-factor sign-in is led back to the page that required it', async () => {
+    await requireIt();
+    const page = await owner.get((await owner.get('/admin/members')).location ?? '');
+    const offer = `${secondFactorPage}/offer`;
+    const offered = await owner.post(offer, { ...hiddenFields(page.html, offer), current_password: person.password });
+    const secret = /aria-label="The secret">([A-Z2-7 ]+)</.exec(offered.html)?.[1]?.replaceAll(' ', '') ?? '';
+    const enable = `${secondFactorPage}/enable`;
+    const code = authenticatorWith(secret, clock).code();
+    const { html } = await owner.post(enable, { ...hiddenFields(offered.html, enable), code });
+    expect(html).toContain('<a class="button" href="/admin/members">');
+    expect((await owner.get('/admin/members')).status).toBe(200);
+  });
+
+  test('an account of several that requires two-factor sign-in does not close the other accounts of an admin', async () => {
+    await requireIt();
+    const other = await createWorld(server);
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [
+      other.accountId,
+      world.ownerId,
+    ]);
+    const slugs = await server.sql<{ id: number; slug: string }>('select id, slug from accounts where id = any ($1)', [
+      [world.accountId, other.accountId],
+    ]);
+    const statusOf = async (id: number) =>
+      (await owner.get(`/admin/members?account=${slugs.find(one => one.id === id)?.slug}`)).status;
+    expect([await statusOf(world.accountId), await statusOf(other.accountId)]).toEqual([303, 200]);
+  });
+});
