@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { compileCache } from './test/helpers/compile-cache.ts';
 
 /** What takes longest, in this order: vitest cannot tell it from a file's size. */
 const longest = [
@@ -38,6 +39,9 @@ class LongestFirst extends BaseSequencer {
 // Tests read what tools print, which many of them colour wherever CI or FORCE_COLOR is set.
 delete process.env.FORCE_COLOR;
 process.env.NO_COLOR = '1';
+
+// Child processes that inherit the environment use the compile cache.
+process.env.NODE_COMPILE_CACHE = compileCache;
 
 export default defineConfig({
   // The paths in tsconfig.json let the packages of the repository import each other's source code.

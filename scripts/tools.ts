@@ -6,10 +6,10 @@ import { buckets, maxBodyBytes } from '../contract/limits.ts';
 import { registryEntry } from '../contract/registry-entry.ts';
 import { useTools } from '../contract/tools.ts';
 import { settings } from '../server/config.ts';
-import { buildTools, type Tool } from '../server/mcp/tools.ts';
+import { type Tool, tools as toolsByName } from '../server/mcp/tools.ts';
 import { writeGenerated, writeGeneratedPart } from './generated-file.ts';
 
-const tools = [...buildTools().values()];
+const tools = [...toolsByName.values()];
 
 writeGenerated('contract/server.json', `${JSON.stringify(registryEntry, null, 2)}\n`, 'tools');
 writeGeneratedPart('docs/mcp.md', [listTools(), listLimits(), listErrors()].join('\n'), 'tools');

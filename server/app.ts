@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
 import fastify, {
   type FastifyBaseLogger,
   type FastifyInstance,
@@ -164,10 +164,9 @@ function headersOfAnswers({ BASE_URL }: Config) {
   };
 }
 
-const documentFile = new URL('../contract/openapi.json', import.meta.url);
+const document = compress(readFileSync(new URL('../contract/openapi.json', import.meta.url), 'utf8'));
 
 async function serveOpenApiDocument(app: FastifyInstance) {
-  const document = compress(await readFile(documentFile, 'utf8'));
   app.get('/api/v1/openapi.json', async (request, reply) => {
     reply.header('Cache-Control', 'public, max-age=300').type('application/json; charset=utf-8');
     return sendCompressed(request, reply, document);

@@ -17,7 +17,9 @@ import { isId, isMessage, isObject, type Message, type ProtocolAnswer, type Prot
 import { eraOfPlainCall, writePlainResult } from './plain-call.ts';
 import { buildToolRunner } from './run-tool.ts';
 import { readCall, type ToolCall } from './tool-call.ts';
-import { buildTools, definitionsByGrant, type Tool } from './tools.ts';
+import { definitionsByGrant, tools } from './tools.ts';
+
+const definitions = definitionsByGrant();
 
 /**
  * Serves POST /api/v1/mcp. A tool call takes the same steps as a REST request: authentication and rate limits in one
@@ -26,8 +28,6 @@ import { buildTools, definitionsByGrant, type Tool } from './tools.ts';
  * the body, but runs nothing.
  */
 export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
-  const tools = buildTools();
-  const definitions = definitionsByGrant(tools.values());
   const runTool = buildToolRunner(server, endpoints);
   const isAllowed = allowsOrigin(server.config);
   const refuse = refuseInJsonRpc(server);
@@ -63,7 +63,7 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
       throw new DomainError('origin_not_allowed');
     }
     const message = isMessage(request.body) ? request.body : undefined;
-    const call = message && callIn(message, tools);
+    const call = message && callIn(message);
     const metadata = call?.tool.metadata;
     request.toolName = metadata?.tool.name ?? null;
     const isReadOnly = (request.query as { readonly?: unknown }).readonly === 'true';
@@ -153,7 +153,7 @@ function refuseInJsonRpc({ config, reporter }: ServerDependencies) {
 }
 
 /** Returns the tool call in a message. Other messages run nothing and do not count against the token's rate limits. */
-function callIn({ jsonrpc, id, method, params }: Message, tools: ReadonlyMap<string, Tool>): ToolCall | undefined {
+function callIn({ jsonrpc, id, method, params }: Message): ToolCall | undefined {
   if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return undefined;
   const { name, arguments: given = {}, _meta: meta = {} } = params;
   const tool = typeof name === 'string' ? tools.get(name) : undefined;

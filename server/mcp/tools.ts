@@ -25,8 +25,11 @@ export interface Tool {
   definition: ToolDefinition;
 }
 
-/** Builds all tools in the order of the contract. Call this function only once, because it converts all schemas. */
-export function buildTools(): ReadonlyMap<string, Tool> {
+/** All tools by name, in the order of the contract. */
+export const tools = buildTools();
+
+/** Builds all tools in the order of the contract. */
+function buildTools(): ReadonlyMap<string, Tool> {
   const tools = new Map<string, Tool>();
   for (const [operationId, route] of Object.entries(operations as Record<string, Route>)) {
     const metadata = route.metadata as RouteMetadata;
@@ -56,8 +59,8 @@ export function buildTools(): ReadonlyMap<string, Tool> {
 }
 
 /** Returns, for each grant, the definitions of the tools that a token with this grant may call. */
-export function definitionsByGrant(tools: Iterable<Tool>): Record<Grant, ToolDefinition[]> {
-  const all = [...tools];
+export function definitionsByGrant(): Record<Grant, ToolDefinition[]> {
+  const all = [...tools.values()];
   const usableWith = (held: Grant) =>
     all.filter(({ metadata }) => metadata.auth !== 'board' || includesGrant(held, metadata.grant));
   const lists = grants.map(grant => [grant, usableWith(grant).map(({ definition }) => definition)]);

@@ -1,9 +1,8 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
+import { compileCache } from '../helpers/compile-cache.ts';
 import type { Command, Outcome } from '../helpers/resident-cli.ts';
 
 export const main = fileURLToPath(new URL('../../server/cli/main.ts', import.meta.url));
@@ -24,7 +23,7 @@ let last: Promise<unknown> = Promise.resolve();
  * process keeps loaded modules, such as extensions. If that matters, use runCliProcess.
  */
 export function runCli(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
-  const result = last.then(() => runResident({ settings: withPath(settings), parameters }));
+  const result = last.then(() => runResident({ settings: withBasics(settings), parameters }));
   last = result.catch(() => {});
   return result;
 }
@@ -32,7 +31,7 @@ export function runCli(settings: Record<string, string>, ...parameters: string[]
 /** Runs a CLI command in its own process, as an operator does. */
 export async function runCliProcess(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
   const child = spawn(process.execPath, [main, ...parameters], {
-    env: withPath(settings),
+    env: withBasics(settings),
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const exit = new Promise<number | null>((resolve, reject) => child.on('error', reject).on('close', resolve));
@@ -87,7 +86,7 @@ function residentCli(): ChildProcess {
   if (resident?.connected) return resident;
   resident = fork(residentMain, {
     execArgv: [],
-    env: withPath({ NODE_COMPILE_CACHE: join(tmpdir(), 'idea-board-test-compile-cache') }),
+    env: withBasics({}),
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
   resident.unref();
@@ -95,7 +94,8 @@ function residentCli(): ChildProcess {
   return resident;
 }
 
-function withPath(settings: Record<string, string>): Record<string, string> {
+/** Adds the variables that let a process find programs and start quickly. */
+function withBasics(settings: Record<string, string>): Record<string, string> {
   const { PATH = '' } = process.env;
-  return { PATH, ...settings };
+  return { PATH, NODE_COMPILE_CACHE: compileCache, ...settings };
 }

@@ -40,12 +40,12 @@ async function buildAndPack(folder: string): Promise<PackedPackage> {
   return pack(stage);
 }
 
-/** Packs the package in a directory. The tarball is in the directory `into`. */
-export async function pack(directory: string, into = directory): Promise<PackedPackage> {
-  const args = ['pack', directory, '--json', '--ignore-scripts', '--pack-destination', into];
-  const { stdout } = await run('npm', args, { cwd: into, maxBuffer: 64 * 1024 * 1024 });
+/** Packs the package in a directory. The tarball is in the directory too. */
+async function pack(directory: string): Promise<PackedPackage> {
+  const args = ['pack', directory, '--json', '--ignore-scripts', '--pack-destination', directory];
+  const { stdout } = await run('npm', args, { cwd: directory, maxBuffer: 64 * 1024 * 1024 });
   const [{ filename, files }] = JSON.parse(stdout) as [{ filename: string; files: { path: string }[] }];
-  return { tarball: join(into, filename), files: files.map(({ path }) => path) };
+  return { tarball: join(directory, filename), files: files.map(({ path }) => path) };
 }
 
 export interface FreshProject {

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { compileCache } from './compile-cache.ts';
 import { testAppKey } from './server.ts';
 
 /** The program that a child process runs by default. It is not bundled. */
@@ -28,7 +28,7 @@ export function loadChildServer(
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: {
       PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: join(tmpdir(), 'idea-board-test-compile-cache'),
+      NODE_COMPILE_CACHE: compileCache,
       DATABASE_URL: databaseUrl,
       APP_KEY: testAppKey.toString('base64'),
       DATABASE_POOL_SIZE: '8',

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { compileCache } from './compile-cache.ts';
 
 /** A server or worker in a separate process. An npm script starts the process. */
 export interface ServerProcess {
@@ -41,7 +41,7 @@ export async function startProcess(
     env: {
       PATH: `${dirname(process.execPath)}:${process.env.PATH}`,
       npm_package_config_node: [config.node, ...nodeOptions].join(' '),
-      npm_package_config_compiled: join(tmpdir(), 'idea-board-test-compile-cache'),
+      npm_package_config_compiled: compileCache,
       PORT: '0',
       ...environment,
     },

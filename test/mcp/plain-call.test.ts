@@ -5,7 +5,7 @@ import { answerWithSdk } from '../../server/mcp/answer-with-sdk.ts';
 import { serverInfo } from '../../server/mcp/introduction.ts';
 import { eraOfPlainCall, writePlainResult } from '../../server/mcp/plain-call.ts';
 import { refusalResultOf, resultOf } from '../../server/mcp/run-tool.ts';
-import { buildTools } from '../../server/mcp/tools.ts';
+import { tools } from '../../server/mcp/tools.ts';
 import { envelope, modernHeaders } from './call-tool.ts';
 
 /*
@@ -13,7 +13,6 @@ import { envelope, modernHeaders } from './call-tool.ts';
  * from a plain tool call.
  */
 
-const tools = buildTools();
 const tool = tools.get('get_idea');
 if (!tool) throw new Error('There is no get_idea');
 

@@ -1,6 +1,6 @@
 import { parse } from 'node-html-parser';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { signedIn, type Visitor } from '../admin/visitor.ts';
+import { givePassword, signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
@@ -8,7 +8,7 @@ import { expectInvariants } from '../helpers/invariants.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { addWebhook, fastForward } from '../helpers/webhooks.ts';
 
 const start = new Date('2026-03-02T09:00:00Z');
@@ -103,7 +103,7 @@ describe('editing a comment', () => {
     expect([edit.status, problemIn(edit.html)]).toEqual([409, 'You can edit a comment only for 15 minutes.']);
     expect(parse(edit.html).querySelector('textarea')?.textContent).toBe('Too late');
     const deletion = await send(commentPath(id, 'delete'));
-    expect([deletion.status, deletion.html.includes('only for 15 minutes')]).toEqual([409, true]);
+    expect([deletion.status, problemIn(deletion.html)]).toEqual([409, 'You can delete a comment only for 15 minutes.']);
     expect(await commentsOf()).toEqual([{ id, body: 'As it was', edited_at: null }]);
   });
 
@@ -201,6 +201,19 @@ describe('deleting a comment', () => {
     expect((await copiesOf(id)).events).toEqual([{ data: '(deleted)', body: '(deleted)' }]);
     await expectInvariants(server);
   });
+});
+
+test('edits and deletions count against RATE_LIMIT_MEMBER, and above the limit the page says when to try again', async () => {
+  const limited = await startServerForTest({ on: server, clock, environment: { RATE_LIMIT_MEMBER: '1' } });
+  const { email, password } = await givePassword(server, memberId);
+  const visitor = new Visitor(limited);
+  await visitor.signIn(email, password);
+  const id = await comment('As it was', visitor);
+  for (const verb of ['edit', 'delete'] as const) {
+    const sent = await visitor.submit(commentPath(id, verb), commentPath(id, verb), { body: 'Changed' });
+    expect([sent.status, problemIn(sent.html)]).toEqual([429, expect.stringContaining('Try again in 60 minutes')]);
+  }
+  expect(await commentsOf()).toEqual([{ id, body: 'As it was', edited_at: null }]);
 });
 
 describe('the copies of a comment', () => {

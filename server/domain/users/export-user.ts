@@ -8,8 +8,9 @@ import { presentTime } from '../time.ts';
 /*
  * The export of a person's own data, from all accounts, as one JSON document. docs/administration.md describes its form.
  *
- * The document has only the person's own texts and choices. It has no secrets, and no text by other people: the person
- * may have lost access to the boards of these texts. An idea of somebody else is only an id.
+ * The document has the person's own texts and choices, and the reasons for rejected ideas, which moderators wrote to the
+ * person. It has no secrets and no other texts by other people, because the person may have lost access to their boards.
+ * An idea of somebody else is only an id.
  *
  * The lists can be long, so each is read in batches, and the document is written while it is sent. The statements have
  * no filter on one account, because the person may have rows in all accounts.

@@ -14,6 +14,7 @@ import { shortLine } from '../../text/plain-text.ts';
 import { problemOfAction } from '../shell/act.ts';
 import { FormProblem, type Problem } from '../shell/form.ts';
 import type { Route } from '../shell/visit.ts';
+import { showIdea } from './idea-page.ts';
 import { type BoardVisit, changeAsMember, memberOf, pathOn } from './opened-board.ts';
 import { frameOfBoard, presentName } from './present-idea.ts';
 
@@ -51,6 +52,8 @@ export const commentRoutes: Route<AccountOfUser | undefined>[] = [
       await changeAsMember(visit, op => deleteComment(op, place), [turnOnIdea(place.ideaId)]);
       return `${pathOn(visit.request, `/ideas/${place.ideaId}`, { notice: 'comment_deleted' })}#comments`;
     },
+    again: showIdea,
+    problemOf: problemOfAction,
   },
 ];
 

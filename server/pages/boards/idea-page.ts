@@ -83,7 +83,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     member: member && {
       commentPath: isOpen ? pathOn(request, `/ideas/${idea.id}/comments`) : undefined,
       comment: visit.field('body'),
-      isCommentRefused: problem !== undefined && request.url.includes('/comments'),
+      isCommentRefused: problem !== undefined && request.routeOptions.url?.endsWith('/comments'),
       followPath: pathOn(request, `/ideas/${idea.id}/follow`),
       isFollowing: await isFollowing(server.database, member.accountId, { ideaId: idea.id, userId: member.userId }),
     },

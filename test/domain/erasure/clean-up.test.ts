@@ -1,12 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eraseAccount } from '../../../server/domain/erasure/erase-account.ts';
 import { eraseUser } from '../../../server/domain/erasure/erase-user.ts';
 import { requirePlaceholder } from '../../../server/domain/erasure/placeholder.ts';
+import { compileCache } from '../../helpers/compile-cache.ts';
 import { connect, createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
 import { expectInvariants } from '../../helpers/invariants.ts';
 import { startServer } from '../../helpers/server.ts';
@@ -166,7 +165,7 @@ async function start(databaseUrl: string): Promise<ChildProcess> {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     env: {
       PATH: process.env.PATH,
-      NODE_COMPILE_CACHE: join(tmpdir(), 'idea-board-test-compile-cache'),
+      NODE_COMPILE_CACHE: compileCache,
       DATABASE_URL: databaseUrl,
       NOW: now.toISOString(),
     },
