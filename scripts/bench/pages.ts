@@ -102,7 +102,9 @@ async function fillLargeAccount(stage: Stage, url: string): Promise<string> {
   const client = await stage.connect(url);
   const session = randomBytes(32).toString('base64url');
   await client.query(
-    `insert into sessions (token_hash, user_id, expires_at) values ($1, 1, now() + interval '1 day')`,
+    // The operator's panel needs a session with a second factor.
+    `insert into sessions (token_hash, user_id, expires_at, has_second_factor)
+    values ($1, 1, now() + interval '1 day', true)`,
     [createHash('sha256').update(session).digest()],
   );
   await client.query(`set session_replication_role = replica`);
