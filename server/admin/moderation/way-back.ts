@@ -1,6 +1,7 @@
 import { mayBlock } from '../../domain/users/block-user.ts';
 import type { PersonView } from '../../domain/users/read-people.ts';
 import { boardPath, ideaPath as ideaPathOnBoard } from '../../pages/boards/opened-board.ts';
+import { moderationNotices } from '../../pages/boards/present-changes.ts';
 import type { Visit } from '../../pages/shell/visit.ts';
 
 /*
@@ -10,13 +11,7 @@ import type { Visit } from '../../pages/shell/visit.ts';
  */
 
 export const notices = {
-  approved: 'The idea is published.',
-  approved_already: 'The idea was already published.',
-  rejected: 'The idea is rejected. Its author gets the reason.',
-  rejected_already: 'The idea was already rejected.',
-  status_set: 'The status is set.',
-  tag_added: 'The tag is added.',
-  tag_removed: 'The tag is removed.',
+  ...moderationNotices,
   merged: 'The ideas are merged.',
   unmerged: 'The merge is undone.',
   followed: 'You follow this idea now.',

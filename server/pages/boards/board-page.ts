@@ -14,6 +14,7 @@ import { shortLine } from '../../text/plain-text.ts';
 import type { Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
 import { type BoardVisit, boardOf, boardPath, pathOn } from './opened-board.ts';
+import { moderationNotices } from './present-changes.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
 import { findTag, presentTags } from './tag-filter.ts';
 
@@ -32,8 +33,7 @@ const excerptLength = 220;
 const notices = {
   confirm: 'We mailed you a link. Open it to confirm your address. Then you can join.',
   awaits_approval: 'Your idea was sent. The moderators of the board publish or reject it.',
-  rejected: 'The idea is rejected. Its author gets the reason.',
-  rejected_already: 'The idea was already rejected.',
+  ...moderationNotices,
 };
 
 /**
@@ -41,7 +41,7 @@ const notices = {
  */
 export async function showBoard(visit: BoardVisit, problem?: Problem) {
   const query = readQuery(BoardQuery, visit.request.query);
-  const { read, slug, parameters } = boardOf(visit.request);
+  const { read, slug } = boardOf(visit.request);
   const filter: IdeaFilter = {
     status: query.status,
     statusKey: query.status_key,
@@ -66,7 +66,6 @@ export async function showBoard(visit: BoardVisit, problem?: Problem) {
   });
   const data = {
     ...presentBoard(visit, { ...board, statuses: visible }, { ...query, tag: tag?.name }, page),
-    parameters,
     join: await presentJoin(visit),
   };
   return visit.page('board', frame, data, { notices, problem });

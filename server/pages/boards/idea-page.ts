@@ -14,7 +14,7 @@ import { shortLine } from '../../text/plain-text.ts';
 import { fieldOf, type Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
 import { type BoardVisit, boardOf, ideaPath, pathOn } from './opened-board.ts';
-import { presentChanges } from './present-changes.ts';
+import { moderationNotices, presentChanges } from './present-changes.ts';
 import { frameOfBoard, presentIdea, presentName, presentTime, presentVote } from './present-idea.ts';
 import { presentTags } from './tag-filter.ts';
 
@@ -28,11 +28,7 @@ const notices = {
   comment_deleted: 'The comment is deleted.',
   followed: 'You follow this idea. You get a notice when it changes.',
   unfollowed: 'You no longer follow this idea.',
-  approved: 'The idea is published.',
-  approved_already: 'The idea was already published.',
-  status_set: 'The status is set.',
-  tag_added: 'The tag is added.',
-  tag_removed: 'The tag is removed.',
+  ...moderationNotices,
 };
 
 /** Shows an idea of a board with a page of its comments, the oldest first. Members can vote, comment and follow it. */

@@ -4,7 +4,7 @@ import { IdeaInput } from '../../../contract/ideas.ts';
 import { type BoardView, checkSubmissions, readBoard } from '../../domain/boards/read-board.ts';
 import { commentOnIdea } from '../../domain/comments/comments.ts';
 import { createIdea } from '../../domain/ideas/create-idea.ts';
-import { findSimilarIdeas } from '../../domain/ideas/find-similar.ts';
+import { findSimilarIdeas, type SimilarIdea } from '../../domain/ideas/find-similar.ts';
 import { turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
 import { followIdea, unfollowIdea } from '../../domain/notifications/followers.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
@@ -22,7 +22,7 @@ import { presentTags } from './tag-filter.ts';
 
 /** The pages and forms with which members submit ideas, vote, comment and follow ideas. */
 export const memberRoutes: Route<AccountOfUser | undefined>[] = [
-  { path: '/b/:slug/new', show: showForm, run: submitIdea, problemOf: problemOfAction },
+  { path: '/b/:slug/new', show: showNewIdea, run: submitIdea, problemOf: problemOfAction },
   changeRoute('vote', async (op, ideaId, visit) => {
     const value = VoteValue.safeParse(visit.field('value'));
     if (!value.success) throw new FormProblem(422, 'Vote up, down or not at all');
@@ -68,13 +68,14 @@ function changeRoute(
  * Shows the form for a new idea. If the form was sent or the query has a title, the page also shows similar ideas. A
  * script of the page asks for them while the person types the title.
  */
-async function showForm(visit: BoardVisit, problem?: Problem) {
-  const { read } = boardOf(visit.request);
+async function showNewIdea(visit: BoardVisit, problem?: Problem) {
   const title = visit.isSent ? visit.field('title') : visit.parameter('title');
-  const [board, similar] = await Promise.all([
-    readBoard(read),
-    title === '' ? [] : findSimilarIdeas(read, shortLine(title, 200)),
-  ]);
+  const similar = title === '' ? [] : await findSimilarIdeas(boardOf(visit.request).read, shortLine(title, 200));
+  return showForm(visit, title, similar, problem);
+}
+
+async function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[], problem?: Problem) {
+  const board = await readBoard(boardOf(visit.request).read);
   const data = {
     board: { label: shortLine(board.name, 100), href: pathOn(visit.request) },
     action: pathOn(visit.request, '/new'),
@@ -98,9 +99,10 @@ async function showForm(visit: BoardVisit, problem?: Problem) {
 async function submitIdea(visit: BoardVisit) {
   const input = IdeaInput.safeParse({ title: visit.field('title'), body: visit.field('body') });
   if (!input.success) throw new FormProblem(422, wordsOf(input.error.issues[0]?.path[0]));
-  if (visit.field('seen_for') !== visit.field('title')) {
+  const title = visit.field('title');
+  if (visit.field('seen_for') !== title) {
     const similar = await findSimilarIdeas(boardOf(visit.request).read, input.data.title);
-    if (similar.length > 0) return showForm(visit);
+    if (similar.length > 0) return showForm(visit, title, similar);
   }
   const idea = await changeAsMember(visit, async op => {
     await requireFirst(op, visit.request.body);

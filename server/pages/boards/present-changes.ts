@@ -4,6 +4,17 @@ import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { optionsOf } from '../shell/choices.ts';
 
+/** The notices after a moderator's change of an idea, on the pages of boards and in the admin area. */
+export const moderationNotices = {
+  approved: 'The idea is published.',
+  approved_already: 'The idea was already published.',
+  rejected: 'The idea is rejected. Its author gets the reason.',
+  rejected_already: 'The idea was already rejected.',
+  status_set: 'The status is set.',
+  tag_added: 'The tag is added.',
+  tag_removed: 'The tag is removed.',
+};
+
 /**
  * Returns the forms with which moderators change an idea. Returns undefined for pending and merged ideas, and on a frozen
  * board.
