@@ -23,7 +23,7 @@ let mail: SmtpReceiver;
 let server: TestServer;
 let userId: number;
 let person: Person;
-/** The browser in which the user turned on two-factor sign-in. */
+/** The browser that turned on two-factor sign-in. */
 let visitor: Visitor;
 let app: Authenticator;
 

@@ -81,7 +81,7 @@ async function checkPage(page: Page, path: string) {
   await page.emulateMedia({ colorScheme: narrow.colorScheme });
 }
 
-/** Opens a browser window in which a person is signed in. */
+/** Opens a browser window with a session of a person. */
 async function openSignedIn(userId: number, options: BrowserContextOptions = {}) {
   const { cookies } = await signedIn(server, userId);
   const window = await openPage(browser as Browser, screens[0] as Screen, { reducedMotion: 'reduce', ...options });

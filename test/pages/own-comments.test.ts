@@ -51,7 +51,7 @@ async function comment(body: string, by = member): Promise<number> {
   return Number(/#comment-(\d+)$/.exec(location ?? '')?.[1]);
 }
 
-/** Sends a form without opening its page, like a browser in which the page was open for a while. */
+/** Sends a form without opening its page, like a browser that opened the page earlier. */
 async function send(path: string, fields: Record<string, string> = {}, by = member) {
   const { html } = await by.get(`/b/${world.boardSlug}/new`);
   const form_token = parse(html).querySelector('[name=form_token]')?.getAttribute('value') ?? '';

@@ -3,7 +3,7 @@ import { encode } from 'uqr';
 export interface QrCode {
   /** The number of modules in a row, with the white border. A module is a black or white square. */
   size: number;
-  /** The black modules as the path data of an SVG image in which a module is one unit wide. */
+  /** The black modules as the path data of an SVG image. A module is one unit wide. */
   path: string;
 }
 

@@ -43,7 +43,7 @@ const label = '[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?';
 /** A domain in its canonical form with at least one dot. Its last label has a letter, because an IP address has none. */
 const domainForm = new RegExp(`^(?=.{1,253}$)(?:${label}\\.)+(?=[0-9-]*[a-z])${label}$`);
 
-/** Returns a domain in the form in which the domain of a canonical e-mail address is compared. */
+/** Returns a domain in the form that a canonical e-mail address has. The server compares domains in this form. */
 function checkDomain(value: string): string {
   const typed = value.trim().replace(/^@/, '');
   const domain = domainOf(canonicalAddress(`x@${typed}`));

@@ -22,7 +22,7 @@ const options = { isPrepared: false };
 /** The name of the sort order of these lists in cursors. */
 export const ownSort = 'own';
 
-/** Includes pending and rejected ideas, of which even their author may see only these columns. */
+/** Includes pending and rejected ideas. Even their author may see only these columns of such ideas. */
 const selectSubmitted = query(
   'select_submitted_ideas',
   (db, $: Arguments<PlaceInList & { userId: number }>) =>

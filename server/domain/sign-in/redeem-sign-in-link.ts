@@ -28,8 +28,8 @@ const takeLink = query('take_sign_in_link', (db, $: Arguments<{ tokenHash: Buffe
  * The link has proven that the person reads the mailbox, so the address of the user is confirmed. The audit log names
  * the server as the creator of a user.
  *
- * If two links create a user with the same address at the same time, the second call throws an error for which
- * isAddressTaken is true. The caller then calls again, and the second link signs in the same user.
+ * If two links create a user with the same address at the same time, the second call throws an error that isAddressTaken
+ * recognizes. The caller then calls again, and the second link signs in the same user.
  */
 export async function redeemSignInLink(
   adminAs: (actor: AuditActor) => Administration,

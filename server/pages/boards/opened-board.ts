@@ -84,7 +84,7 @@ export function boardOf({ boardOfRequest }: FastifyRequest): BoardOfRequest {
   return boardOfRequest;
 }
 
-/** Returns the context in which the signed-in member reads the board. The route must use requireMember. */
+/** Returns the operation context of the signed-in member. The route must use requireMember. */
 export function memberOf({ request, server }: BoardVisit) {
   const { read, member } = boardOf(request);
   if (!member) throw new Error('The route is not behind requireMember');

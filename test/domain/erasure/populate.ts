@@ -12,7 +12,7 @@ import { addWebhook, administer } from '../../helpers/webhooks.ts';
 /** A word that occurs in every text about the person, and in no other text. */
 export const marker = 'zabriskie';
 
-/** A recovery code of the person, in the form in which the server hashes it. */
+/** A recovery code of the person, as the server hashes it. */
 export const recoveryCode = '0123456789abcdef';
 
 export const person = {
