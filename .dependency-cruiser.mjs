@@ -15,7 +15,7 @@ const rows = {
   'client/testing/': '@idea-board/client @idea-board/contract node',
   'scripts/openapi-diff/': 'commander jsoncompat node yaml',
 
-  'server/text/': 'linkify-it',
+  'server/text/': 'i18next linkify-it node',
   'server/entities/': 'contract/events.ts contract/grants.ts contract/status.ts @mikro-orm/core',
   'server/database/': `entities/ kept-secret.ts
     @mikro-orm/core @mikro-orm/postgresql graphile-worker kysely node pg pino umzug`,
@@ -37,7 +37,7 @@ const rows = {
   'server/oauth/': `config.ts dependencies.ts domain/ http/ observability/ outgoing/ pages/shell/ contract/errors.ts
     fastify node oidc-provider`,
   'server/pages/': `config.ts dependencies.ts domain/ http/ observability/error-reporter.ts text/ contract/
-    @fastify/cookie @fastify/formbody @fastify/helmet @scalar/fastify-api-reference eta fastify marked node zod`,
+    @fastify/cookie @fastify/formbody @fastify/helmet @scalar/fastify-api-reference eta fastify marked negotiator node zod`,
   'server/admin/': `config.ts dependencies.ts domain/ entities/ http/ oauth/consents.ts outgoing/ pages/ text/ contract/
     fastify node uqr zod`,
 

@@ -13,8 +13,8 @@ export function answerConditionally(server: ServerDependencies) {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isRead || reply.statusCode !== 200 || typeof payload !== 'string') return payload;
     const caching = cachingOf(request);
-    // The cookie of a session changes the page.
-    if (request.routeOptions.config.isPublicPage) reply.header('Vary', 'Cookie');
+    // A session and the language of the reader change the page.
+    if (request.routeOptions.config.isPublicPage) reply.header('Vary', 'Cookie, Accept-Language');
     if (!caching) return payload;
 
     // The ETag includes the URL. Otherwise all empty search results would have the same ETag, and a client could repeat

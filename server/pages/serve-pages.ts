@@ -6,6 +6,7 @@ import { pathOf } from '../http/request-context.ts';
 import { type Script, serveAssets } from './shell/assets.ts';
 import { answerErrorPages } from './shell/error-page.ts';
 import { strictHeaders } from './shell/headers.ts';
+import { writeForReaders } from './shell/language.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -43,6 +44,7 @@ export async function buildPages(server: ServerDependencies) {
       // An onSend hook sets the headers, because error pages need them too and a page may have set some itself.
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
       app.addHook('onSend', compressSharedPage);
+      writeForReaders(app);
       const paths = collectPaths(app);
       for (const plugin of [serveAssets, ...plugins]) await app.register(plugin);
       for (const prefix of areas) {

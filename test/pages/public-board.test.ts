@@ -371,19 +371,33 @@ describe('caches', () => {
     expect(changed.status).toBe(200);
   });
 
-  test('without a session, a public page does not depend on cookies, tokens or languages, and its Vary header names Cookie', async () => {
+  test('without a session, a public page does not depend on cookies or tokens, and its Vary header says what changes it', async () => {
     await put('The one');
     const { text, headers } = await get(boardPath());
-    const other = await get(boardPath(), { cookie: 'session=1', authorization: 'Bearer x', 'accept-language': 'de' });
+    const other = await get(boardPath(), { cookie: 'session=1', authorization: 'Bearer x' });
     expect([other.text, other.headers.get('etag')]).toEqual([text, headers.get('etag')]);
-    expect(other.headers.get('vary')).toBe('Cookie, Accept-Encoding');
+    expect(other.headers.get('vary')).toBe('Cookie, Accept-Language, Accept-Encoding');
+  });
+
+  test('a public page is in the language that the browser prefers, English by default', async () => {
+    for (const [accepted, language, skip] of [
+      ['de-AT, en;q=0.5', 'de', 'Zum Inhalt springen'],
+      ['fr, en;q=0.2, de;q=0.1', 'en', 'Skip to the content'],
+      ['fr', 'en', 'Skip to the content'],
+      ['*;q=x,,;', 'en', 'Skip to the content'],
+    ] as const) {
+      const { text, headers } = await get(boardPath(), { 'accept-language': accepted });
+      expect([accepted, headers.get('content-language')]).toEqual([accepted, language]);
+      expect(text).toContain(`<html lang="${language}">`);
+      expect(text).toContain(skip);
+    }
   });
 
   test('public pages and assets are compressed with Brotli or gzip if the client accepts it', async () => {
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id), `${boardPath()}/feed.atom`, stylesheetPath]) {
       const plain = await rawRequest(server, 'GET', path);
-      const vary = path === stylesheetPath ? 'Accept-Encoding' : 'Cookie, Accept-Encoding';
+      const vary = path === stylesheetPath ? 'Accept-Encoding' : 'Cookie, Accept-Language, Accept-Encoding';
       expect([path, plain.headers.get('content-encoding'), plain.headers.get('vary')]).toEqual([path, null, vary]);
       for (const encoding of ['br', 'gzip']) {
         const headers = { 'accept-encoding': encoding };
@@ -396,7 +410,7 @@ describe('caches', () => {
         const again = await rawRequest(server, 'GET', path, { headers: { ...headers, 'if-none-match': etag } });
         expect([again.status, again.headers.get('vary'), again.headers.get('content-encoding')]).toEqual([
           304,
-          'Cookie, Accept-Encoding',
+          'Cookie, Accept-Language, Accept-Encoding',
           null,
         ]);
       }

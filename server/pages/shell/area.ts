@@ -2,11 +2,12 @@ import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
 import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
-import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { type AccountOfUser, newestNotifications } from '../../domain/sign-in/session.ts';
 import { copyScript } from './assets.ts';
 import { guardForms } from './form.ts';
+import { writeForReaderOf } from './language.ts';
 import { definePage, type Frame, type Link, sendPage } from './page.ts';
 import { busyRefusal, refusalOf } from './refusal.ts';
 import { accountAround, pathIn, readBrowserSessions, sessionOf } from './session.ts';
@@ -93,12 +94,15 @@ function answerRefusals(app: FastifyInstance, { frameOf, home }: Area & { home: 
   app.addHook('onRequest', async request => {
     if (request.browserSession) request.frameOfError = title => frameOf(request, accountAround(request), title);
   });
-  app.setErrorHandler<FastifyError>((error, request, reply) => {
+  const answer = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const refusal = refusalOf(error);
     if (!refusal) throw error;
     const { title, status, link = home, message: explanation } = refusal;
     if (refusal === busyRefusal) reply.header('Retry-After', busyRetrySeconds);
     const page = refusalPage(request.frameOfError?.(title) ?? { title }, { title, explanation, link });
     return sendPage(reply, page, status);
-  });
+  };
+  app.setErrorHandler<FastifyError>((error, request, reply) =>
+    writeForReaderOf(request, () => answer(error, request, reply)),
+  );
 }

@@ -5,6 +5,7 @@ import { noteErrors } from '../../http/error-handler.ts';
 import { pathOf } from '../../http/request-context.ts';
 import type { ErrorReporter } from '../../observability/error-reporter.ts';
 import { signInPath } from '../sign-in/next-path.ts';
+import { writeForReaderOf } from './language.ts';
 import { definePage, type Frame, type Link, sendPage } from './page.ts';
 
 declare module 'fastify' {
@@ -37,7 +38,7 @@ const errorPage = definePage<ErrorPageData>('pages/shell/error');
  */
 export function answerErrorPages(reporter: ErrorReporter) {
   const note = noteErrors(reporter);
-  return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+  const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const { key } = note(error, request, reply);
     const status = statusOf(key);
     const { title, explanation } = words[status] ?? otherwise(key);
@@ -51,6 +52,8 @@ export function answerErrorPages(reporter: ErrorReporter) {
     };
     return sendPage(reply, errorPage(request.frameOfError?.(title) ?? { title }, data), status);
   };
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply) =>
+    writeForReaderOf(request, () => answer(error, request, reply));
 }
 
 function wayOn(request: FastifyRequest, status: number): Link | undefined {

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { escapeHtml, Html } from '../../text/html.ts';
+import { currentLanguage, type Language } from '../../text/language.ts';
 import { iconPath, type Script, stylesheetPath } from './assets.ts';
 import { loadTemplate } from './template.ts';
 
@@ -8,7 +9,8 @@ import { loadTemplate } from './template.ts';
  *
  * 1. Its template is an .eta file in server/, beside the code that fills it. `<%= it.title %>` escapes a value.
  *    Attributes are always in double quotation marks. `<%~ include('/pages/shell/parts/…', { … }) %>` is the only raw
- *    output. A template gets finished values and only decides how they look.
+ *    output. A template gets finished values and only decides how they look. Its texts come from the catalogue:
+ *    `<%= t('shell.next_page') %>`. See server/text/catalogue.ts.
  * 2. `const boardPage = definePage<BoardPageData>('pages/boards/board')` compiles the template when the server
  *    starts. It returns a function: `boardPage(frame, data)`. The frame is the content of the layout around the page.
  * 3. A route answers with `sendPage(reply, boardPage(frame, data))`, or throws a DomainError. error-page.ts turns the
@@ -57,6 +59,7 @@ export function definePage<Data extends object = object>(
     const { script = ownScript } = frame;
     const layout = {
       ...frame,
+      language: currentLanguage(),
       stylesheetPath,
       iconPath,
       script,
@@ -91,12 +94,14 @@ class PageWithScript extends Html {
 /** Sends a page. Caches must not store the page, unless its route has config.isPublicPage. */
 export function sendPage(reply: FastifyReply, page: Html, status = reply.statusCode) {
   reply.pageScript = page instanceof PageWithScript ? page.script : null;
+  reply.header('Content-Language', currentLanguage());
   return reply.status(status).type('text/html; charset=utf-8').send(page.text);
 }
 
 const product = { label: 'Idea-Board' };
 
 interface LayoutData extends Omit<Frame, 'site'> {
+  language: Language;
   site: { label: string; href?: string };
   stylesheetPath: string;
   iconPath: string;

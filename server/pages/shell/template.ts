@@ -1,9 +1,22 @@
 import { resolve } from 'node:path';
 import { Eta } from 'eta';
+import { t } from '../../text/catalogue.ts';
 import { escapeHtml, Html } from '../../text/html.ts';
 
 const views = resolve(import.meta.dirname, '../..');
-const eta = new Eta({ views, cache: true, autoEscape: true, escapeFunction: show });
+
+/** Gives every template the function t, which returns a text of the catalogue. */
+class Templates extends Eta {
+  readonly t = t;
+}
+
+const eta = new Templates({
+  views,
+  cache: true,
+  autoEscape: true,
+  escapeFunction: show,
+  functionHeader: 'const t = this.t;',
+});
 
 /**
  * Compiles a template by its path in server/, without .eta. The server compiles all templates when it starts, so an

@@ -5,6 +5,7 @@ import type { Administration } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type Place, placeOf } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { t } from '../../text/catalogue.ts';
 import type { Html } from '../../text/html.ts';
 import { fieldOf, idFieldOf, type Problem, problemOf } from './form.ts';
 import { definePage, type Frame, type Link, sendPage } from './page.ts';
@@ -216,8 +217,8 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   ) {
     const href = (place = {}) => this.path(path, { ...kept, ...place }) + section;
     return {
-      first: this.parameter(name) === '' ? undefined : { label: 'First page', href: href() },
-      next: next ? { label: 'Next page', href: href({ [name]: String(next) }) } : undefined,
+      first: this.parameter(name) === '' ? undefined : { label: t('shell.first_page'), href: href() },
+      next: next ? { label: t('shell.next_page'), href: href({ [name]: String(next) }) } : undefined,
     };
   }
 

@@ -1,0 +1,58 @@
+import { createInstance } from 'i18next';
+import { german } from './de/catalogue.ts';
+import { english } from './en/catalogue.ts';
+import { escapeHtml, Html } from './html.ts';
+import { currentLanguage, languages } from './language.ts';
+
+/*
+ * The texts of all pages and mails, in JSON files for each language. The first part of a key is the name of the file:
+ * `t('shell.layout.main_navigation')` is the text `layout.main_navigation` in shell.json.
+ *
+ * A text may contain values: `by {{author}}`. The value `count` selects the singular or the plural: the key `ideas`
+ * stands for the texts `ideas_one` and `ideas_other`. `{{count, number}}` formats a number in the reader's language.
+ * A key that ends with `_html` stands for markup, in which values are escaped.
+ */
+
+type Values = Readonly<Record<string, string | number | Html>>;
+
+type KeysOf<Texts> = {
+  [Name in keyof Texts & string]: Texts[Name] extends string ? WithoutPlural<Name> : `${Name}.${KeysOf<Texts[Name]>}`;
+}[keyof Texts & string];
+
+type WithoutPlural<Name> = Name extends `${infer Base}_${'one' | 'other'}` ? Base : Name;
+
+/** The key of a text in the catalogue. */
+export type TextKey = KeysOf<typeof english>;
+
+const catalogue = createInstance({
+  resources: { en: { translation: english }, de: { translation: german } },
+  supportedLngs: languages,
+  fallbackLng: languages[0],
+  // Values are escaped here, and only in markup.
+  interpolation: { escapeValue: false },
+  nsSeparator: false,
+  initAsync: false,
+  parseMissingKeyHandler: key => {
+    throw new Error(`The catalogue has no text ${key}`);
+  },
+});
+await catalogue.init();
+
+/** Returns a text with its values. Without `nest`, a value such as a name could include other texts. */
+function textOf(key: string, values: Values): string {
+  return String(catalogue.t(key, { ...values, lng: currentLanguage(), nest: false }));
+}
+
+/** Returns a text in the language of the current reader. Returns markup if the key ends with _html. */
+export function t<Key extends TextKey>(key: Key, values?: Values): Key extends `${string}_html` ? Html : string;
+export function t(key: string, values: Values = {}): Html | string {
+  if (!key.endsWith('_html')) return textOf(key, values);
+  const escaped = Object.entries(values).map(([name, value]) => [name, markupOf(value)]);
+  return new Html(textOf(key, Object.fromEntries(escaped)));
+}
+
+/** Numbers stay numbers, so that they select the plural and can be formatted. */
+function markupOf(value: string | number | Html): string | number {
+  if (value instanceof Html) return value.text;
+  return typeof value === 'number' ? value : escapeHtml(value);
+}

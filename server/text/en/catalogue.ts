@@ -1,0 +1,3 @@
+import shell from './shell.json' with { type: 'json' };
+
+export const english = { shell };

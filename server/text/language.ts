@@ -1,0 +1,26 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+
+/** The languages of pages and mails. The first one is the default, and the language of the command line and of the API. */
+export const languages = ['en', 'de'] as const;
+export type Language = (typeof languages)[number];
+
+/** The person for whom the server writes texts now. */
+export interface Reader {
+  language: Language;
+}
+
+const currentReader = new AsyncLocalStorage<Reader>();
+
+export function currentLanguage(): Language {
+  return currentReader.getStore()?.language ?? languages[0];
+}
+
+/** Runs work whose texts are for this reader. A later change of the reader's language counts from then on. */
+export function writeFor<T>(reader: Reader, work: () => T): T {
+  return currentReader.run(reader, work);
+}
+
+/** Returns the language with this code. Undefined for other texts, so that the caller can use another language. */
+export function languageOf(code: string | null | undefined): Language | undefined {
+  return languages.find(language => language === code);
+}

@@ -1,0 +1,93 @@
+import { globSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type TextKey, t } from '../../server/text/catalogue.ts';
+import { german } from '../../server/text/de/catalogue.ts';
+import { english } from '../../server/text/en/catalogue.ts';
+import { html } from '../../server/text/html.ts';
+import { writeFor } from '../../server/text/language.ts';
+
+const root = resolve(import.meta.dirname, '../../server');
+const plural = /_(zero|one|two|few|many|other)$/;
+
+interface Texts {
+  [name: string]: string | Texts;
+}
+
+/** Returns the texts of a catalogue by their keys. */
+function textsOf(texts: Texts, path: readonly string[] = []): [key: string, text: string][] {
+  return Object.entries(texts).flatMap(([name, text]) =>
+    typeof text === 'string' ? [[[...path, name].join('.'), text]] : textsOf(text, [...path, name]),
+  );
+}
+
+const inEnglish = new Map(textsOf(english));
+const inGerman = new Map(textsOf(german));
+const read = (pattern: string) =>
+  globSync(pattern, { cwd: root }).map(file => readFileSync(resolve(root, file), 'utf8'));
+const templates = read('**/*.eta');
+const sources = [...templates, ...read('**/*.ts')];
+
+/** The keys in quotation marks in the code and in the templates. */
+const namedKeys = new Set(
+  sources.flatMap(source => [...source.matchAll(/['"`]([a-z]\w*(?:\.\w+)+)['"`]/g)].map(([, key]) => key)),
+);
+/** The beginnings of keys that the code completes, such as `refusals.` in `refusals.${key}`. */
+const beginnings = sources.flatMap(source =>
+  [...source.matchAll(/\bt\(\s*`([a-z]\w*\.[\w.]*)\$\{/g)].map(([, key]) => key as string),
+);
+
+describe('The catalogue of texts', () => {
+  it('every text exists in English and in German', () => {
+    expect([...inGerman.keys()].sort()).toEqual([...inEnglish.keys()].sort());
+  });
+
+  it('a German text has the same values and the same markup as its English text', () => {
+    const partsOf = (text = '') =>
+      [...text.matchAll(/\{\{\s*(\w+)|<\/?[a-z]+/g)].map(([all, name]) => name ?? all).sort();
+    for (const [key, text] of inEnglish) expect([key, partsOf(inGerman.get(key))]).toEqual([key, partsOf(text)]);
+  });
+
+  it('only texts whose keys end with _html contain markup', () => {
+    for (const [key, text] of [...inEnglish, ...inGerman]) {
+      expect([key, /[<>]|&\w+;/.test(text) && !key.replace(plural, '').endsWith('_html')]).toEqual([key, false]);
+    }
+  });
+
+  it('the code or a template uses every text', () => {
+    const isUsed = (key: string) => namedKeys.has(key) || beginnings.some(beginning => key.startsWith(beginning));
+    expect([...inEnglish.keys()].map(key => key.replace(plural, '')).filter(key => !isUsed(key))).toEqual([]);
+  });
+
+  it('every key in the templates has a text, as the compiler requires in the code', () => {
+    const keys = new Set([...inEnglish.keys()].map(key => key.replace(plural, '')));
+    const called = templates.flatMap(template =>
+      [...template.matchAll(/\bt\(\s*['"]([^'"]+)['"]/g)].map(([, key]) => key as string),
+    );
+    expect(called.filter(key => !keys.has(key))).toEqual([]);
+  });
+
+  it('a missing text is an error instead of a page that shows the key', () => {
+    expect(() => t('shell.missing' as TextKey)).toThrow('The catalogue has no text shell.missing');
+  });
+
+  it('a value cannot name other values or texts', () => {
+    const label = '{{other}} $t(shell.next_page)';
+    expect(t('shell.layout.atom_feed_html', { label, other: 'x' }).text).toContain('{{other}} $t(shell.next_page)');
+  });
+
+  it('values are escaped in markup, unless they are markup', () => {
+    expect(t('shell.layout.atom_feed_html', { label: '<b>' }).text).toContain('&lt;b&gt;');
+    expect(t('shell.layout.atom_feed_html', { label: html`<b>A</b>` }).text).toContain('<b>A</b>');
+  });
+
+  it('a text is in the language of the reader, also after waiting', async () => {
+    const inLanguage = (language: 'en' | 'de') =>
+      writeFor({ language }, async () => {
+        await Promise.resolve();
+        return t('shell.next_page');
+      });
+    expect(await Promise.all([inLanguage('de'), inLanguage('en')])).toEqual(['Nächste Seite', 'Next page']);
+    expect(t('shell.next_page')).toBe('Next page');
+  });
+});
