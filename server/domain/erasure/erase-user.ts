@@ -75,8 +75,8 @@ interface Identity {
 }
 
 /**
- * The statements that end the user's access: memberships, passwords, second factors, sessions, password links, sign-in
- * links, OAuth records and invitations. Recovery codes come before second factors, which would remove them by a cascade.
+ * The statements that end the user's access: memberships, passwords, second factors, sessions, identities, password links,
+ * sign-in links, OAuth records and invitations. Recovery codes come before second factors, which would remove them by a cascade.
  */
 const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
   ...(
@@ -87,6 +87,7 @@ const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
       'second_factors',
       'sign_in_challenges',
       'sessions',
+      'identities',
       'password_links',
     ] as const
   ).map(table => ({

@@ -1,7 +1,8 @@
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import { checkPassword, maxPasswordLength, minPasswordLength } from '../../domain/sign-in/check-password.ts';
-import type { AccountOfUser, ProvenUser } from '../../domain/sign-in/session.ts';
+import type { ProvenUser } from '../../domain/sign-in/proven-user.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { checkOwnPassword } from '../../domain/sign-in/sign-in.ts';
 import { FormProblem, fieldOf } from '../shell/form.ts';
 import type { Visit } from '../shell/visit.ts';
