@@ -9,12 +9,17 @@ import {
 } from '../../domain/tags/board-tags.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
-import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
 
 const perPage = 50;
 
-const notices = { added: 'The tag is added.', saved: 'The tag is saved.', removed: 'The tag is removed.' };
+const notices = {
+  added: 'board_settings.tags.notices.added',
+  saved: 'board_settings.tags.notices.saved',
+  removed: 'board_settings.tags.notices.removed',
+} satisfies Notices;
 
 /** This default color is visible in light and in dark mode. */
 const emptyForm = { name: '', color: '#0f766e' };
@@ -49,10 +54,7 @@ async function askToRemove(visit: Visit): Promise<Question> {
   return {
     verb: 'Remove',
     name: shownName(name),
-    explanation:
-      count === 0
-        ? 'No idea has this tag.'
-        : `The tag is removed from ${showCount(count, 'idea')}. You cannot undo this. The ideas stay.`,
+    explanation: count === 0 ? 'No idea has this tag.' : showCount('board_settings.tags.remove.explanation', count),
     button: 'Remove the tag',
     back: { label: 'Keep the tag', href: pathOnBoard(visit, 'tags') },
   };
@@ -86,6 +88,6 @@ function presentTag({ id, name, color, idea_count: count }: TagListing) {
     id,
     /** The data of the template parts/tag. */
     tag: { name: shownName(name), color },
-    ideas: count === 0 ? 'no ideas' : showCount(count, 'idea'),
+    ideas: count === 0 ? t('shell.counts.no_ideas') : showCount('shell.counts.ideas', count),
   };
 }

@@ -12,12 +12,13 @@ import {
 } from '../../domain/chat/channels.ts';
 import { type ChannelListing, listChannelPage, readChannel } from '../../domain/chat/list-channels.ts';
 import { buildSecretBox } from '../../domain/secret-box.ts';
+import { shownReason } from '../../domain/webhooks/disabled-reason.ts';
 import { type ChatKind, chatKinds } from '../../entities/chat-channel.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
 import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
-import type { Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardOptions, chosenBoard, eventChoices, readEventChoices } from '../shell/choices.ts';
 
@@ -25,12 +26,12 @@ import { boardOptions, chosenBoard, eventChoices, readEventChoices } from '../sh
 const channelsPerPage = 20;
 
 const notices = {
-  created: 'The channel is added. Post a test message to check it.',
-  tested: 'The test message was posted.',
-  disabled: 'The channel is disabled. It gets no more messages.',
-  enabled: 'The channel is enabled. It gets messages again.',
-  deleted: 'The channel is deleted. Remove its incoming webhook in the chat, too.',
-};
+  created: 'chat.notices.created',
+  tested: 'chat.notices.tested',
+  disabled: 'chat.notices.disabled',
+  enabled: 'chat.notices.enabled',
+  deleted: 'chat.notices.deleted',
+} satisfies Notices;
 
 const kindNames: Record<ChatKind, string> = {
   slack: 'Slack',
@@ -163,7 +164,7 @@ function presentChannel(channel: ChannelListing) {
     url: channel.url ?? 'unreadable: it was encrypted with another APP_KEY',
     events: channel.event_types,
     disabledAt: showStored(channel.disabled_at),
-    disabledReason: shortLine(channel.disabled_reason ?? '', 300, ''),
+    disabledReason: shortLine(shownReason(channel.disabled_reason ?? ''), 300, ''),
     created: showTime(new Date(channel.created_at)),
   };
 }

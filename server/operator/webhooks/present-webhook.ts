@@ -1,3 +1,4 @@
+import { shownReason } from '../../domain/webhooks/disabled-reason.ts';
 import type { TroubledWebhook } from '../../domain/webhooks/list-troubled-webhooks.ts';
 import { showCount, shownHost, shownName, showStored } from '../../pages/shell/show.ts';
 import { shortLine } from '../../text/plain-text.ts';
@@ -18,8 +19,8 @@ export function presentWebhook(webhook: TroubledWebhook) {
     state: states[webhook.state],
     failingSince: webhook.state === 'failing' ? showStored(webhook.failing_since) : undefined,
     disabledAt: showStored(webhook.disabled_at),
-    disabledReason: shortLine(webhook.disabled_reason ?? '', 300, ''),
-    dead: showCount(webhook.dead_count, 'dead delivery', 'dead deliveries'),
-    pending: showCount(webhook.pending_count, 'pending delivery', 'pending deliveries'),
+    disabledReason: shortLine(shownReason(webhook.disabled_reason ?? ''), 300, ''),
+    dead: showCount('operator.webhooks.dead', webhook.dead_count),
+    pending: showCount('operator.webhooks.pending', webhook.pending_count),
   };
 }
