@@ -25,6 +25,7 @@ const ofToken = { ...inAccount, token_id: field.tokenId };
 const ofWebhook = { ...inAccount, webhook_id: field.webhookId };
 const ofIdea = { ...inAccount, idea_id: field.ideaId };
 const ofFollower = { ...ofIdea, user_id: whole('the id of the follower') };
+const ofProvider = { ...inAccount, provider_id: whole('the id of the identity provider') };
 const ofIdentity = {
   ...ofMember,
   identity_id: whole('the id of the identity'),
@@ -121,6 +122,15 @@ export const administrationEntries = {
     role: z.enum(roles).describe('the role before the removal'),
   }),
 
+  'identity_provider.created': entry('An OpenID Connect provider was added to an account.', ofProvider),
+  'identity_provider.updated': entry('An OpenID Connect provider of an account was changed.', {
+    ...ofProvider,
+    ...changed,
+  }),
+  'identity_provider.deleted': entry(
+    'An OpenID Connect provider of an account was deleted. Its identities and their sessions ended.',
+    { ...ofProvider, identities: whole('the number of identities that ended') },
+  ),
   'identity.created': entry(
     'A person signed in with an identity of an account for the first time. The server created a user who belongs to this identity alone.',
     ofIdentity,

@@ -19,6 +19,12 @@ import {
   scheduleAccountDeletion,
 } from '../../server/domain/erasure/request-deletion.ts';
 import { connectIdentity, disconnectIdentity } from '../../server/domain/identities/connect-identity.ts';
+import {
+  createProvider,
+  deleteProvider,
+  requireProvider,
+  updateProvider,
+} from '../../server/domain/identities/providers.ts';
 import { signInWithIdentity } from '../../server/domain/identities/sign-in-with-identity.ts';
 import { acceptInvitation } from '../../server/domain/invitations/accept-invitation.ts';
 import { inviteMember } from '../../server/domain/invitations/invite-member.ts';
@@ -67,6 +73,7 @@ import {
 import { redeliverDeadSince, sendTestEvent } from '../../server/domain/webhooks/queue-deliveries.ts';
 import { Account } from '../../server/entities/account.ts';
 import { Board } from '../../server/entities/board.ts';
+import type { IdentityProvider } from '../../server/entities/identity.ts';
 import { User } from '../../server/entities/user.ts';
 import { administrationEntries } from '../../server/observability/administration-entries.ts';
 import type { AdministrationEntryName } from '../../server/observability/audit-entries.ts';
@@ -284,6 +291,18 @@ const onFollower =
     };
   };
 
+const provider = { name: 'Acme', clientId: 'client', clientSecret: 'a secret', admitsEverybody: false };
+
+const onProvider =
+  (change: (admin: Administration, one: IdentityProvider) => Promise<void>, told: Told) => async () => {
+    const input = { ...provider, accountId: world.accountId, issuer: 'https://id.example.com' };
+    const { id } = await administer(admin => createProvider(admin, testSecretBox, input));
+    return async (admin: Administration) => {
+      await change(admin, await requireProvider(admin, world.accountId, id));
+      return { ...account(), provider_id: id, ...told };
+    };
+  };
+
 const identity = () => ({ accountId: world.accountId, providerId: null, subject: `person-${Math.random()}` });
 
 const cases: Cases = {
@@ -394,6 +413,21 @@ const cases: Cases = {
     to: 'member',
   }),
   'member.removed': onMember(removeMember, { role: 'admin' }),
+  'identity_provider.created': async () => async admin => {
+    const made = await createProvider(admin, testSecretBox, {
+      ...provider,
+      accountId: world.accountId,
+      issuer: 'https://id.example.com',
+    });
+    return { ...account(), provider_id: made.id };
+  },
+  'identity_provider.updated': onProvider(
+    async (admin, one) => {
+      await updateProvider(admin, testSecretBox, one, { ...provider, name: 'Other', clientSecret: undefined });
+    },
+    { changed: ['name'] },
+  ),
+  'identity_provider.deleted': onProvider(deleteProvider, { identities: 0 }),
   'identity.created': async () => {
     const asserted = { ...identity(), address: null, isAddressVerified: false, name: 'Grace', isAdmitted: true };
     return async admin => {
@@ -626,6 +660,7 @@ const cases: Cases = {
 };
 
 const once = new Set([
+  'identity_provider.created',
   'user.data_exported',
   'account.created',
   'invitation.created',

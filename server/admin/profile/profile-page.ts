@@ -19,8 +19,11 @@ const ownPages = [
   { label: 'Followed ideas', href: '/admin/profile/following' },
 ];
 
+const connectionsPath = '/admin/profile/connections';
+
 export function ownNavigation(visit: OwnVisit, current: string): NavigationLink[] {
-  return ownPages.map(({ label, href }) => ({ label, href: visit.path(href), isCurrent: href === current }));
+  const pages = [...ownPages, { label: t('identities.connections.title'), href: connectionsPath }];
+  return pages.map(({ label, href }) => ({ label, href: visit.path(href), isCurrent: href === current }));
 }
 
 const notices = {

@@ -149,7 +149,7 @@ const selectSession = query('select_session', (db, $: Arguments<{ tokenHash: Buf
     .selectFrom('sessions as s')
     .innerJoin('users as u', 'u.id', 's.user_id')
     .select(['u.id', 'u.name', 'u.email', 'u.language', 'u.deletion_requested_at', 's.has_second_factor'])
-    .select('s.account_id as only_account_id')
+    .select(['s.account_id as only_account_id', 's.created_at as signed_in_at'])
     .select(u => [
       u('s.last_seen_at', '>', minuteBefore($.now)).as('is_noted'),
       u
