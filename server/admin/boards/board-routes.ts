@@ -4,7 +4,7 @@ import { type BoardListing, listBoardOverviews } from '../../domain/boards/list-
 import type { Board } from '../../entities/board.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
-import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardPage, flagsOf, linksElsewhere, onBoard, pathOnBoard } from './board-page.ts';
 import { deadlineRoute } from './deadline-routes.ts';
@@ -14,11 +14,11 @@ import { tagRoutes } from './tag-routes.ts';
 const perPage = 25;
 
 const notices = {
-  created: 'The board is created, with six default statuses.',
-  saved: 'The settings are saved.',
-  frozen: 'The board is frozen.',
-  unfrozen: 'The board accepts ideas, votes and comments again.',
-};
+  created: 'board_settings.notices.created',
+  saved: 'board_settings.notices.saved',
+  frozen: 'board_settings.notices.frozen',
+  unfrozen: 'board_settings.notices.unfrozen',
+} satisfies Notices;
 
 export const boardRoutes: Route[] = [
   { path: '/admin/boards', show: showList },

@@ -3,17 +3,16 @@ import { updateBoard } from '../../domain/boards/edit-board.ts';
 import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { cookieOptions } from '../../pages/shell/session.ts';
-import type { Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
 import { boardPage, pathOnBoard } from './board-page.ts';
 import { changesOf, type DeadlineForm, readDeadlineForm, untouchedInOtherZone } from './deadline-form.ts';
 import { presentDeadlines } from './present-deadlines.ts';
 import { isTimeZone } from './time-zones.ts';
 
 const notices = {
-  saved: 'The deadlines are saved and apply now.',
-  first:
-    'The deadlines are saved. One of the times occurs twice on its day, because clocks go back. The first one applies. Check its time in UTC.',
-};
+  saved: 'board_settings.deadlines.notices.saved',
+  first: 'board_settings.deadlines.notices.first',
+} satisfies Notices;
 
 const look = 'The times below are now shown in the new time zone. Check them and save again';
 

@@ -14,17 +14,17 @@ import { optionsOf } from '../../pages/shell/choices.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
-import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
 import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
 
 const perPage = 20;
 
 const notices = {
-  added: 'The status is added.',
-  moved: 'The order is changed.',
-  saved: 'The status is saved.',
-  removed: 'The status is removed.',
-};
+  added: 'board_settings.statuses.notices.added',
+  moved: 'board_settings.statuses.notices.moved',
+  saved: 'board_settings.statuses.notices.saved',
+  removed: 'board_settings.statuses.notices.removed',
+} satisfies Notices;
 
 const path = '/admin/boards/:slug/statuses';
 

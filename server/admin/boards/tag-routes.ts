@@ -9,12 +9,16 @@ import {
 } from '../../domain/tags/board-tags.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
-import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
 import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
 
 const perPage = 50;
 
-const notices = { added: 'The tag is added.', saved: 'The tag is saved.', removed: 'The tag is removed.' };
+const notices = {
+  added: 'board_settings.tags.notices.added',
+  saved: 'board_settings.tags.notices.saved',
+  removed: 'board_settings.tags.notices.removed',
+} satisfies Notices;
 
 /** This default color is visible in light and in dark mode. */
 const emptyForm = { name: '', color: '#0f766e' };

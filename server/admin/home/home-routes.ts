@@ -4,14 +4,14 @@ import { listBoardOverviews } from '../../domain/boards/list-boards.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { isAdmin, isModerator, pathIn } from '../../pages/shell/session.ts';
 import { showCount, showErasure, shownName } from '../../pages/shell/show.ts';
-import type { Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
 
 const notices = {
-  kept: 'Your deletion is canceled.',
-  joined: 'Welcome! You are now a member of the account.',
-  left: 'You have left the account.',
-  role: 'Your role has changed.',
-};
+  kept: 'home.notices.kept',
+  joined: 'home.notices.joined',
+  left: 'home.notices.left',
+  role: 'home.notices.role',
+} satisfies Notices;
 
 /** The maximum number of boards that a section of the home page lists. A link leads to the other boards. */
 const maxBoards = 8;

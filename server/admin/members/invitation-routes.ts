@@ -13,7 +13,7 @@ import { cutRows } from '../../domain/pagination.ts';
 import { asRole } from '../../entities/membership.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
-import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
 import { buildThrottle } from '../../pages/sign-in/throttle.ts';
 import { presentRole, roleOf, roleOptions } from './present-role.ts';
 
@@ -22,9 +22,9 @@ const invitationsPerPage = 25;
 const listPath = '/admin/members/invitations';
 
 const notices = {
-  invited: 'The invitation is on its way.',
-  revoked: 'The invitation is revoked. Its link no longer works.',
-};
+  invited: 'members.invitations.notices.invited',
+  revoked: 'members.invitations.notices.revoked',
+} satisfies Notices;
 
 export function invitationRoutes(server: ServerDependencies): Route[] {
   const { config } = server;

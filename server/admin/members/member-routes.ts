@@ -10,6 +10,7 @@ import type { Problem } from '../../pages/shell/form.ts';
 import { isAdmin } from '../../pages/shell/session.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { presentRole, roleOf, roleOptions } from './present-role.ts';
 
 /** The number of members that load quickly on a phone. */
@@ -74,7 +75,7 @@ async function showList(visit: Visit) {
     accountSlug: visit.user.accounts.length > 1 ? account.slug : undefined,
     ...visit.pageLinks('/admin/members', 'after', last && `${last.role}.${last.user_id}`, { kept: parameters }),
   };
-  return visit.page('members/members', 'Members', data, { notices: { removed: 'The member is removed.' } });
+  return visit.page('members/members', 'Members', data, { notices: { removed: 'members.notices.removed' } });
 }
 
 const blockLabels = { '': 'Blocked or not', yes: 'Blocked', no: 'Not blocked' };
@@ -110,8 +111,11 @@ async function showMember(visit: Visit, problem?: Problem) {
         ? undefined
         : { label: member.is_blocked ? 'Unblock' : 'Block', href: visit.path(`/admin/blocks/${member.user_id}`) },
   };
-  const notices = { role: `Their role is now ${member.role}.` };
-  return visit.page('members/member', shown.name, data, { notices, problem });
+  return visit.page('members/member', shown.name, data, {
+    notices: { role: 'members.notices.role' },
+    values: { role: t(`shell.roles.${member.role}`) },
+    problem,
+  });
 }
 
 async function setRole(visit: Visit) {

@@ -43,7 +43,7 @@ async function showNotifications(visit: OwnVisit) {
     ...visit.pageLinks(notificationsPath, 'before', hasMore && shown.at(-1)?.id),
   };
   return visit.page('profile/notifications', 'Notifications', data, {
-    notices: { read: 'The notification is marked as read.', all_read: 'All notifications are marked as read.' },
+    notices: { read: 'profile.notifications.notices.read', all_read: 'profile.notifications.notices.all_read' },
   });
 }
 
@@ -77,7 +77,7 @@ async function showFollowing(visit: OwnVisit) {
     ...visit.pageLinks(followingPath, 'before', hasMore && shown.at(-1)?.idea_id),
   };
   return visit.page('profile/following', 'Followed ideas', data, {
-    notices: { unfollowed: 'You no longer follow the idea.' },
+    notices: { unfollowed: 'boards.own.notices.unfollowed' },
   });
 }
 

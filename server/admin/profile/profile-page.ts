@@ -4,7 +4,7 @@ import { readUser } from '../../domain/users/list-users.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import type { NavigationLink } from '../../pages/shell/page.ts';
 import { showErasure, shownAddress } from '../../pages/shell/show.ts';
-import type { Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths } from '../../pages/sign-in/own-password.ts';
 
 /** The visit of a profile page. These pages need no account, so users without an account can also open them. */
@@ -21,14 +21,14 @@ export function ownNavigation(visit: OwnVisit, current: string): NavigationLink[
 }
 
 const notices = {
-  saved: 'Your profile is saved.',
-  email_asked: 'We sent a link to the new address. Open it to sign in with this address from then on.',
-  email_changed: 'You now sign in with the new address.',
-  mail_asked: 'We sent a link to the address. Open it to get your notifications there.',
-  mail_changed: 'Your notifications now go to this address.',
-  mail_ended: 'You get no more mail. Your notifications are on the page Notifications.',
-  password_changed: 'Your password is changed. You are signed out in every other browser.',
-};
+  saved: 'profile.notices.saved',
+  email_asked: 'profile.notices.email_asked',
+  email_changed: 'profile.notices.email_changed',
+  mail_asked: 'profile.notices.mail_asked',
+  mail_changed: 'profile.notices.mail_changed',
+  mail_ended: 'profile.notices.mail_ended',
+  password_changed: 'profile.notices.password_changed',
+} satisfies Notices;
 
 /** Shows the profile. A refused form keeps the values that the user entered. */
 export async function showProfile(

@@ -12,6 +12,7 @@ import { cancelAccountDeletion, scheduleAccountDeletion } from '../../domain/era
 import { listTroubledWebhooks, troubles } from '../../domain/webhooks/list-troubled-webhooks.ts';
 import { hasAgentApi } from '../../pages/shell/session.ts';
 import { showCount, showErasure, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
+import type { Notices } from '../../pages/shell/visit.ts';
 import { type AskForPassword, changeRoute, type OperatorRoute, type OperatorVisit, operate } from '../shell/change.ts';
 import { searchOf } from '../shell/search.ts';
 import { presentWebhook } from '../webhooks/present-webhook.ts';
@@ -21,10 +22,10 @@ const mostOwners = 5;
 const mostWebhooks = 10;
 
 const notices = {
-  plan: 'The plan is changed.',
-  scheduled: 'The deletion is scheduled.',
-  kept: 'The deletion is canceled.',
-};
+  plan: 'operator.accounts.notices.plan',
+  scheduled: 'operator.accounts.notices.scheduled',
+  kept: 'operator.accounts.notices.kept',
+} satisfies Notices;
 
 const stateLabels: Record<AccountState, { label: string; chip: string }> = {
   active: { label: 'Active', chip: 'chip-completed' },
