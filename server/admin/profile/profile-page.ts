@@ -6,18 +6,19 @@ import type { NavigationLink } from '../../pages/shell/page.ts';
 import { showErasure, shownAddress } from '../../pages/shell/show.ts';
 import type { Notices, Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths } from '../../pages/sign-in/own-password.ts';
+import { t } from '../../text/catalogue.ts';
 
 /** The visit of a profile page. These pages need no account, so users without an account can also open them. */
 export type OwnVisit = Visit<AccountOfUser | undefined>;
 
 const ownPages = [
-  { label: 'Profile', href: '/admin/profile' },
-  { label: 'Notifications', href: '/admin/profile/notifications' },
-  { label: 'Followed ideas', href: '/admin/profile/following' },
-];
+  { key: 'profile.navigation.profile', href: '/admin/profile' },
+  { key: 'profile.navigation.notifications', href: '/admin/profile/notifications' },
+  { key: 'profile.navigation.following', href: '/admin/profile/following' },
+] as const;
 
 export function ownNavigation(visit: OwnVisit, current: string): NavigationLink[] {
-  return ownPages.map(({ label, href }) => ({ label, href: visit.path(href), isCurrent: href === current }));
+  return ownPages.map(({ key, href }) => ({ label: t(key), href: visit.path(href), isCurrent: href === current }));
 }
 
 const notices = {
@@ -57,7 +58,7 @@ export async function showProfile(
     erasedFrom: showErasure(user.deletion_requested_at, config.USER_DELETION_GRACE_HOURS),
     holds,
   };
-  return visit.page('profile/profile', 'Your profile', data, { notices, problem });
+  return visit.page('profile/profile', t('profile.title'), data, { notices, problem });
 }
 
 export function profilePath(visit: OwnVisit, notice: keyof typeof notices): string {

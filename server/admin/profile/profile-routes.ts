@@ -13,6 +13,7 @@ import { chargeForm } from '../../pages/shell/throttle-forms.ts';
 import { type Route, serveRoutes } from '../../pages/shell/visit.ts';
 import { askForCode } from '../../pages/sign-in/code-routes.ts';
 import { askForOwnPassword, readNewPassword } from '../../pages/sign-in/own-password.ts';
+import { t } from '../../text/catalogue.ts';
 import { addressRoutes } from './address-routes.ts';
 import { notificationRoutes } from './notification-routes.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
@@ -71,7 +72,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
       erasedFrom: showErasure(clock.now().toISOString(), config.USER_DELETION_GRACE_HOURS),
       holds: await visit.administer(admin => findHolds(admin, visit.user.id)),
     };
-    return visit.page('profile/delete', 'Your deletion', data, { problem });
+    return visit.page('profile/delete', t('profile.deletion.title'), data, { problem });
   }
 
   async function requestDeletion(visit: OwnVisit) {
@@ -85,7 +86,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
 const exportsPerHour = 3;
 
 function showExport(visit: OwnVisit, problem?: Problem) {
-  return visit.page('profile/export', 'Your data', {}, { problem });
+  return visit.page('profile/export', t('profile.export.title'), {}, { problem });
 }
 
 async function saveName(visit: OwnVisit) {
