@@ -142,10 +142,13 @@ interface Joining {
 }
 
 function presentJoining({ rule, domains }: Joining) {
-  return { rules: optionsOf(
+  return {
+    rules: optionsOf(
       joinRules.map(one => [one, t(`account.joining.rules.${one}`)]),
       rule,
-    ), domains };
+    ),
+    domains,
+  };
 }
 
 function joiningOf({ join_rule: rule, join_domains: domains }: AccountView): Joining {

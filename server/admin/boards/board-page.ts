@@ -89,7 +89,10 @@ export function flagsOf(board: FlaggedBoard, now: Date) {
     ...flagsOfWindow('submissions', { openAt: board.submissionsOpenAt, closeAt: board.submissionsCloseAt }, now),
     ...flagsOfWindow('voting', { openAt: board.votingOpenAt, closeAt: board.votingCloseAt }, now),
     ...(board.preModeration ? [{ label: t('board_settings.flags.pre_moderated'), chip: 'chip-outline' }] : []),
-    { label: t(board.isPublic ? 'board_settings.flags.public' : 'board_settings.flags.for_members'), chip: 'chip-outline' },
+    {
+      label: t(board.isPublic ? 'board_settings.flags.public' : 'board_settings.flags.for_members'),
+      chip: 'chip-outline',
+    },
   ];
 }
 

@@ -7,8 +7,16 @@ import { isTimeZone, openZone, type Zone } from './time-zones.ts';
 
 /** The start and end of the submission window and of the voting window. The form's fields have the names of the API. */
 export const bounds = [
-  { field: 'submissions_open_at', property: 'submissionsOpenAt', key: 'board_settings.deadlines.bounds.submissions_open_at' },
-  { field: 'submissions_close_at', property: 'submissionsCloseAt', key: 'board_settings.deadlines.bounds.submissions_close_at' },
+  {
+    field: 'submissions_open_at',
+    property: 'submissionsOpenAt',
+    key: 'board_settings.deadlines.bounds.submissions_open_at',
+  },
+  {
+    field: 'submissions_close_at',
+    property: 'submissionsCloseAt',
+    key: 'board_settings.deadlines.bounds.submissions_close_at',
+  },
   { field: 'voting_open_at', property: 'votingOpenAt', key: 'board_settings.deadlines.bounds.voting_open_at' },
   { field: 'voting_close_at', property: 'votingCloseAt', key: 'board_settings.deadlines.bounds.voting_close_at' },
 ] as const;

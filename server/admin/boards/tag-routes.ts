@@ -70,13 +70,17 @@ function showList(visit: Visit, problem?: Problem) {
 }
 
 function showTag(visit: Visit, problem?: Problem) {
-  return boardPage(visit, { tab: 'tags', template: 'tag', title: t('board_settings.tags.title'), problem }, async (admin, board) => {
-    const listing = await readTagInUse(admin, board, visit.id());
-    return {
-      tag: presentTag(listing),
-      form: problem ? readForm(visit) : listing,
-    };
-  });
+  return boardPage(
+    visit,
+    { tab: 'tags', template: 'tag', title: t('board_settings.tags.title'), problem },
+    async (admin, board) => {
+      const listing = await readTagInUse(admin, board, visit.id());
+      return {
+        tag: presentTag(listing),
+        form: problem ? readForm(visit) : listing,
+      };
+    },
+  );
 }
 
 function readForm(visit: Visit): typeof emptyForm {

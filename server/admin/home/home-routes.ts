@@ -28,7 +28,11 @@ async function showHome(visit: Visit<AccountOfUser | undefined>) {
     account: account && (await visit.administer(admin => readAccountAtHome(admin, visit, account))),
     otherAccounts: user.accounts
       .filter(one => one !== account)
-      .map(one => ({ name: shownName(one.name), role: t(`shell.roles.${one.role}`), href: pathIn(request, one, '/admin') })),
+      .map(one => ({
+        name: shownName(one.name),
+        role: t(`shell.roles.${one.role}`),
+        href: pathIn(request, one, '/admin'),
+      })),
     erasedFrom: showErasure(user.deletion_requested_at, visit.server.config.USER_DELETION_GRACE_HOURS),
   };
   return visit.page('home/home', t('home.title'), data, { notices });

@@ -3,7 +3,7 @@ import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { readUser } from '../../domain/users/list-users.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import type { NavigationLink } from '../../pages/shell/page.ts';
-import { showErasure, shownAddress } from '../../pages/shell/show.ts';
+import { showErasure, showList, shownAddress } from '../../pages/shell/show.ts';
 import type { Notices, Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths } from '../../pages/sign-in/own-password.ts';
 import { t } from '../../text/catalogue.ts';
@@ -56,7 +56,7 @@ export async function showProfile(
     ...passwordLengths,
     hasSecondFactor: visit.user.has_second_factor,
     erasedFrom: showErasure(user.deletion_requested_at, config.USER_DELETION_GRACE_HOURS),
-    holds,
+    holds: showList(holds),
   };
   return visit.page('profile/profile', t('profile.title'), data, { notices, problem });
 }

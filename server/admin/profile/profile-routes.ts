@@ -8,7 +8,7 @@ import { exportUser, recordExport } from '../../domain/users/export-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
 import { ownProblemOf, type Problem } from '../../pages/shell/form.ts';
 import { accountAround, requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
-import { showErasure, shownAddress } from '../../pages/shell/show.ts';
+import { showErasure, showList, shownAddress } from '../../pages/shell/show.ts';
 import { chargeForm } from '../../pages/shell/throttle-forms.ts';
 import { type Route, serveRoutes } from '../../pages/shell/visit.ts';
 import { askForCode } from '../../pages/sign-in/code-routes.ts';
@@ -70,7 +70,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
       email: shownAddress(visit.user.email),
       graceHours: config.USER_DELETION_GRACE_HOURS,
       erasedFrom: showErasure(clock.now().toISOString(), config.USER_DELETION_GRACE_HOURS),
-      holds: await visit.administer(admin => findHolds(admin, visit.user.id)),
+      holds: showList(await visit.administer(admin => findHolds(admin, visit.user.id))),
     };
     return visit.page('profile/delete', t('profile.deletion.title'), data, { problem });
   }
