@@ -2,13 +2,14 @@ import { eventTypes } from '../../../contract/events.ts';
 import { mostPendingCounted, type WebhookListing } from '../../domain/webhooks/list-webhooks.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
 import type { Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { oneLine, shortLine } from '../../text/plain-text.ts';
 import { eventChoices, readEventChoices } from '../shell/choices.ts';
 
-const states: Record<WebhookListing['state'], { label: string; chip: string }> = {
-  enabled: { label: 'Enabled', chip: 'chip-completed' },
-  failing: { label: 'Failing', chip: 'chip-active' },
-  disabled: { label: 'Disabled', chip: 'chip-declined' },
+const chips: Record<WebhookListing['state'], string> = {
+  enabled: 'chip-completed',
+  failing: 'chip-active',
+  disabled: 'chip-declined',
 };
 
 /**
@@ -25,13 +26,16 @@ export function presentWebhook(webhook: WebhookListing) {
     description: shortLine(webhook.description, 200, ''),
     board: webhook.board ?? undefined,
     events: webhook.event_types,
-    state: states[webhook.state],
+    state: { label: t(`shell.states.${webhook.state}`), chip: chips[webhook.state] },
     isDisabled: webhook.state === 'disabled',
     failingSince: webhook.state === 'failing' ? showStored(webhook.failing_since) : undefined,
     disabledAt: showStored(webhook.disabled_at),
     disabledReason: shortLine(webhook.disabled_reason ?? '', 300, ''),
     previousSecretUntil: showStored(webhook.previous_secret_expires_at),
-    pending: pending < mostPendingCounted ? String(pending) : `${mostPendingCounted} or more`,
+    pending:
+      pending < mostPendingCounted
+        ? String(pending)
+        : t('webhooks.facts.pending_or_more', { number: mostPendingCounted }),
     created: showTime(new Date(webhook.created_at)),
   };
 }
