@@ -112,7 +112,7 @@ function presentOverview(visit: Visit, board: BoardListing) {
     slug,
     href: pathOnBoard(visit, 'settings', { slug }),
     flags,
-    pending: count > 0 ? `${showCount(count, 'idea')} ${count === 1 ? 'awaits' : 'await'} approval` : undefined,
+    pending: count > 0 ? showCount('board_settings.pending', count) : undefined,
     links: linksElsewhere(visit, { slug, isPublic }),
   };
 }

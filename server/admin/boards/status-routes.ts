@@ -15,6 +15,7 @@ import type { Problem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
 import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
 
 const perPage = 20;
@@ -76,7 +77,7 @@ async function askToRemove(visit: Visit): Promise<Question> {
   const list = pathOnBoard(visit, 'statuses');
   const count = status.idea_count + status.pending_count;
   if (count > 0) {
-    const explanation = `The status ${label} has ${showCount(count, 'idea')}. Move them to another status first.`;
+    const explanation = showCount('board_settings.statuses.in_use.explanation', count, { label });
     throw new Refusal(409, 'Ideas have this status', explanation, { label: 'All statuses', href: list });
   }
   return {
@@ -122,8 +123,8 @@ function presentStatus(status: StatusInUse) {
       ...(status.allow_votes ? [] : ['No votes']),
       ...(status.allow_comments ? [] : ['No comments']),
     ],
-    ideas: status.idea_count === 0 ? 'no ideas' : showCount(status.idea_count, 'idea'),
-    pending: pending > 0 ? `${showCount(pending, 'more', 'more')} awaiting approval` : undefined,
+    ideas: status.idea_count === 0 ? t('shell.counts.no_ideas') : showCount('shell.counts.ideas', status.idea_count),
+    pending: pending > 0 ? showCount('board_settings.statuses.pending', pending) : undefined,
     before: position > 1 ? position - 1 : undefined,
     after: position < status.status_count ? position + 1 : undefined,
   };

@@ -10,6 +10,7 @@ import {
 import type { Problem } from '../../pages/shell/form.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
 import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
 
 const perPage = 50;
@@ -53,10 +54,7 @@ async function askToRemove(visit: Visit): Promise<Question> {
   return {
     verb: 'Remove',
     name: shownName(name),
-    explanation:
-      count === 0
-        ? 'No idea has this tag.'
-        : `The tag is removed from ${showCount(count, 'idea')}. You cannot undo this. The ideas stay.`,
+    explanation: count === 0 ? 'No idea has this tag.' : showCount('board_settings.tags.remove.explanation', count),
     button: 'Remove the tag',
     back: { label: 'Keep the tag', href: pathOnBoard(visit, 'tags') },
   };
@@ -90,6 +88,6 @@ function presentTag({ id, name, color, idea_count: count }: TagListing) {
     id,
     /** The data of the template parts/tag. */
     tag: { name: shownName(name), color },
-    ideas: count === 0 ? 'no ideas' : showCount(count, 'idea'),
+    ideas: count === 0 ? t('shell.counts.no_ideas') : showCount('shell.counts.ideas', count),
   };
 }

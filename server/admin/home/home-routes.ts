@@ -58,7 +58,7 @@ async function readAccountAtHome(
     boards: waiting.slice(0, maxBoards).map(({ name, slug, pending_count: count }) => ({
       name: shownName(name),
       href: visit.path('/admin/queue', { board: slug }),
-      note: showCount(count, 'idea'),
+      note: showCount('shell.counts.ideas', count),
     })),
     hasMore: waiting.length > maxBoards,
   };
@@ -67,10 +67,10 @@ async function readAccountAtHome(
   const overview = await readAccountOverview(admin, account.id);
   const { failing_webhooks: failing, disabled_webhooks: disabled, disabled_channels: channels } = overview;
   const troubles = [
-    { count: failing, noun: 'webhook', verbs: ['fails', 'fail'], path: '/admin/webhooks' },
-    { count: disabled, noun: 'webhook', verbs: ['is disabled', 'are disabled'], path: '/admin/webhooks' },
-    { count: channels, noun: 'chat channel', verbs: ['is disabled', 'are disabled'], path: '/admin/chat' },
-  ];
+    { count: failing, key: 'home.troubles.failing_webhooks', path: '/admin/webhooks' },
+    { count: disabled, key: 'home.troubles.disabled_webhooks', path: '/admin/webhooks' },
+    { count: channels, key: 'home.troubles.disabled_channels', path: '/admin/chat' },
+  ] as const;
   const administration = {
     boards: boards.slice(0, maxBoards).map(board => ({
       name: shownName(board.name),
@@ -80,10 +80,7 @@ async function readAccountAtHome(
     hasMore: boards.length > maxBoards,
     troubles: troubles
       .filter(({ count }) => count > 0)
-      .map(({ count, noun, verbs: [one, several], path }) => ({
-        label: `${showCount(count, noun)} ${count === 1 ? one : several}`,
-        href: visit.path(path),
-      })),
+      .map(({ count, key, path }) => ({ label: showCount(key, count), href: visit.path(path) })),
     erasedFrom: showErasure(overview.deletion_scheduled_at, visit.server.config.ACCOUNT_DELETION_GRACE_DAYS * 24),
   };
   return { ...atHome, moderation, administration };

@@ -1,4 +1,6 @@
 import { countLimit } from '../../domain/bounded-count.ts';
+import { type TextKey, type TextValues, t } from '../../text/catalogue.ts';
+import { forEachLanguage } from '../../text/language.ts';
 import { shortLine } from '../../text/plain-text.ts';
 
 /** Formats a name for a page: on one line, without characters that could make it look like another name. */
@@ -15,12 +17,15 @@ export function shownAddress(email: string): string {
   return shortLine(email, 254, '(no address)');
 }
 
-const numbers = new Intl.NumberFormat('en-GB');
+const numbers = forEachLanguage(locale => new Intl.NumberFormat(locale));
 
-/** Formats a count with its noun: `1 idea`. Counts above countLimit are not exact: `more than 1,000 ideas`. */
-export function showCount(count: number, one: string, several = `${one}s`): string {
-  if (count > countLimit) return `more than ${numbers.format(countLimit)} ${several}`;
-  return `${numbers.format(count)} ${count === 1 ? one : several}`;
+/**
+ * Returns a text with a count, such as `{{shown}} ideas`. Its value `shown` is the count in the reader's language. Counts
+ * above countLimit are not exact: `more than 1,000 ideas`.
+ */
+export function showCount<Key extends TextKey>(key: Key, count: number, values: TextValues = {}) {
+  const shown = count > countLimit ? t('shell.counts.more_than', { limit: countLimit }) : numbers().format(count);
+  return t(key, { ...values, count, shown });
 }
 
 interface ShownTime {
@@ -28,11 +33,13 @@ interface ShownTime {
   iso: string;
 }
 
-const times = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+const times = forEachLanguage(
+  locale => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }),
+);
 
 /** Formats a time in UTC and says so, because the server does not know the reader's time zone. */
 export function showTime(time: Date): ShownTime {
-  return { text: `${times.format(time)} UTC`, iso: time.toISOString() };
+  return { text: `${times().format(time)} UTC`, iso: time.toISOString() };
 }
 
 export function showStored(time: string | null): ShownTime | undefined {
