@@ -5,16 +5,16 @@ import { shortLine } from '../../text/plain-text.ts';
 
 /** Formats a name for a page: on one line, without characters that could make it look like another name. */
 export function shownName(name: string): string {
-  return shortLine(name, 100, '(no name)');
+  return shortLine(name, 100, t('shell.missing.name'));
 }
 
 /** Formats a host name with its port. It is not shortened, because the end of a host name shows who owns it. */
 export function shownHost(host: string): string {
-  return shortLine(host, 260, '(no host)');
+  return shortLine(host, 260, t('shell.missing.host'));
 }
 
 export function shownAddress(email: string): string {
-  return shortLine(email, 254, '(no address)');
+  return shortLine(email, 254, t('shell.missing.address'));
 }
 
 const numbers = forEachLanguage(locale => new Intl.NumberFormat(locale));
