@@ -37,7 +37,7 @@ async function showIdeas(visit: Visit) {
   if (number !== undefined) return visit.path(ideaPath(number));
   const boards = await visit.administer(admin => listModeratedBoards(admin, visit.account.id));
   const slug = query.board ?? boards[0]?.slug;
-  return visit.page('moderation/ideas', t('shell.admin.ideas'), {
+  return visit.page('moderation/ideas', t('shell.labels.ideas'), {
     board: slug === undefined ? undefined : await showBoard(visit, boards, { ...query, board: slug }),
   });
 }
@@ -67,16 +67,16 @@ function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & {
           isCurrent: statusKey === undefined,
         },
         ...board.statuses.map(({ key, label, is_hidden }) => ({
-          label: is_hidden ? t('boards.hidden_status', { status: shortLine(label, 60) }) : shortLine(label, 60),
+          label: is_hidden ? t('moderation.ideas.hidden_status', { status: shortLine(label, 60) }) : shortLine(label, 60),
           href: path({ status_key: key }),
           isCurrent: statusKey === key,
         })),
       ],
       orders: [
-        { label: t('boards.newest'), href: path({ sort: 'newest' }), isCurrent: sort === 'newest' },
-        { label: t('boards.top'), href: path({ sort: 'top' }), isCurrent: sort === 'top' },
+        { label: t('shell.labels.newest'), href: path({ sort: 'newest' }), isCurrent: sort === 'newest' },
+        { label: t('shell.labels.top'), href: path({ sort: 'top' }), isCurrent: sort === 'top' },
       ],
-      heading: q === undefined ? t('shell.admin.ideas') : headingOfSearch(q),
+      heading: q === undefined ? t('shell.labels.ideas') : headingOfSearch(q),
       isFiltered: q !== undefined || statusKey !== undefined,
       everything: { label: t('moderation.ideas.show_all'), href: path({ q: undefined, status_key: undefined }) },
       ideas: page.rows.map(idea => listedIdea(idea, visit.path(ideaPath(idea.id)))),

@@ -2,14 +2,14 @@ import { eventTypes } from '../../../contract/events.ts';
 import { mostPendingCounted, type WebhookListing } from '../../domain/webhooks/list-webhooks.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
 import type { Visit } from '../../pages/shell/visit.ts';
-import { t } from '../../text/catalogue.ts';
+import { type TextKey, t } from '../../text/catalogue.ts';
 import { oneLine, shortLine } from '../../text/plain-text.ts';
 import { eventChoices, readEventChoices } from '../shell/choices.ts';
 
-const chips: Record<WebhookListing['state'], string> = {
-  enabled: 'chip-completed',
-  failing: 'chip-active',
-  disabled: 'chip-declined',
+const states: Record<WebhookListing['state'], { label: TextKey; chip: string }> = {
+  enabled: { label: 'shell.labels.enabled', chip: 'chip-completed' },
+  failing: { label: 'webhooks.failing', chip: 'chip-active' },
+  disabled: { label: 'shell.labels.disabled', chip: 'chip-declined' },
 };
 
 /**
@@ -26,7 +26,7 @@ export function presentWebhook(webhook: WebhookListing) {
     description: shortLine(webhook.description, 200, ''),
     board: webhook.board ?? undefined,
     events: webhook.event_types,
-    state: { label: t(`shell.states.${webhook.state}`), chip: chips[webhook.state] },
+    state: { label: t(states[webhook.state].label), chip: states[webhook.state].chip },
     isDisabled: webhook.state === 'disabled',
     failingSince: webhook.state === 'failing' ? showStored(webhook.failing_since) : undefined,
     disabledAt: showStored(webhook.disabled_at),

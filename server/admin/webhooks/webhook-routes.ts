@@ -153,7 +153,7 @@ async function showList(visit: Visit, problem?: Problem) {
     boards: [{ value: '', label: t('webhooks.new.every_board') }, ...boardOptions(boards, given.board)],
     formId: newFormId(),
   };
-  return visit.page('webhooks/list', t('shell.admin.webhooks'), data, { notices, problem });
+  return visit.page('webhooks/list', t('shell.labels.webhooks'), data, { notices, problem });
 }
 
 async function showWebhook(visit: Visit, problem?: Problem) {
