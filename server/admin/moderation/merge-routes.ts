@@ -140,11 +140,10 @@ async function askToUnmerge(visit: Visit): Promise<Question> {
     throw new Refusal(409, t('moderation.unmerge.not_merged'), t('moderation.unmerge.nothing_to_undo'), own);
   }
   return {
-    verb: 'Undo the merge of',
-    name: `“${shortLine(source.title, 200)}”`,
-    explanation: t('moderation.unmerge.effects', { target: shortLine(target.title, 200) }),
-    button: t('moderation.unmerge.title'),
+    heading: t('moderation.unmerge.heading_html', { title: shortLine(source.title, 200) }),
+    explanation: t('moderation.unmerge.explanation', { target: shortLine(target.title, 200) }),
+    button: t('moderation.unmerge.button'),
     isHarmless: true,
-    back: { label: t('moderation.unmerge.cancel'), href: wayBack(visit, ideaPath(id)) },
+    back: { label: t('moderation.unmerge.keep'), href: wayBack(visit, ideaPath(id)) },
   };
 }

@@ -105,12 +105,11 @@ async function askForRevocation(visit: Visit): Promise<Question> {
     });
   }
   return {
-    verb: 'Revoke',
-    name: token.name,
-    explanation: t('tokens.revoke.effects'),
+    heading: t('tokens.revoke.heading_html', { name: token.name }),
+    explanation: t('tokens.revoke.explanation'),
     details: renderFacts(token),
-    button: t('tokens.revoke.submit'),
-    back: { label: t('tokens.revoke.cancel'), href: list },
+    button: t('tokens.revoke.button'),
+    back: { label: t('tokens.revoke.keep'), href: list },
   };
 }
 

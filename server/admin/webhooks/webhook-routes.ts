@@ -55,12 +55,10 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
     {
       path: `${path}/disable`,
       ask: async visit => ({
-        verb: 'Disable',
-        name: presentWebhook(await read(visit)).name,
-        explanation:
-          t('webhooks.disable.effects'),
-        button: t('webhooks.disable.submit'),
-        back: { label: t('webhooks.disable.cancel'), href: pathOf(visit) },
+        heading: t('webhooks.disable.heading_html', { name: presentWebhook(await read(visit)).name }),
+        explanation: t('webhooks.disable.explanation'),
+        button: t('webhooks.disable.button'),
+        back: { label: t('webhooks.disable.keep'), href: pathOf(visit) },
       }),
       run: visit => {
         const disable: WebhookOperation = (admin, endpoint) => disableWebhook(admin, endpoint, disabledReason);
@@ -70,11 +68,10 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
     {
       path: `${path}/delete`,
       ask: async visit => ({
-        verb: 'Delete',
-        name: presentWebhook(await read(visit)).name,
-        explanation: t('webhooks.delete.effects'),
-        button: t('webhooks.delete.submit'),
-        back: { label: t('webhooks.delete.cancel'), href: pathOf(visit) },
+        heading: t('webhooks.delete.heading_html', { name: presentWebhook(await read(visit)).name }),
+        explanation: t('webhooks.delete.explanation'),
+        button: t('webhooks.delete.button'),
+        back: { label: t('webhooks.delete.keep'), href: pathOf(visit) },
       }),
       run: visit => change(visit, deleteWebhook, visit.path('/admin/webhooks', { notice: 'deleted' })),
     },
