@@ -5,6 +5,8 @@ import type { Board } from '../../entities/board.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
 import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
+import { type TextKey, t } from '../../text/catalogue.ts';
+import type { Html } from '../../text/html.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardPage, flagsOf, linksElsewhere, onBoard, pathOnBoard } from './board-page.ts';
 import { deadlineRoute } from './deadline-routes.ts';
@@ -28,14 +30,14 @@ export const boardRoutes: Route[] = [
   { path: '/admin/boards/:slug', show: showSettings },
   { path: '/admin/boards/:slug/settings', show: showSettings, run: saveSettings },
   freezeRoute(true, {
-    verb: 'Freeze',
+    heading: 'board_settings.freeze.heading_html',
     explanation:
       'Every idea, vote and comment will be refused, on the pages and in the API, with 423 board_frozen. Reading still works. You can unfreeze the board at any time.',
     button: 'Freeze the board',
     back: 'Keep it open',
   }),
   freezeRoute(false, {
-    verb: 'Unfreeze',
+    heading: 'board_settings.unfreeze.heading_html',
     explanation: 'Clients can submit, vote and comment again at once, within the deadlines of the board.',
     button: 'Unfreeze the board',
     isHarmless: true,
@@ -49,13 +51,13 @@ export const boardRoutes: Route[] = [
 /** A form that freezes or unfreezes a board. It asks for confirmation, because it affects every client. */
 function freezeRoute(
   isFrozen: boolean,
-  { back, ...question }: Omit<Question, 'name' | 'back'> & { back: string },
+  { heading, back, ...question }: Omit<Question, 'heading' | 'back'> & { heading: TextKey; back: string },
 ): Route {
   return {
     path: `/admin/boards/:slug/${isFrozen ? 'freeze' : 'unfreeze'}`,
     ask: async visit => ({
       ...question,
-      name: shownName(await onBoard(visit, (_admin, board) => board.name)),
+      heading: t(heading, { name: shownName(await onBoard(visit, (_admin, board) => board.name)) }) as Html,
       back: { label: back, href: pathOnBoard(visit, 'settings') },
     }),
     run: async visit => {

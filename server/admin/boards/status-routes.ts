@@ -81,8 +81,7 @@ async function askToRemove(visit: Visit): Promise<Question> {
     throw new Refusal(409, 'Ideas have this status', explanation, { label: 'All statuses', href: list });
   }
   return {
-    verb: 'Remove',
-    name: label,
+    heading: t('board_settings.statuses.remove.heading_html', { name: label }),
     explanation: `Clients that set the status ${status.key} get 422 invalid_status from then on.`,
     button: 'Remove the status',
     back: { label: 'Keep the status', href: list },

@@ -52,8 +52,7 @@ async function remove(visit: Visit) {
 async function askToRemove(visit: Visit): Promise<Question> {
   const { name, idea_count: count } = await onBoard(visit, (admin, board) => readTagInUse(admin, board, visit.id()));
   return {
-    verb: 'Remove',
-    name: shownName(name),
+    heading: t('board_settings.tags.remove.heading_html', { name: shownName(name) }),
     explanation: count === 0 ? 'No idea has this tag.' : showCount('board_settings.tags.remove.explanation', count),
     button: 'Remove the tag',
     back: { label: 'Keep the tag', href: pathOnBoard(visit, 'tags') },

@@ -15,6 +15,7 @@ import type { Problem } from '../../pages/shell/form.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
 import { buildThrottle } from '../../pages/sign-in/throttle.ts';
+import { t } from '../../text/catalogue.ts';
 import { presentRole, roleOf, roleOptions } from './present-role.ts';
 
 const invitationsPerPage = 25;
@@ -86,8 +87,7 @@ export function invitationRoutes(server: ServerDependencies): Route[] {
 async function askToRevoke(visit: Visit): Promise<Question> {
   const { email, role } = await visit.administer(admin => requireInvitation(admin, visit.account.id, visit.id()));
   return {
-    verb: 'Revoke the invitation of',
-    name: shownAddress(email),
+    heading: t('members.invitations.revoke.heading_html', { name: shownAddress(email) }),
     explanation: `They were invited as ${asRole[role]}. Their link stops working.`,
     button: 'Revoke the invitation',
     back: { label: 'Keep the invitation', href: visit.path(listPath) },

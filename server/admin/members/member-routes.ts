@@ -25,8 +25,7 @@ export const memberRoutes: Route[] = [
   {
     path: '/admin/members/:id/remove',
     ask: async visit => ({
-      verb: 'Remove',
-      name: shownName((await requireMember(visit)).name),
+      heading: t('members.remove.heading_html', { name: shownName((await requireMember(visit)).name) }),
       explanation:
         'Their ideas, comments and votes stay. Their invitations stop working, and programs that they connected by OAuth are disconnected. API tokens that you keep still work but can no longer moderate. Invite them to bring them back.',
       choice: { name: revokeField, label: 'Revoke their API tokens' },
@@ -40,8 +39,7 @@ export const memberRoutes: Route[] = [
 export const leaveRoute: Route = {
   path: '/admin/members/leave',
   ask: visit => ({
-    verb: 'Leave',
-    name: shownName(visit.account.name),
+    heading: t('members.leave.heading_html', { name: shownName(visit.account.name) }),
     explanation:
       'You can no longer open its boards and pages. Your ideas, comments and votes stay. Programs that you connected by OAuth are disconnected. API tokens that you keep still work but can no longer moderate. You need an invitation to come back.',
     choice: isAdmin(visit.account) ? { name: revokeField, label: 'Revoke your API tokens' } : undefined,
