@@ -4,6 +4,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 export const languages = ['en', 'de'] as const;
 export type Language = (typeof languages)[number];
 
+/** The name of each language in the language itself. */
+export const languageNames: Record<Language, string> = { en: 'English', de: 'Deutsch' };
+
 /** The person for whom the server writes texts now. */
 export interface Reader {
   language: Language;
@@ -16,6 +19,11 @@ const locales: Record<Language, string> = { en: 'en-GB', de: 'de-DE' };
 
 export function currentLanguage(): Language {
   return currentReader.getStore()?.language ?? languages[0];
+}
+
+/** Returns the locale for dates, numbers and lists of the current reader. */
+export function currentLocale(): string {
+  return locales[currentLanguage()];
 }
 
 /** Runs work whose texts are for this reader. A later change of the reader's language counts from then on. */

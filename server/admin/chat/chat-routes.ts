@@ -112,7 +112,11 @@ export function chatRoutes(server: ServerDependencies, postTest: PostTest): Rout
       formId: newFormId(),
       failure: testFailure,
     };
-    return visit.page('chat/list', t('shell.admin.chat'), data, { notices, problem, ...(testFailure ? { status: 409 } : {}) });
+    return visit.page('chat/list', t('shell.admin.chat'), data, {
+      notices,
+      problem,
+      ...(testFailure ? { status: 409 } : {}),
+    });
   }
 }
 

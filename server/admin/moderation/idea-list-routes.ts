@@ -67,7 +67,9 @@ function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & {
           isCurrent: statusKey === undefined,
         },
         ...board.statuses.map(({ key, label, is_hidden }) => ({
-          label: is_hidden ? t('moderation.ideas.hidden_status', { status: shortLine(label, 60) }) : shortLine(label, 60),
+          label: is_hidden
+            ? t('moderation.ideas.hidden_status', { status: shortLine(label, 60) })
+            : shortLine(label, 60),
           href: path({ status_key: key }),
           isCurrent: statusKey === key,
         })),

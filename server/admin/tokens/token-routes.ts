@@ -46,7 +46,10 @@ async function showList(visit: Visit, problem?: Problem) {
     planName: account.plan,
     formId: newFormId(),
   };
-  return visit.page('tokens/tokens', t('shell.admin.tokens'), data, { notices: { revoked: 'tokens.notices.revoked' }, problem });
+  return visit.page('tokens/tokens', t('shell.admin.tokens'), data, {
+    notices: { revoked: 'tokens.notices.revoked' },
+    problem,
+  });
 }
 
 /**

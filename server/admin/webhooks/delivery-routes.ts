@@ -92,7 +92,11 @@ async function showLog(visit: Visit, problem?: Problem) {
   };
   const count = visit.number('count') ?? 0;
   const notices = { redelivered: noticeOfRedelivered(count) };
-  return visit.page('webhooks/deliveries', t('webhooks.deliveries.title'), data, { notices, values: { count }, problem });
+  return visit.page('webhooks/deliveries', t('webhooks.deliveries.title'), data, {
+    notices,
+    values: { count },
+    problem,
+  });
 }
 
 function minuteOf(time: Date): string {

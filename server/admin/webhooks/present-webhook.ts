@@ -6,11 +6,11 @@ import { type TextKey, t } from '../../text/catalogue.ts';
 import { oneLine, shortLine } from '../../text/plain-text.ts';
 import { eventChoices, readEventChoices } from '../shell/choices.ts';
 
-const states: Record<WebhookListing['state'], { label: TextKey; chip: string }> = {
+const states = {
   enabled: { label: 'shell.labels.enabled', chip: 'chip-completed' },
   failing: { label: 'webhooks.failing', chip: 'chip-active' },
   disabled: { label: 'shell.labels.disabled', chip: 'chip-declined' },
-};
+} as const satisfies Record<WebhookListing['state'], { label: TextKey; chip: string }>;
 
 /**
  * Returns a webhook for the pages. A webhook without a board gets events of every board. A webhook without event types

@@ -28,11 +28,11 @@ const notices = {
   kept: 'operator.accounts.notices.kept',
 } satisfies Notices;
 
-const states: Record<AccountState, { label: TextKey; chip: string }> = {
+const states = {
   active: { label: 'operator.accounts.active', chip: 'chip-completed' },
   scheduled: { label: 'operator.accounts.scheduled', chip: 'chip-active' },
   erasing: { label: 'operator.being_erased', chip: 'chip-declined' },
-};
+} as const satisfies Record<AccountState, { label: TextKey; chip: string }>;
 
 export function accountRoutes({ config, clock }: ServerDependencies, askForPassword: AskForPassword): OperatorRoute[] {
   const graceHours = config.ACCOUNT_DELETION_GRACE_DAYS * 24;

@@ -76,7 +76,10 @@ async function readVersions(database: Queryable, { extensions }: ServerDependenc
     { term: 'Idea-Board', text: info.version },
     { term: 'Node.js', text: process.version },
     { term: 'PostgreSQL', text: postgres?.version ?? t('operator.status.unknown_version') },
-    { term: t('operator.status.extensions'), text: extensions.map(({ name }) => name).join(', ') || t('operator.status.no_extensions') },
+    {
+      term: t('operator.status.extensions'),
+      text: extensions.map(({ name }) => name).join(', ') || t('operator.status.no_extensions'),
+    },
   ];
 }
 

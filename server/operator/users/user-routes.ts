@@ -3,7 +3,7 @@ import { requireAccount } from '../../domain/accounts/find-account.ts';
 import { cancelUserDeletion, findHolds, requestUserDeletion } from '../../domain/erasure/request-deletion.ts';
 import { blockUser, unblockUser } from '../../domain/users/block-user.ts';
 import { listUserPage, readUserSummary, type UserSummary } from '../../domain/users/list-users.ts';
-import { showErasure, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
+import { showErasure, showList, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import type { Notices } from '../../pages/shell/visit.ts';
 import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
@@ -22,7 +22,7 @@ const notices = {
 export function userRoutes({ config, clock }: ServerDependencies, askForPassword: AskForPassword): OperatorRoute[] {
   const graceHours = config.USER_DELETION_GRACE_HOURS;
 
-  async function showList(visit: OperatorVisit) {
+  async function showUsers(visit: OperatorVisit) {
     const search = searchOf(visit);
     const { rows, hasMore } = await operate(visit, admin =>
       listUserPage(admin, { search, before: visit.number('before'), limit: usersPerPage }),
@@ -45,7 +45,7 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
     const data = {
       user: present(user),
       isSelf: user.id === visit.user.id,
-      holds,
+      holds: showList(holds),
       accounts: user.accounts.map(account => ({
         slug: account.slug,
         href: `/operator/accounts/${account.id}`,
@@ -88,7 +88,7 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
   });
 
   return [
-    { path: '/operator/users', show: showList },
+    { path: '/operator/users', show: showUsers },
     { path: '/operator/users/:id', show: showUser },
     changeRoute(askForPassword, {
       path: '/operator/users/:id/block',
@@ -150,7 +150,15 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
         return {
           heading: t('operator.questions.delete_html', { name: nameOf(user) }),
           explanation: t('operator.users.delete.explanation', { time }),
-          facts: holds.length === 0 ? [] : [{ term: 'Not erased while', text: `the user is ${holds.join(' and ')}` }],
+          facts:
+            holds.length === 0
+              ? []
+              : [
+                  {
+                    term: t('operator.users.delete.not_erased_while'),
+                    text: t('operator.users.delete.holds', { holds: showList(holds) }),
+                  },
+                ],
           button: t('operator.users.delete.button'),
           isDangerous: true,
           back: backTo(user),

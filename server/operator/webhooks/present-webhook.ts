@@ -3,11 +3,11 @@ import { showCount, shownHost, shownName, showStored } from '../../pages/shell/s
 import { type TextKey, t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 
-const states: Record<TroubledWebhook['state'], { label: TextKey; chip: string }> = {
+const states = {
   enabled: { label: 'shell.labels.enabled', chip: 'chip-completed' },
   failing: { label: 'webhooks.failing', chip: 'chip-active' },
   disabled: { label: 'shell.labels.disabled', chip: 'chip-declined' },
-};
+} as const satisfies Record<TroubledWebhook['state'], { label: TextKey; chip: string }>;
 
 /** Returns a webhook for the pages. Shows only the host of its URL, because the path may be a secret. */
 export function presentWebhook(webhook: TroubledWebhook) {

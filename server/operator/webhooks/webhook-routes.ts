@@ -5,11 +5,11 @@ import { presentWebhook } from './present-webhook.ts';
 
 const webhooksPerPage = 25;
 
-const labels: Record<WebhookTrouble, TextKey> = {
+const labels = {
   failing: 'webhooks.failing',
   disabled: 'shell.labels.disabled',
   dead: 'operator.webhooks.with_dead',
-};
+} as const satisfies Record<WebhookTrouble, TextKey>;
 
 export const webhookRoute: OperatorRoute = { path: '/operator/webhooks', show: showWebhooks };
 
