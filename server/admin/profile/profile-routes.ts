@@ -8,7 +8,7 @@ import { exportUser, recordExport } from '../../domain/users/export-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
 import { FormProblem, ownProblemOf, type Problem } from '../../pages/shell/form.ts';
 import { accountAround, requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
-import { showErasure, shownAddress } from '../../pages/shell/show.ts';
+import { showErasure, showList, shownAddress } from '../../pages/shell/show.ts';
 import { chargeForm } from '../../pages/shell/throttle-forms.ts';
 import { type Route, serveRoutes } from '../../pages/shell/visit.ts';
 import { askForCode } from '../../pages/sign-in/code-routes.ts';
@@ -76,9 +76,9 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
       email: shownAddress(visit.user.email),
       graceHours: config.USER_DELETION_GRACE_HOURS,
       erasedFrom: showErasure(clock.now().toISOString(), config.USER_DELETION_GRACE_HOURS),
-      holds: await visit.administer(admin => findHolds(admin, visit.user.id)),
+      holds: showList(await visit.administer(admin => findHolds(admin, visit.user.id))),
     };
-    return visit.page('profile/delete', 'Your deletion', data, { problem });
+    return visit.page('profile/delete', t('profile.deletion.title'), data, { problem });
   }
 
   async function requestDeletion(visit: OwnVisit) {
@@ -92,7 +92,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
 const exportsPerHour = 3;
 
 function showExport(visit: OwnVisit, problem?: Problem) {
-  return visit.page('profile/export', 'Your data', {}, { problem });
+  return visit.page('profile/export', t('profile.export.title'), {}, { problem });
 }
 
 async function saveName(visit: OwnVisit) {
