@@ -3,7 +3,7 @@ import type { ServerDependencies } from '../dependencies.ts';
 import type { PostTest } from '../domain/chat/channels.ts';
 import type { Consents } from '../oauth/consents.ts';
 import type { OpenidClient } from '../openid/openid-client.ts';
-import { definePages, openArea } from '../pages/shell/area.ts';
+import { definePages, type OwnArea, openArea } from '../pages/shell/area.ts';
 import {
   findAccount,
   nameAccount,
@@ -39,10 +39,10 @@ const copyPages = [
   'profile/recovery-codes',
 ];
 
-const area = {
+const area: OwnArea = {
   pageOf: definePages('admin', copyPages),
   frameOf,
-  home: { label: 'Go to the admin area', href: '/admin' },
+  home: { label: 'shell.home.admin', href: '/admin' },
 };
 
 /**

@@ -21,6 +21,11 @@ export function currentLanguage(): Language {
   return currentReader.getStore()?.language ?? languages[0];
 }
 
+/** Returns the locale for dates, numbers and lists of the current reader. */
+export function currentLocale(): string {
+  return locales[currentLanguage()];
+}
+
 /** Runs work whose texts are for this reader. A later change of the reader's language counts from then on. */
 export function writeFor<T>(reader: Reader, work: () => T): T {
   return currentReader.run(reader, work);

@@ -7,6 +7,7 @@ import { isAdmin, isModerator, pathIn } from '../../pages/shell/session.ts';
 import { showCount, showErasure, shownAddress, shownName } from '../../pages/shell/show.ts';
 import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
 import { providerPath } from '../../pages/sign-in/provider-paths.ts';
+import { t } from '../../text/catalogue.ts';
 
 const notices = {
   kept: 'home.notices.kept',
@@ -31,10 +32,14 @@ async function showHome(visit: Visit<AccountOfUser | undefined>) {
     requiredProviders: user.only_account_id === null ? await listRequired(visit) : [],
     otherAccounts: user.accounts
       .filter(one => one !== account)
-      .map(one => ({ name: shownName(one.name), role: one.role, href: pathIn(request, one, '/admin') })),
+      .map(one => ({
+        name: shownName(one.name),
+        role: t(`shell.roles.${one.role}`),
+        href: pathIn(request, one, '/admin'),
+      })),
     erasedFrom: showErasure(user.deletion_requested_at, visit.server.config.USER_DELETION_GRACE_HOURS),
   };
-  return visit.page('home/home', 'Home', data, { notices });
+  return visit.page('home/home', t('home.title'), data, { notices });
 }
 
 /** Lists the providers of the user's accounts that the session does not reach, because they require a provider. */
@@ -88,7 +93,7 @@ async function readAccountAtHome(
     boards: boards.slice(0, maxBoards).map(board => ({
       name: shownName(board.name),
       href: visit.path(`/admin/boards/${board.slug}/settings`),
-      note: board.is_frozen ? 'frozen' : undefined,
+      note: board.is_frozen ? t('home.boards.frozen') : undefined,
     })),
     hasMore: boards.length > maxBoards,
     troubles: troubles

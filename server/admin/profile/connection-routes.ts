@@ -91,8 +91,7 @@ async function showConnections(visit: OwnVisit) {
 async function askToDisconnect(visit: OwnVisit) {
   const identity = await requireIdentity(visit);
   return {
-    verb: t('identities.disconnect.verb'),
-    name: nameOf(identity.provider),
+    heading: t('identities.disconnect.heading_html', { name: nameOf(identity.provider) }),
     explanation: t('identities.disconnect.explanation', { account: shownName(identity.account) }),
     button: t('identities.disconnect.button'),
     back: { label: t('identities.disconnect.back'), href: visit.path(path) },

@@ -4,7 +4,7 @@ import { readUser } from '../../domain/users/list-users.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import type { NavigationLink } from '../../pages/shell/page.ts';
-import { showErasure, shownAddress } from '../../pages/shell/show.ts';
+import { showErasure, showList, shownAddress } from '../../pages/shell/show.ts';
 import type { Notices, Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths } from '../../pages/sign-in/own-password.ts';
 import { t } from '../../text/catalogue.ts';
@@ -14,16 +14,14 @@ import { languageNames, languages } from '../../text/language.ts';
 export type OwnVisit = Visit<AccountOfUser | undefined>;
 
 const ownPages = [
-  { label: 'Profile', href: '/admin/profile' },
-  { label: 'Notifications', href: '/admin/profile/notifications' },
-  { label: 'Followed ideas', href: '/admin/profile/following' },
-];
-
-const connectionsPath = '/admin/profile/connections';
+  { key: 'profile.navigation.profile', href: '/admin/profile' },
+  { key: 'profile.navigation.notifications', href: '/admin/profile/notifications' },
+  { key: 'profile.navigation.following', href: '/admin/profile/following' },
+  { key: 'identities.connections.title', href: '/admin/profile/connections' },
+] as const;
 
 export function ownNavigation(visit: OwnVisit, current: string): NavigationLink[] {
-  const pages = [...ownPages, { label: t('identities.connections.title'), href: connectionsPath }];
-  return pages.map(({ label, href }) => ({ label, href: visit.path(href), isCurrent: href === current }));
+  return ownPages.map(({ key, href }) => ({ label: t(key), href: visit.path(href), isCurrent: href === current }));
 }
 
 const notices = {
@@ -62,9 +60,9 @@ export async function showProfile(
     ...passwordLengths,
     hasSecondFactor: visit.user.has_second_factor,
     erasedFrom: showErasure(user.deletion_requested_at, config.USER_DELETION_GRACE_HOURS),
-    holds,
+    holds: showList(holds),
   };
-  return visit.page('profile/profile', 'Your profile', data, { notices, problem });
+  return visit.page('profile/profile', t('profile.title'), data, { notices, problem });
 }
 
 /** The names of the languages are in the languages themselves, so that people find their own. */

@@ -15,7 +15,7 @@ import {
   sessionTerms,
   setSessionCookie,
 } from '../../pages/shell/session.ts';
-import { showErasure, shownAddress } from '../../pages/shell/show.ts';
+import { showErasure, showList, shownAddress } from '../../pages/shell/show.ts';
 import { chargeForm } from '../../pages/shell/throttle-forms.ts';
 import { type Route, serveRoutes } from '../../pages/shell/visit.ts';
 import { askForCode } from '../../pages/sign-in/code-routes.ts';
@@ -86,9 +86,9 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
       email: shownAddress(visit.user.email),
       graceHours: config.USER_DELETION_GRACE_HOURS,
       erasedFrom: showErasure(clock.now().toISOString(), config.USER_DELETION_GRACE_HOURS),
-      holds: await visit.administer(admin => findHolds(admin, visit.user.id)),
+      holds: showList(await visit.administer(admin => findHolds(admin, visit.user.id))),
     };
-    return visit.page('profile/delete', 'Your deletion', data, { problem });
+    return visit.page('profile/delete', t('profile.deletion.title'), data, { problem });
   }
 
   async function requestDeletion(visit: OwnVisit) {
@@ -102,7 +102,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
 const exportsPerHour = 3;
 
 function showExport(visit: OwnVisit, problem?: Problem) {
-  return visit.page('profile/export', 'Your data', {}, { problem });
+  return visit.page('profile/export', t('profile.export.title'), {}, { problem });
 }
 
 async function saveName(visit: OwnVisit) {

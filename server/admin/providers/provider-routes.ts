@@ -51,8 +51,7 @@ export function providerRoutes(server: ServerDependencies, openid: OpenidClient)
       ask: async visit => {
         const { name, identity_count: count } = await readProvider(visit);
         return {
-          verb: t('shell.labels.delete'),
-          name: shownName(name),
+          heading: t('shell.questions.delete_html', { name: shownName(name) }),
           explanation: showCount('identities.delete.explanation', count),
           button: t('identities.delete.button'),
           back: { label: t('identities.delete.back'), href: visit.path(`${path}/${visit.id()}`) },

@@ -20,7 +20,7 @@ export const newSessionMinutes = 10;
 export async function readNewPassword(body: unknown, email: string): Promise<string> {
   const password = fieldOf(body, 'password');
   if (password !== fieldOf(body, 'password_again')) {
-    throw new AdministrationError('invalid', 'The two passwords differ');
+    throw new AdministrationError('invalid', t('sign_in.password.differ'));
   }
   await checkPassword(password, email);
   return password;
@@ -50,7 +50,7 @@ export function askForOwnPassword(server: ServerDependencies) {
     if (!proven) {
       await charged.fail();
       server.audit.record('password.refused', { request_id: request.id, ip: request.ip, user_id: user.id });
-      throw new FormProblem(422, 'The current password is wrong');
+      throw new FormProblem(422, t('sign_in.password.current_wrong'));
     }
     await charged.succeed();
     return proven;

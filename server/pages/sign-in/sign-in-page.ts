@@ -1,5 +1,6 @@
 import { findBoards } from '../../domain/boards/read-board.ts';
 import { signInLinkMinutes } from '../../domain/sign-in/sign-in-links.ts';
+import { t } from '../../text/catalogue.ts';
 import type { Problem } from '../shell/form.ts';
 import { ordinaryUserOf } from '../shell/session.ts';
 import type { Notices, Visit } from '../shell/visit.ts';
@@ -36,7 +37,7 @@ export async function showSignIn(
     providers: await providersFor(visit, next),
     minutes: signInLinkMinutes,
   };
-  return visit.page('sign-in', 'Sign in', data, { notices, problem });
+  return visit.page('sign-in', t('shell.labels.sign_in'), data, { notices, problem });
 }
 
 /** Returns the buttons of the providers of a public board's account. A private board is like a missing board. */
