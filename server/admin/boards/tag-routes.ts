@@ -52,10 +52,11 @@ async function remove(visit: Visit) {
 async function askToRemove(visit: Visit): Promise<Question> {
   const { name, idea_count: count } = await onBoard(visit, (admin, board) => readTagInUse(admin, board, visit.id()));
   return {
-    heading: t('board_settings.tags.remove.heading_html', { name: shownName(name) }),
-    explanation: count === 0 ? 'No idea has this tag.' : showCount('board_settings.tags.remove.explanation', count),
-    button: 'Remove the tag',
-    back: { label: 'Keep the tag', href: pathOnBoard(visit, 'tags') },
+    heading: t('shell.questions.remove_html', { name: shownName(name) }),
+    explanation:
+      count === 0 ? t('board_settings.tags.remove.unused') : showCount('board_settings.tags.remove.explanation', count),
+    button: t('board_settings.tags.remove.button'),
+    back: { label: t('board_settings.tags.remove.keep'), href: pathOnBoard(visit, 'tags') },
   };
 }
 
@@ -69,13 +70,17 @@ function showList(visit: Visit, problem?: Problem) {
 }
 
 function showTag(visit: Visit, problem?: Problem) {
-  return boardPage(visit, { tab: 'tags', template: 'tag', title: 'Tag', problem }, async (admin, board) => {
-    const listing = await readTagInUse(admin, board, visit.id());
-    return {
-      tag: presentTag(listing),
-      form: problem ? readForm(visit) : listing,
-    };
-  });
+  return boardPage(
+    visit,
+    { tab: 'tags', template: 'tag', title: t('board_settings.tags.title'), problem },
+    async (admin, board) => {
+      const listing = await readTagInUse(admin, board, visit.id());
+      return {
+        tag: presentTag(listing),
+        form: problem ? readForm(visit) : listing,
+      };
+    },
+  );
 }
 
 function readForm(visit: Visit): typeof emptyForm {

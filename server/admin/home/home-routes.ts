@@ -5,6 +5,7 @@ import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { isAdmin, isModerator, pathIn } from '../../pages/shell/session.ts';
 import { showCount, showErasure, shownName } from '../../pages/shell/show.ts';
 import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 
 const notices = {
   kept: 'home.notices.kept',
@@ -27,10 +28,14 @@ async function showHome(visit: Visit<AccountOfUser | undefined>) {
     account: account && (await visit.administer(admin => readAccountAtHome(admin, visit, account))),
     otherAccounts: user.accounts
       .filter(one => one !== account)
-      .map(one => ({ name: shownName(one.name), role: one.role, href: pathIn(request, one, '/admin') })),
+      .map(one => ({
+        name: shownName(one.name),
+        role: t(`shell.roles.${one.role}`),
+        href: pathIn(request, one, '/admin'),
+      })),
     erasedFrom: showErasure(user.deletion_requested_at, visit.server.config.USER_DELETION_GRACE_HOURS),
   };
-  return visit.page('home/home', 'Home', data, { notices });
+  return visit.page('home/home', t('home.title'), data, { notices });
 }
 
 /**
@@ -75,7 +80,7 @@ async function readAccountAtHome(
     boards: boards.slice(0, maxBoards).map(board => ({
       name: shownName(board.name),
       href: visit.path(`/admin/boards/${board.slug}/settings`),
-      note: board.is_frozen ? 'frozen' : undefined,
+      note: board.is_frozen ? t('home.boards.frozen') : undefined,
     })),
     hasMore: boards.length > maxBoards,
     troubles: troubles

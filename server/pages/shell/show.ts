@@ -28,6 +28,13 @@ export function showCount<Key extends TextKey>(key: Key, count: number, values: 
   return t(key, { ...values, count, shown });
 }
 
+const lists = forEachLanguage(locale => new Intl.ListFormat(locale));
+
+/** Formats a list: `one, two and three`. */
+export function showList(items: readonly string[]): string {
+  return lists().format(items);
+}
+
 interface ShownTime {
   text: string;
   iso: string;
