@@ -713,6 +713,22 @@ CREATE TABLE votes (
 );
 CREATE INDEX votes_voter_id_idea_id_idx ON votes USING btree (account_id, voter_id, idea_id);
 
+-- table vote_networks (tenant)
+
+CREATE TABLE vote_networks (
+  account_id bigint NOT NULL,
+  idea_id bigint NOT NULL,
+  voter_id bigint NOT NULL,
+  network bytea NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT vote_networks_pkey PRIMARY KEY (account_id, idea_id, voter_id),
+  CONSTRAINT vote_networks_network_check CHECK (octet_length(network) = 16),
+  CONSTRAINT vote_networks_vote_fkey FOREIGN KEY (account_id, idea_id, voter_id) REFERENCES votes(account_id, idea_id, voter_id) ON DELETE CASCADE
+);
+CREATE INDEX vote_networks_expires_at_idx ON vote_networks USING btree (expires_at);
+CREATE INDEX vote_networks_idea_id_idx ON vote_networks USING btree (account_id, idea_id, expires_at);
+CREATE INDEX vote_networks_voter_id_idx ON vote_networks USING btree (account_id, voter_id);
+
 -- table webhook_deliveries (tenant)
 
 CREATE TABLE webhook_deliveries (

@@ -44,6 +44,7 @@ export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', Tab
   tags: tenant,
   user_blocks: tenant,
   users: global('A person may be a member of several accounts.'),
+  vote_networks: tenant,
   voters: tenant,
   votes: tenant,
   webhook_attempts: tenant,

@@ -4,7 +4,7 @@ import { Board, Status, Tag } from './board.ts';
 import { ChatChannel } from './chat-channel.ts';
 import { Event, ExtensionSubscription, Notification } from './event.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { Comment, Follower, Idea, IdeaTag, Merge, Vote, Voter } from './idea.ts';
+import { Comment, Follower, Idea, IdeaTag, Merge, Vote, VoteNetwork, Voter } from './idea.ts';
 import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
 import {
@@ -52,6 +52,7 @@ export const entities = [
   User,
   UserBlock,
   Vote,
+  VoteNetwork,
   Voter,
   WebhookAttempt,
   WebhookDelivery,

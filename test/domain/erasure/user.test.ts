@@ -76,6 +76,7 @@ describe('an erased user', () => {
           sign_in_links: 2,
           sign_in_methods: 1,
           user_blocks: 1,
+          vote_networks: 1,
           voters: 1,
         },
       },
