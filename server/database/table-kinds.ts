@@ -32,6 +32,7 @@ export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', Tab
   notifications: tenant,
   oauth_records: global('A client has no account, and a sign-in gets one only when a grant names its token.'),
   password_links: global('Belongs to a person. The token of the link is the only way to find it.'),
+  pictures: global('Belongs to a person, who has one picture for all accounts.'),
   rate_limits: local('Short-lived counters. Some count addresses, which belong to no account.'),
   recovery_codes: global('Belongs to a person, who signs in once for all accounts.'),
   schema_migrations: local('The migrations of this database. The migrator owns it, so it has no entity.'),

@@ -9,6 +9,7 @@ import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
 import {
   PasswordLink,
+  Picture,
   RecoveryCode,
   SecondFactor,
   Session,
@@ -40,6 +41,7 @@ export const entities = [
   Notification,
   OauthRecord,
   PasswordLink,
+  Picture,
   RateLimit,
   RecoveryCode,
   SecondFactor,
