@@ -11,13 +11,27 @@ export interface Reader {
 
 const currentReader = new AsyncLocalStorage<Reader>();
 
+/** Dates and numbers in English are in the British style. */
+const locales: Record<Language, string> = { en: 'en-GB', de: 'de-DE' };
+
 export function currentLanguage(): Language {
   return currentReader.getStore()?.language ?? languages[0];
+}
+
+/** Returns the locale for dates, numbers and lists of the current reader. */
+export function currentLocale(): string {
+  return locales[currentLanguage()];
 }
 
 /** Runs work whose texts are for this reader. A later change of the reader's language counts from then on. */
 export function writeFor<T>(reader: Reader, work: () => T): T {
   return currentReader.run(reader, work);
+}
+
+/** Makes a formatter for each language. The returned function returns the formatter for the current reader. */
+export function forEachLanguage<Formatter>(make: (locale: string) => Formatter): () => Formatter {
+  const made = new Map(languages.map(language => [language, make(locales[language])]));
+  return () => made.get(currentLanguage()) as Formatter;
 }
 
 /** Returns the language with this code. Undefined for other texts, so that the caller can use another language. */

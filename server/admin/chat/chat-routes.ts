@@ -17,7 +17,7 @@ import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
 import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
-import type { Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardOptions, chosenBoard, eventChoices, readEventChoices } from '../shell/choices.ts';
 
@@ -25,12 +25,12 @@ import { boardOptions, chosenBoard, eventChoices, readEventChoices } from '../sh
 const channelsPerPage = 20;
 
 const notices = {
-  created: 'The channel is added. Post a test message to check it.',
-  tested: 'The test message was posted.',
-  disabled: 'The channel is disabled. It gets no more messages.',
-  enabled: 'The channel is enabled. It gets messages again.',
-  deleted: 'The channel is deleted. Remove its incoming webhook in the chat, too.',
-};
+  created: 'chat.notices.created',
+  tested: 'chat.notices.tested',
+  disabled: 'chat.notices.disabled',
+  enabled: 'chat.notices.enabled',
+  deleted: 'chat.notices.deleted',
+} satisfies Notices;
 
 const kindNames: Record<ChatKind, string> = {
   slack: 'Slack',

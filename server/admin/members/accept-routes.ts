@@ -5,7 +5,6 @@ import { acceptInvitation, signUpByInvitation } from '../../domain/invitations/a
 import { invitationDays } from '../../domain/invitations/invite-member.ts';
 import { type FollowedInvitation, readInvitation } from '../../domain/invitations/open-invitations.ts';
 import { hashOfSecret } from '../../domain/sign-in/secret-text.ts';
-import { asRole } from '../../entities/membership.ts';
 import { FormProblem, fieldOf, type Problem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
 import { requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
@@ -13,6 +12,7 @@ import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import { serveRoutes, type Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths, readNewPassword } from '../../pages/sign-in/own-password.ts';
 import { buildKnownBrowsers } from '../../pages/sign-in/throttle.ts';
+import { t } from '../../text/catalogue.ts';
 
 const path = '/admin/invitations/:token';
 
@@ -34,7 +34,7 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
   async function accept(visit: Visit<undefined>) {
     const invitation = await requireInvitation(visit);
     // The visitor has signed in as another user since the page was loaded.
-    if (visit.user.id !== invitation.user_id) throw new FormProblem(409, 'The invitation is for another address');
+    if (visit.user.id !== invitation.user_id) throw new FormProblem(409, t('members.invitation.other_address'));
     await refuseExpired(visit.administer(admin => acceptInvitation(admin, invitation.hash, visit.user.id)));
     return pathOf(invitation);
   }
@@ -43,7 +43,7 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
     const { request, reply } = visit;
     const { hash, email, user_id: existing, ...invitation } = await requireInvitation(visit);
     // A user with this e-mail address was created since the page was loaded.
-    if (existing !== null) throw new FormProblem(409, 'The address has a user. Sign in to join');
+    if (existing !== null) throw new FormProblem(409, t('members.invitation.has_user'));
     const name = visit.field('name');
     const credential = await passwords.hash(await readNewPassword(request.body, email));
     const terms = sessionTerms(request, config, clock.now());
@@ -70,15 +70,20 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
   async function show(visit: Visit<undefined>, problem?: Problem) {
     const invitation = await requireInvitation(visit);
     const account = shownName(invitation.account);
+    const email = shownAddress(invitation.email);
+    const role = t(`members.as_role.${invitation.role}`);
+    const { inviter } = invitation;
     const data = {
       account,
-      role: asRole[invitation.role],
-      inviter: invitation.inviter === null ? 'The operator' : shownName(invitation.inviter),
-      email: shownAddress(invitation.email),
+      invited:
+        inviter === null
+          ? t('members.invitation.invited_by_operator_html', { email, account, role })
+          : t('members.invitation.invited_html', { inviter: shownName(inviter), email, account, role }),
+      email,
       expires: showTime(new Date(invitation.expires_at)),
       step: stepOf(visit, invitation),
     };
-    return visit.page('members/invitation', `Join ${account}`, data, { problem });
+    return visit.page('members/invitation', t('members.invitation.title', { account }), data, { problem });
   }
 
   async function requireInvitation({ request }: Visit<undefined>) {
@@ -117,7 +122,7 @@ async function refuseExpired<T>(work: Promise<T>): Promise<T> {
 function expiredLink() {
   return new Refusal(
     404,
-    'This invitation no longer works',
-    `A link works once, within ${invitationDays} days, unless somebody revokes it. Ask for a new invitation. If you have joined already, sign in.`,
+    t('members.invitation.invalid.title'),
+    t('members.invitation.invalid.explanation', { count: invitationDays }),
   );
 }

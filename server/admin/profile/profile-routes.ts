@@ -8,11 +8,12 @@ import { exportUser, recordExport } from '../../domain/users/export-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
 import { ownProblemOf, type Problem } from '../../pages/shell/form.ts';
 import { accountAround, requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
-import { showErasure, shownAddress } from '../../pages/shell/show.ts';
+import { showErasure, showList, shownAddress } from '../../pages/shell/show.ts';
 import { chargeForm } from '../../pages/shell/throttle-forms.ts';
 import { type Route, serveRoutes } from '../../pages/shell/visit.ts';
 import { askForCode } from '../../pages/sign-in/code-routes.ts';
 import { askForOwnPassword, readNewPassword } from '../../pages/sign-in/own-password.ts';
+import { t } from '../../text/catalogue.ts';
 import { addressRoutes } from './address-routes.ts';
 import { notificationRoutes } from './notification-routes.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
@@ -69,9 +70,9 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
       email: shownAddress(visit.user.email),
       graceHours: config.USER_DELETION_GRACE_HOURS,
       erasedFrom: showErasure(clock.now().toISOString(), config.USER_DELETION_GRACE_HOURS),
-      holds: await visit.administer(admin => findHolds(admin, visit.user.id)),
+      holds: showList(await visit.administer(admin => findHolds(admin, visit.user.id))),
     };
-    return visit.page('profile/delete', 'Your deletion', data, { problem });
+    return visit.page('profile/delete', t('profile.deletion.title'), data, { problem });
   }
 
   async function requestDeletion(visit: OwnVisit) {
@@ -85,7 +86,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
 const exportsPerHour = 3;
 
 function showExport(visit: OwnVisit, problem?: Problem) {
-  return visit.page('profile/export', 'Your data', {}, { problem });
+  return visit.page('profile/export', t('profile.export.title'), {}, { problem });
 }
 
 async function saveName(visit: OwnVisit) {

@@ -45,7 +45,7 @@ async function showList(visit: Visit, problem?: Problem) {
     planName: account.plan,
     formId: newFormId(),
   };
-  return visit.page('tokens/tokens', 'Tokens', data, { notices: { revoked: 'The token is revoked.' }, problem });
+  return visit.page('tokens/tokens', 'Tokens', data, { notices: { revoked: 'tokens.notices.revoked' }, problem });
 }
 
 /**

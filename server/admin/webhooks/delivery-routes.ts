@@ -4,7 +4,8 @@ import { mostPendingCounted, readWebhook } from '../../domain/webhooks/list-webh
 import { redeliver, redeliverDeadSince } from '../../domain/webhooks/queue-deliveries.ts';
 import type { DeliveryState } from '../../entities/webhook.ts';
 import type { Problem } from '../../pages/shell/form.ts';
-import type { Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
+import type { TextKey } from '../../text/catalogue.ts';
 import { deliveryStates, presentAttempts, presentDelivery, presentSummary } from './present-delivery.ts';
 import { presentWebhook } from './present-webhook.ts';
 
@@ -59,9 +60,9 @@ async function showDelivery(visit: Visit) {
     ...visit.pageLinks(path, 'before', attempts.hasMore && attempts.rows.at(-1)?.id),
   };
   const notices = {
-    tested: 'The test event is on its way. Reload this page to see the response.',
-    redelivered: 'The delivery is on its way again, with the same webhook-id.',
-  };
+    tested: 'webhooks.delivery.notices.tested',
+    redelivered: 'webhooks.delivery.notices.redelivered',
+  } satisfies Notices;
   return visit.page('webhooks/delivery', 'Delivery', data, { notices });
 }
 
@@ -90,8 +91,9 @@ async function showLog(visit: Visit, problem?: Problem) {
     ...visit.pageLinks(path, 'before', page.next, { kept: state && { state } }),
     since: problem ? visit.field('since') : minuteOf(dayAgo),
   };
-  const notices = { redelivered: describeRedelivered(visit.number('count') ?? 0) };
-  return visit.page('webhooks/deliveries', 'Deliveries', data, { notices, problem });
+  const count = visit.number('count') ?? 0;
+  const notices = { redelivered: noticeOfRedelivered(count) };
+  return visit.page('webhooks/deliveries', 'Deliveries', data, { notices, values: { count }, problem });
 }
 
 const allStates = Object.keys(deliveryStates) as DeliveryState[];
@@ -106,9 +108,8 @@ function timeOfMinute(text: string): Date {
   return new Date(time);
 }
 
-function describeRedelivered(count: number): string {
-  if (count === 0) return 'No delivery was given up since then.';
-  if (count === 1) return 'One delivery is on its way again.';
-  if (count < mostRedelivered) return `${count} deliveries are on their way again.`;
-  return `The oldest ${count} deliveries are on their way again. Send the form again for the others.`;
+function noticeOfRedelivered(count: number): TextKey {
+  if (count === 0) return 'webhooks.deliveries.notices.redelivered_none';
+  if (count < mostRedelivered) return 'webhooks.deliveries.notices.redelivered';
+  return 'webhooks.deliveries.notices.redelivered_oldest';
 }

@@ -22,7 +22,7 @@ import {
 import { sendTestEvent } from '../../domain/webhooks/queue-deliveries.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
-import type { Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
 import { boardOptions, chosenBoard } from '../shell/choices.ts';
 import { emptyForm, formOf, presentWebhook, readForm, shownForm, shownUrl } from './present-webhook.ts';
 
@@ -30,11 +30,11 @@ import { emptyForm, formOf, presentWebhook, readForm, shownForm, shownUrl } from
 const webhooksPerPage = 20;
 
 const notices = {
-  saved: 'The webhook is saved. Deliveries that are still waiting go to its current URL.',
-  disabled: 'The webhook is disabled. It gets no more events.',
-  enabled: 'The webhook is enabled. You can send missed events again on its deliveries page.',
-  deleted: 'The webhook is deleted.',
-};
+  saved: 'webhooks.notices.saved',
+  disabled: 'webhooks.notices.disabled',
+  enabled: 'webhooks.notices.enabled',
+  deleted: 'webhooks.notices.deleted',
+} satisfies Notices;
 
 /** The reason that the page of a webhook gives after an administrator has disabled the webhook. */
 const disabledReason = 'Disabled by an administrator';

@@ -3,6 +3,7 @@ import { addJob } from '../../database/add-job.ts';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { Membership } from '../../entities/membership.ts';
+import { t } from '../../text/catalogue.ts';
 import { requireLockedAccount } from '../accounts/find-account.ts';
 import type { Administration } from '../administration.ts';
 import { lockUser } from '../users/find-user.ts';
@@ -30,7 +31,10 @@ export async function findHolds(
 ): Promise<string[]> {
   const rows = await database.query(selectHolds, { userId });
   const owned = rows.filter(({ account_id: id }) => id !== null && !erasedAccountIds.includes(id));
-  return [...(rows[0]?.is_operator ? ['operator of the server'] : []), ...owned.map(({ slug }) => `owner of ${slug}`)];
+  return [
+    ...(rows[0]?.is_operator ? [t('profile.deletion.holds.operator')] : []),
+    ...owned.map(({ slug }) => t('profile.deletion.holds.owner', { slug })),
+  ];
 }
 
 /**

@@ -12,6 +12,7 @@ import { cancelAccountDeletion, scheduleAccountDeletion } from '../../domain/era
 import { listTroubledWebhooks, troubles } from '../../domain/webhooks/list-troubled-webhooks.ts';
 import { hasAgentApi } from '../../pages/shell/session.ts';
 import { showCount, showErasure, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
+import type { Notices } from '../../pages/shell/visit.ts';
 import { type AskForPassword, changeRoute, type OperatorRoute, type OperatorVisit, operate } from '../shell/change.ts';
 import { searchOf } from '../shell/search.ts';
 import { presentWebhook } from '../webhooks/present-webhook.ts';
@@ -21,10 +22,10 @@ const mostOwners = 5;
 const mostWebhooks = 10;
 
 const notices = {
-  plan: 'The plan is changed.',
-  scheduled: 'The deletion is scheduled.',
-  kept: 'The deletion is canceled.',
-};
+  plan: 'operator.accounts.notices.plan',
+  scheduled: 'operator.accounts.notices.scheduled',
+  kept: 'operator.accounts.notices.kept',
+} satisfies Notices;
 
 const stateLabels: Record<AccountState, { label: string; chip: string }> = {
   active: { label: 'Active', chip: 'chip-completed' },
@@ -89,9 +90,9 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
       state: stateLabels[account.state],
       isScheduled: account.state === 'scheduled',
       isActive: account.state === 'active',
-      members: showCount(account.member_count, 'member'),
-      boards: showCount(account.board_count, 'board'),
-      ideas: showCount(account.idea_count, 'idea'),
+      members: showCount('shell.counts.members', account.member_count),
+      boards: showCount('shell.counts.boards', account.board_count),
+      ideas: showCount('shell.counts.ideas', account.idea_count),
       created: showTime(new Date(account.created_at)),
       erasedFrom: showErasure(account.deletion_scheduled_at, graceHours),
     };
@@ -153,9 +154,9 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
             { term: 'Slug', text: account.slug },
             {
               term: 'Erased',
-              text: `${showCount(account.board_count, 'board')}, ${showCount(account.idea_count, 'idea')}`,
+              text: `${showCount('shell.counts.boards', account.board_count)}, ${showCount('shell.counts.ideas', account.idea_count)}`,
             },
-            { term: 'Ended', text: showCount(account.member_count, 'membership') },
+            { term: 'Ended', text: showCount('operator.accounts.memberships', account.member_count) },
           ],
           button: 'Schedule the deletion',
           isDangerous: true,

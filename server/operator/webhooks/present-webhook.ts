@@ -19,7 +19,7 @@ export function presentWebhook(webhook: TroubledWebhook) {
     failingSince: webhook.state === 'failing' ? showStored(webhook.failing_since) : undefined,
     disabledAt: showStored(webhook.disabled_at),
     disabledReason: shortLine(webhook.disabled_reason ?? '', 300, ''),
-    dead: showCount(webhook.dead_count, 'dead delivery', 'dead deliveries'),
-    pending: showCount(webhook.pending_count, 'pending delivery', 'pending deliveries'),
+    dead: showCount('operator.webhooks.dead', webhook.dead_count),
+    pending: showCount('operator.webhooks.pending', webhook.pending_count),
   };
 }

@@ -13,6 +13,7 @@ import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
+import type { Notices } from '../shell/visit.ts';
 import { type BoardVisit, boardOf, boardPath, pathOn } from './opened-board.ts';
 import { moderationNotices } from './present-changes.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
@@ -31,10 +32,10 @@ type BoardQuery = z.output<typeof BoardQuery>;
 const excerptLength = 220;
 
 const notices = {
-  confirm: 'We mailed you a link. Open it to confirm your address. Then you can join.',
-  awaits_approval: 'Your idea was sent. The moderators of the board publish or reject it.',
+  confirm: 'boards.notices.confirm',
+  awaits_approval: 'boards.notices.awaits_approval',
   ...moderationNotices,
-};
+} satisfies Notices;
 
 /**
  * Shows the ideas of a board, filtered by status, tag and search text. The newest or the most popular ideas come first.

@@ -13,6 +13,7 @@ import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { fieldOf, type Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
+import type { Notices } from '../shell/visit.ts';
 import { type BoardVisit, boardOf, ideaPath, pathOn } from './opened-board.ts';
 import { moderationNotices, presentChanges } from './present-changes.ts';
 import { frameOfBoard, presentIdea, presentName, presentTime, presentVote } from './present-idea.ts';
@@ -21,15 +22,15 @@ import { presentTags } from './tag-filter.ts';
 const IdeaQuery = z.object({ cursor: word(500).optional() });
 
 const notices = {
-  submitted: 'Your idea is on the board.',
-  voted: 'Your vote counts.',
-  commented: 'Your comment is on the page.',
-  comment_edited: 'Your comment has the new text.',
-  comment_deleted: 'The comment is deleted.',
-  followed: 'You follow this idea. You get a notice when it changes.',
-  unfollowed: 'You no longer follow this idea.',
+  submitted: 'boards.notices.submitted',
+  voted: 'boards.notices.voted',
+  commented: 'boards.notices.commented',
+  comment_edited: 'boards.notices.comment_edited',
+  comment_deleted: 'boards.notices.comment_deleted',
+  followed: 'boards.notices.followed',
+  unfollowed: 'boards.notices.unfollowed',
   ...moderationNotices,
-};
+} satisfies Notices;
 
 /** Shows an idea of a board with a page of its comments, the oldest first. Members can vote, comment and follow it. */
 export async function showIdea(visit: BoardVisit, problem?: Problem) {

@@ -4,7 +4,7 @@ import { listFollowedOnBoard, listSubmitted, listVoted, type OwnIdea, ownSort } 
 import type { Page, Place } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import type { Route } from '../shell/visit.ts';
+import type { Notices, Route } from '../shell/visit.ts';
 import { type BoardVisit, memberOf, pathOn } from './opened-board.ts';
 import { frameOfBoard, presentTime } from './present-idea.ts';
 
@@ -34,7 +34,7 @@ export function pathToFollowed(visit: BoardVisit, notice: keyof typeof notices):
   return pathOn(visit.request, '/mine/following', { ...(cursor === '' ? {} : { cursor }), notice });
 }
 
-const notices = { unfollowed: 'You no longer follow the idea.' };
+const notices = { unfollowed: 'boards.own.notices.unfollowed' } satisfies Notices;
 
 async function showOwn(visit: BoardVisit, path: OwnPath) {
   const { request } = visit;

@@ -3,17 +3,18 @@ import type { BoardView } from '../../domain/boards/read-board.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { optionsOf } from '../shell/choices.ts';
+import type { Notices } from '../shell/visit.ts';
 
 /** The notices after a moderator's change of an idea, on the pages of boards and in the admin area. */
 export const moderationNotices = {
-  approved: 'The idea is published.',
-  approved_already: 'The idea was already published.',
-  rejected: 'The idea is rejected. Its author gets the reason.',
-  rejected_already: 'The idea was already rejected.',
-  status_set: 'The status is set.',
-  tag_added: 'The tag is added.',
-  tag_removed: 'The tag is removed.',
-};
+  approved: 'boards.notices.approved',
+  approved_already: 'boards.notices.approved_already',
+  rejected: 'boards.notices.rejected',
+  rejected_already: 'boards.notices.rejected_already',
+  status_set: 'boards.notices.status_set',
+  tag_added: 'boards.notices.tag_added',
+  tag_removed: 'boards.notices.tag_removed',
+} satisfies Notices;
 
 /**
  * Returns the forms with which moderators change an idea. Returns undefined for pending and merged ideas, and on a frozen
