@@ -574,6 +574,19 @@ CREATE TABLE password_links (
 CREATE INDEX password_links_expires_at_idx ON password_links USING btree (expires_at);
 CREATE INDEX password_links_user_id_idx ON password_links USING btree (user_id);
 
+-- table pictures (global)
+
+CREATE TABLE pictures (
+  user_id bigint NOT NULL,
+  key text NOT NULL,
+  content bytea NOT NULL,
+  CONSTRAINT pictures_pkey PRIMARY KEY (user_id),
+  CONSTRAINT pictures_key_key UNIQUE (key),
+  CONSTRAINT pictures_content_check CHECK (octet_length(content) >= 1 AND octet_length(content) <= 65536),
+  CONSTRAINT pictures_key_check CHECK (key ~ '^[A-Za-z0-9_-]{22}$'::text),
+  CONSTRAINT pictures_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+
 -- table rate_limits (local)
 
 CREATE UNLOGGED TABLE rate_limits (

@@ -16,7 +16,10 @@ export function servePictures({ database }: Pick<ServerDependencies, 'database'>
       const [, key] = /^([\w-]{22})\.webp$/.exec(request.params.file) ?? [];
       const content = key && (await readPicture(database, key));
       if (!content) throw new DomainError('not_found');
-      return reply.type('image/webp').header('Cache-Control', `private, max-age=${keptSeconds}, immutable`).send(content);
+      return reply
+        .type('image/webp')
+        .header('Cache-Control', `private, max-age=${keptSeconds}, immutable`)
+        .send(content);
     });
   };
 }
