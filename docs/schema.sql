@@ -76,6 +76,7 @@ CREATE TABLE users (
   erasure_began_at timestamp(3) with time zone,
   canonical_email text,
   confirmed_email text,
+  language text,
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_email_check CHECK ((email IS NULL) = is_placeholder),
   CONSTRAINT users_erasure_check CHECK (erasure_began_at IS NULL OR deletion_requested_at IS NOT NULL AND NOT is_placeholder),

@@ -19,6 +19,10 @@ export const User = defineTable('User', 'users', {
   /** The path of the user's picture. Null for a user without a picture. */
   avatarUrl: p.text().nullable(),
   notificationEmail: p.text().nullable(),
+  /**
+   * The code of the language of pages and mails for the user. Null if the user's browser chooses the language of pages.
+   */
+  language: p.text().nullable(),
   isOperator: p.boolean().default(false),
   /**
    * Whether this user is the placeholder. Only one placeholder exists. It becomes the author of the ideas and comments

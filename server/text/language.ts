@@ -4,6 +4,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 export const languages = ['en', 'de'] as const;
 export type Language = (typeof languages)[number];
 
+/** The name of each language in the language itself. */
+export const languageNames: Record<Language, string> = { en: 'English', de: 'Deutsch' };
+
 /** The person for whom the server writes texts now. */
 export interface Reader {
   language: Language;

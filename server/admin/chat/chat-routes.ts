@@ -18,6 +18,7 @@ import { optionsOf } from '../../pages/shell/choices.ts';
 import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
 import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardOptions, chosenBoard, eventChoices, readEventChoices } from '../shell/choices.ts';
 
@@ -54,8 +55,7 @@ export function chatRoutes(server: ServerDependencies, postTest: PostTest): Rout
     {
       path: '/admin/chat/:id/disable',
       ask: async visit => ({
-        verb: 'Disable',
-        name: await readName(visit),
+        heading: t('chat.disable.heading_html', { name: await readName(visit) }),
         explanation: 'The channel gets no messages until you enable it. It does not get missed messages later.',
         button: 'Disable the channel',
         back: { label: 'Keep it enabled', href: visit.path('/admin/chat') },
@@ -65,8 +65,7 @@ export function chatRoutes(server: ServerDependencies, postTest: PostTest): Rout
     {
       path: '/admin/chat/:id/delete',
       ask: async visit => ({
-        verb: 'Delete',
-        name: await readName(visit),
+        heading: t('chat.delete.heading_html', { name: await readName(visit) }),
         explanation:
           'The channel gets no more messages. Its incoming webhook stays in the chat until you remove it there.',
         button: 'Delete the channel',

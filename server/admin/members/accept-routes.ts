@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { AdministrationError, administrationIn } from '../../domain/administration.ts';
+import { type Administration, AdministrationError, administrationIn } from '../../domain/administration.ts';
 import { acceptInvitation, signUpByInvitation } from '../../domain/invitations/accept-invitation.ts';
 import { invitationDays } from '../../domain/invitations/invite-member.ts';
 import { type FollowedInvitation, readInvitation } from '../../domain/invitations/open-invitations.ts';
 import { hashOfSecret } from '../../domain/sign-in/secret-text.ts';
 import { FormProblem, fieldOf, type Problem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
-import { requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
+import { keepLanguageOfBrowser, requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import { serveRoutes, type Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths, readNewPassword } from '../../pages/sign-in/own-password.ts';
@@ -35,7 +35,11 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
     const invitation = await requireInvitation(visit);
     // The visitor has signed in as another user since the page was loaded.
     if (visit.user.id !== invitation.user_id) throw new FormProblem(409, t('members.invitation.other_address'));
-    await refuseExpired(visit.administer(admin => acceptInvitation(admin, invitation.hash, visit.user.id)));
+    const accepting = visit.administer(async admin => {
+      await acceptInvitation(admin, invitation.hash, visit.user.id);
+      await keepLanguageOfBrowser(admin, visit.request, visit.user.id);
+    });
+    await refuseExpired(accepting);
     return pathOf(invitation);
   }
 
@@ -47,14 +51,12 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
     const name = visit.field('name');
     const credential = await passwords.hash(await readNewPassword(request.body, email));
     const terms = sessionTerms(request, config, clock.now());
-    const signingUp = database.transaction(transaction =>
-      signUpByInvitation(
-        actor => administrationIn(transaction, { audit, actor, now: terms.now }),
-        hash,
-        { name, credential },
-        terms,
-      ),
-    );
+    const signingUp = database.transaction(async transaction => {
+      const adminAs = (actor: Administration['by']) => administrationIn(transaction, { audit, actor, now: terms.now });
+      const signedUp = await signUpByInvitation(adminAs, hash, { name, credential }, terms);
+      await keepLanguageOfBrowser(adminAs({ by: 'user', by_user_id: signedUp.userId }), request, signedUp.userId);
+      return signedUp;
+    });
     const { userId, token } = await refuseExpired(signingUp);
     audit.record('sign_in.succeeded', {
       request_id: request.id,

@@ -11,6 +11,7 @@ import { idFieldOf, type Problem } from '../../pages/shell/form.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
 import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { actOnIdea, changeIdea } from './act-on-board.ts';
 import { headingOfSearch, hiddenFieldsOf, ideaNumberIn, ideasPerPage, listedIdea } from './idea-list-routes.ts';
@@ -141,8 +142,7 @@ async function askToUnmerge(visit: Visit): Promise<Question> {
     throw new Refusal(409, 'The idea is not merged', 'You have nothing to undo.', own);
   }
   return {
-    verb: 'Undo the merge of',
-    name: `“${shortLine(source.title, 200)}”`,
+    heading: t('moderation.unmerge.heading_html', { title: shortLine(source.title, 200) }),
     explanation: `The idea gets its own votes back, and “${shortLine(target.title, 200)}” keeps its own votes. The followers are notified.`,
     button: 'Undo the merge',
     isHarmless: true,

@@ -1,12 +1,14 @@
 import { findHolds } from '../../domain/erasure/request-deletion.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { readUser } from '../../domain/users/list-users.ts';
+import { optionsOf } from '../../pages/shell/choices.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import type { NavigationLink } from '../../pages/shell/page.ts';
 import { showErasure, showList, shownAddress } from '../../pages/shell/show.ts';
 import type { Notices, Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths } from '../../pages/sign-in/own-password.ts';
 import { t } from '../../text/catalogue.ts';
+import { languageNames, languages } from '../../text/language.ts';
 
 /** The visit of a profile page. These pages need no account, so users without an account can also open them. */
 export type OwnVisit = Visit<AccountOfUser | undefined>;
@@ -35,7 +37,7 @@ const notices = {
 export async function showProfile(
   visit: OwnVisit,
   problem?: Problem,
-  refusedForm?: 'name' | 'email' | 'notifications' | 'password',
+  refusedForm?: 'name' | 'language' | 'email' | 'notifications' | 'password',
 ) {
   const { config } = visit.server;
   const { user, holds } = await visit.administer(async admin => {
@@ -46,6 +48,7 @@ export async function showProfile(
     navigation: ownNavigation(visit, '/admin/profile'),
     refusedForm,
     name: refusedForm === 'name' ? visit.field('name') : user.name,
+    languages: languageChoices(visit.user.language ?? ''),
     email: shownAddress(user.email),
     newEmail: refusedForm === 'email' ? visit.field('email') : '',
     notificationEmail: user.notification_email === null ? undefined : shownAddress(user.notification_email),
@@ -59,6 +62,12 @@ export async function showProfile(
     holds: showList(holds),
   };
   return visit.page('profile/profile', t('profile.title'), data, { notices, problem });
+}
+
+/** The names of the languages are in the languages themselves, so that people find their own. */
+function languageChoices(chosen: string) {
+  const own = languages.map(code => [code, languageNames[code]] as const);
+  return optionsOf([['', t('profile.language.of_browser')], ...own], chosen);
 }
 
 export function profilePath(visit: OwnVisit, notice: keyof typeof notices): string {

@@ -6,7 +6,7 @@ import { changePassword } from '../../domain/sign-in/set-password.ts';
 import { updateUser } from '../../domain/users/edit-user.ts';
 import { exportUser, recordExport } from '../../domain/users/export-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
-import { ownProblemOf, type Problem } from '../../pages/shell/form.ts';
+import { FormProblem, ownProblemOf, type Problem } from '../../pages/shell/form.ts';
 import { accountAround, requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
 import { showErasure, showList, shownAddress } from '../../pages/shell/show.ts';
 import { chargeForm } from '../../pages/shell/throttle-forms.ts';
@@ -14,6 +14,7 @@ import { type Route, serveRoutes } from '../../pages/shell/visit.ts';
 import { askForCode } from '../../pages/sign-in/code-routes.ts';
 import { askForOwnPassword, readNewPassword } from '../../pages/sign-in/own-password.ts';
 import { t } from '../../text/catalogue.ts';
+import { languageOf } from '../../text/language.ts';
 import { addressRoutes } from './address-routes.ts';
 import { notificationRoutes } from './notification-routes.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
@@ -28,6 +29,11 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   const askForPassword = askForOwnPassword(server);
   const routes: Route<AccountOfUser | undefined>[] = [
     { path: '/admin/profile', show: showProfile, run: saveName, again: (visit, p) => showProfile(visit, p, 'name') },
+    {
+      path: '/admin/profile/language',
+      run: saveLanguage,
+      again: (visit, p) => showProfile(visit, p, 'language'),
+    },
     { path: '/admin/profile/password', run: setPassword, again: (visit, p) => showProfile(visit, p, 'password') },
     { path: '/admin/profile/delete', show: askForDeletion, run: requestDeletion, problemOf: ownProblemOf },
     { path: '/admin/profile/export', show: showExport, run: sendExport },
@@ -92,6 +98,14 @@ function showExport(visit: OwnVisit, problem?: Problem) {
 async function saveName(visit: OwnVisit) {
   const name = visit.field('name');
   await visit.administer(async admin => updateUser(admin, await lockUser(admin, visit.user.id), { name }));
+  return profilePath(visit, 'saved');
+}
+
+async function saveLanguage(visit: OwnVisit) {
+  const code = visit.field('language');
+  const language = languageOf(code) ?? null;
+  if (language === null && code !== '') throw new FormProblem(422, t('profile.language.unknown'));
+  await visit.administer(async admin => updateUser(admin, await lockUser(admin, visit.user.id), { language }));
   return profilePath(visit, 'saved');
 }
 

@@ -7,6 +7,7 @@ import { hasAgentApi } from '../../pages/shell/session.ts';
 import { shownName, showStored, showTime } from '../../pages/shell/show.ts';
 import { loadTemplate } from '../../pages/shell/template.ts';
 import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { mcpServerOf, waysByOauth, waysByToken } from './agent-clients.ts';
 import { emptyTokenForm, expiryOf, formOf, grantsOf, readTokenForm } from './token-form.ts';
 
@@ -104,8 +105,7 @@ async function askForRevocation(visit: Visit): Promise<Question> {
     });
   }
   return {
-    verb: 'Revoke',
-    name: token.name,
+    heading: t('tokens.revoke.heading_html', { name: token.name }),
     explanation:
       'Programs that use the token get 401 from then on. You cannot undo this. The token’s votes still count.',
     details: renderFacts(token),

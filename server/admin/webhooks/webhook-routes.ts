@@ -23,6 +23,7 @@ import { sendTestEvent } from '../../domain/webhooks/queue-deliveries.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
 import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { boardOptions, chosenBoard } from '../shell/choices.ts';
 import { emptyForm, formOf, presentWebhook, readForm, shownForm, shownUrl } from './present-webhook.ts';
 
@@ -54,8 +55,7 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
     {
       path: `${path}/disable`,
       ask: async visit => ({
-        verb: 'Disable',
-        name: presentWebhook(await read(visit)).name,
+        heading: t('webhooks.disable.heading_html', { name: presentWebhook(await read(visit)).name }),
         explanation:
           'The webhook gets no more events, and waiting deliveries are given up. After you enable it, you can send those again.',
         button: 'Disable the webhook',
@@ -69,8 +69,7 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
     {
       path: `${path}/delete`,
       ask: async visit => ({
-        verb: 'Delete',
-        name: presentWebhook(await read(visit)).name,
+        heading: t('webhooks.delete.heading_html', { name: presentWebhook(await read(visit)).name }),
         explanation: 'The webhook gets no more events, and its delivery log is deleted. You cannot undo this.',
         button: 'Delete the webhook',
         back: { label: 'Keep the webhook', href: pathOf(visit) },

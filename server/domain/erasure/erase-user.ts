@@ -56,6 +56,7 @@ const clearProfile = query(
         confirmed_email: null,
         avatar_url: null,
         notification_email: null,
+        language: null,
       })
       .where('id', '=', $.userId),
 );

@@ -30,11 +30,10 @@ export async function findHolds(
   erasedAccountIds: readonly number[] = [],
 ): Promise<string[]> {
   const rows = await database.query(selectHolds, { userId });
-  const owned = rows.filter(({ account_id: id }) => id !== null && !erasedAccountIds.includes(id));
-  return [
-    ...(rows[0]?.is_operator ? [t('profile.deletion.holds.operator')] : []),
-    ...owned.map(({ slug }) => t('profile.deletion.holds.owner', { slug })),
-  ];
+  const owned = rows.flatMap(({ account_id: id, slug }) =>
+    id === null || slug === null || erasedAccountIds.includes(id) ? [] : [t('profile.deletion.holds.owner', { slug })],
+  );
+  return [...(rows[0]?.is_operator ? [t('profile.deletion.holds.operator')] : []), ...owned];
 }
 
 /**

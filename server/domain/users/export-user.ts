@@ -287,7 +287,7 @@ function inBatches<Row extends object, Key>(
 export async function* exportUser({ db }: QueryBuilding, userId: number, now: Date): AsyncIterable<string> {
   const profile = await db
     .selectFrom('users')
-    .select(['id', 'name', 'email', 'notification_email', 'avatar_url', 'is_operator'])
+    .select(['id', 'name', 'email', 'notification_email', 'avatar_url', 'language', 'is_operator'])
     .select(['created_at', 'deletion_requested_at'])
     .where('id', '=', userId)
     .executeTakeFirstOrThrow();

@@ -10,6 +10,7 @@ import {
 import { readComment } from '../../domain/comments/comments.ts';
 import { turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { problemOfAction } from '../shell/act.ts';
 import { FormProblem, type Problem } from '../shell/form.ts';
@@ -40,8 +41,7 @@ export const commentRoutes: Route<AccountOfUser | undefined>[] = [
       const { ideaId } = placeOf(visit);
       const comment = await readChangeable(visit, 'delete');
       return {
-        verb: 'Delete the comment by',
-        name: presentName(comment.author_name),
+        heading: t('boards.delete_comment.heading_html', { author: presentName(comment.author_name) }),
         explanation: `“${shortLine(comment.body, 300, '')}” Nobody can restore the comment. Mails, chats and programs that already got it keep it.`,
         button: 'Delete the comment',
         back: { label: 'Cancel', href: pathOn(visit.request, `/ideas/${ideaId}`) },

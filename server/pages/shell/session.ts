@@ -5,7 +5,9 @@ import { type Administration, administrationIn } from '../../domain/administrati
 import { DomainError } from '../../domain/domain-error.ts';
 import { hashOfSecret } from '../../domain/sign-in/secret-text.ts';
 import { type AccountOfUser, readSession, type SessionTerms, type SignedInUser } from '../../domain/sign-in/session.ts';
+import { keepLanguage } from '../../domain/users/edit-user.ts';
 import { fieldOf } from './form.ts';
+import { languageOfBrowser, useLanguageOfProfile } from './language.ts';
 import { Refusal } from './refusal.ts';
 import { shownName } from './show.ts';
 
@@ -38,6 +40,7 @@ export function readBrowserSessions(app: FastifyInstance, { database, clock, con
     const user = await readSession(database, tokenHash, terms);
     if (!user) return;
     request.browserSession = { user, tokenHash };
+    useLanguageOfProfile(request, user.language);
     request.isPersonal = true;
   });
 }
@@ -60,6 +63,12 @@ export function redirectToSignIn(request: FastifyRequest, reply: FastifyReply, n
 export function sessionOf({ browserSession }: FastifyRequest): BrowserSession {
   if (!browserSession) throw new Error('The route is not behind a session');
   return browserSession;
+}
+
+/** Keeps the language that the browser names as the language of a user who has none, so that mails are in it, too. */
+export async function keepLanguageOfBrowser(admin: Administration, request: FastifyRequest, userId: number) {
+  const language = languageOfBrowser(request);
+  if (language) await keepLanguage(admin, userId, language);
 }
 
 export function administer<T>(

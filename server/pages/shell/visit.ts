@@ -54,9 +54,8 @@ export interface Route<Account extends AccountOfUser | undefined = AccountOfUser
  * to the same URL.
  */
 export interface Question {
-  /** The verb at the start of the heading, such as `Revoke` in `Revoke <name>?` */
-  verb: string;
-  name: string;
+  /** The question itself, such as `Revoke <name>?` */
+  heading: Html;
   /** The effects of the operation, in a sentence or two. */
   explanation: string;
   details?: Html;

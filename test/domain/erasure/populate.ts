@@ -22,6 +22,8 @@ export const person = {
   email: 'Quillon.Zabriskie@person.example',
   notificationEmail: 'q+zabriskie@person.example',
   avatarUrl: 'https://avatars.example/zabriskie.png',
+  // No language of the server, but each text of the person contains the marker.
+  language: 'x-zabriskie',
 };
 
 export interface Populated {
@@ -105,12 +107,10 @@ export async function populate(server: TestServer): Promise<Populated> {
 
 async function createPerson(server: TestServer, world: World, other: World): Promise<number> {
   const personId = await createMember(server, world.accountId, 'admin', person.name);
-  await server.sql('update users set email = $2, notification_email = $3, avatar_url = $4 where id = $1', [
-    personId,
-    person.email,
-    person.notificationEmail,
-    person.avatarUrl,
-  ]);
+  await server.sql(
+    'update users set email = $2, notification_email = $3, avatar_url = $4, language = $5 where id = $1',
+    [personId, person.email, person.notificationEmail, person.avatarUrl, person.language],
+  );
   await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
     other.accountId,
     personId,
