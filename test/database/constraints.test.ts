@@ -470,6 +470,29 @@ const promises: Promised[] = [
     accepted: [32],
   },
   {
+    constraint: 'pictures_key_check',
+    promise: 'the key of a picture is a random text of 22 characters',
+    statement: `insert into pictures (user_id, key, content) values (:member, $1, 'x')`,
+    refused: ['', 'k'.repeat(21), 'k'.repeat(23), `${'k'.repeat(21)}/`],
+    accepted: ['k'.repeat(22)],
+  },
+  {
+    constraint: 'pictures_key_key',
+    promise: 'the key of a picture is unique',
+    statement: `with other as (insert into pictures (user_id, key, content) values (:member, repeat('k', 22), 'x'))
+      insert into pictures (user_id, key, content) values (:owner, $1, 'x')`,
+    refused: ['k'.repeat(22)],
+    accepted: ['l'.repeat(22)],
+  },
+  {
+    constraint: 'pictures_content_check',
+    promise: 'a picture has 1 to 65,536 bytes',
+    statement: `insert into pictures (user_id, key, content)
+      values (:member, repeat('k', 22), decode(repeat('00', $1), 'hex'))`,
+    refused: [0, 65_537],
+    accepted: [1, 65_536],
+  },
+  {
     constraint: 'sign_in_challenges_token_hash_check',
     promise: 'the hash of a sign-in that waits for a code has 32 bytes',
     statement: `insert into sign_in_challenges (token_hash, user_id, expires_at)

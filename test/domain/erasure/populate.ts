@@ -184,6 +184,10 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
     userId,
   ]);
   await server.sql(`insert into second_factors (user_id, secret, last_step) values ($1, 'a secret', 0)`, [userId]);
+  await server.sql(`insert into pictures (user_id, key, content) values ($1, $2, 'a picture')`, [
+    userId,
+    marker.padEnd(22, '_'),
+  ]);
   const codeHash = buildSecondFactorKeys(server.dependencies.appKey).hashOf(userId, recoveryCode);
   await server.sql('insert into recovery_codes (user_id, code_hash) values ($1, $2)', [userId, codeHash]);
   await server.sql(

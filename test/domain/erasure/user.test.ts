@@ -69,6 +69,7 @@ describe('an erased user', () => {
           notifications: expect.any(Number),
           oauth_records: 2,
           password_links: 1,
+          pictures: 1,
           recovery_codes: 1,
           second_factors: 1,
           sessions: 1,
