@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { PostTest } from '../domain/chat/channels.ts';
 import type { Consents } from '../oauth/consents.ts';
-import { definePages, openArea } from '../pages/shell/area.ts';
+import { definePages, type OwnArea, openArea } from '../pages/shell/area.ts';
 import {
   findAccount,
   nameAccount,
@@ -37,10 +37,10 @@ const copyPages = [
   'profile/recovery-codes',
 ];
 
-const area = {
+const area: OwnArea = {
   pageOf: definePages('admin', copyPages),
   frameOf,
-  home: { label: 'Go to the admin area', href: '/admin' },
+  home: { label: 'shell.home.admin', href: '/admin' },
 };
 
 /**
