@@ -37,6 +37,11 @@ export function forEachLanguage<Formatter>(make: (locale: string) => Formatter):
   return () => made.get(currentLanguage()) as Formatter;
 }
 
+/** Returns the reader for the first of these codes that is the code of a language. The default is the first language. */
+export function readerOf(...codes: readonly (string | null | undefined)[]): Reader {
+  return { language: codes.map(languageOf).find(language => language !== undefined) ?? languages[0] };
+}
+
 /** Returns the language with this code. Undefined for other texts, so that the caller can use another language. */
 export function languageOf(code: string | null | undefined): Language | undefined {
   return languages.find(language => language === code);

@@ -122,8 +122,8 @@ describe('a password link by mail', () => {
     expect(answers.size).toBe(1);
     const jobs = await waitingJobs(server);
     expect(jobs.map(({ task, payload }) => [task, payload])).toEqual([
-      ['mail_password_link', { user_id: world.ownerId }],
-      ...Array(4).fill(['mail_password_link', { user_id: null }]),
+      ['mail_password_link', { user_id: world.ownerId, language: 'en' }],
+      ...Array(4).fill(['mail_password_link', { user_id: null, language: 'en' }]),
     ]);
     await runJobs(server);
     expect(mail.received.map(({ to }) => to)).toEqual([email]);

@@ -185,7 +185,7 @@ describe('a request for a mailed link', () => {
       answers.add(`${status} ${html.replaceAll(address, '')}`);
     }
     expect(answers.size).toBe(1);
-    const common = { next: `/b/${world.boardSlug}`, board: world.boardSlug };
+    const common = { next: `/b/${world.boardSlug}`, board: world.boardSlug, language: 'en' };
     const known = { ...common, email: null, canonical_email: null };
     const unknown = { ...common, user_id: null, email: 'nobody@example.com', canonical_email: 'nobody@example.com' };
     expect((await waitingJobs(server)).map(({ task, payload }) => [task, payload])).toEqual([

@@ -12,6 +12,7 @@ import {
 } from '../../domain/chat/channels.ts';
 import { type ChannelListing, listChannelPage, readChannel } from '../../domain/chat/list-channels.ts';
 import { buildSecretBox } from '../../domain/secret-box.ts';
+import { shownReason } from '../../domain/webhooks/disabled-reason.ts';
 import { type ChatKind, chatKinds } from '../../entities/chat-channel.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
@@ -162,7 +163,7 @@ function presentChannel(channel: ChannelListing) {
     url: channel.url ?? 'unreadable: it was encrypted with another APP_KEY',
     events: channel.event_types,
     disabledAt: showStored(channel.disabled_at),
-    disabledReason: shortLine(channel.disabled_reason ?? '', 300, ''),
+    disabledReason: shortLine(shownReason(channel.disabled_reason ?? ''), 300, ''),
     created: showTime(new Date(channel.created_at)),
   };
 }

@@ -1,4 +1,5 @@
 import { eventTypes } from '../../../contract/events.ts';
+import { shownReason } from '../../domain/webhooks/disabled-reason.ts';
 import { mostPendingCounted, type WebhookListing } from '../../domain/webhooks/list-webhooks.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
 import type { Visit } from '../../pages/shell/visit.ts';
@@ -29,7 +30,7 @@ export function presentWebhook(webhook: WebhookListing) {
     isDisabled: webhook.state === 'disabled',
     failingSince: webhook.state === 'failing' ? showStored(webhook.failing_since) : undefined,
     disabledAt: showStored(webhook.disabled_at),
-    disabledReason: shortLine(webhook.disabled_reason ?? '', 300, ''),
+    disabledReason: shortLine(shownReason(webhook.disabled_reason ?? ''), 300, ''),
     previousSecretUntil: showStored(webhook.previous_secret_expires_at),
     pending: pending < mostPendingCounted ? String(pending) : `${mostPendingCounted} or more`,
     created: showTime(new Date(webhook.created_at)),

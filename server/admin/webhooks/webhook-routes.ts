@@ -2,6 +2,7 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import type { Administration } from '../../domain/administration.ts';
 import { listBoardNames } from '../../domain/boards/list-boards.ts';
 import { buildSecretBox } from '../../domain/secret-box.ts';
+import { storedReason } from '../../domain/webhooks/disabled-reason.ts';
 import {
   createWebhook,
   defaultOverlapHours,
@@ -38,7 +39,6 @@ const notices = {
 } satisfies Notices;
 
 /** The reason that the page of a webhook gives after an administrator has disabled the webhook. */
-const disabledReason = 'Disabled by an administrator';
 
 /** The pages for the webhooks of an account: the list, a new webhook, a webhook's settings and its secret. */
 export function webhookRoutes(server: ServerDependencies): Route[] {
@@ -62,7 +62,8 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
         back: { label: 'Keep it enabled', href: pathOf(visit) },
       }),
       run: visit => {
-        const disable: WebhookOperation = (admin, endpoint) => disableWebhook(admin, endpoint, disabledReason);
+        const disable: WebhookOperation = (admin, endpoint) =>
+          disableWebhook(admin, endpoint, storedReason('administrator'));
         return change(visit, disable, pathOf(visit, { notice: 'disabled' }));
       },
     },

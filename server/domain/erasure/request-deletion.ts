@@ -92,7 +92,7 @@ const selectDeletion = query('select_scheduled_deletion', (db, $: Arguments<{ ac
       join.on('m.account_id', '=', $.accountId).on('m.user_id', '=', $.ownerId).on('m.role', '=', 'owner'),
     )
     .innerJoin('users as u', join => join.onRef('u.id', '=', 'm.user_id').on('u.erasure_began_at', 'is', null))
-    .select(['u.email', 'a.name', 'a.slug', 'a.deletion_scheduled_at as scheduled_at'])
+    .select(['u.email', 'u.language', 'a.name', 'a.slug', 'a.deletion_scheduled_at as scheduled_at'])
     .where('a.id', '=', $.accountId)
     .where('a.deletion_scheduled_at', 'is not', null)
     .where('a.erasure_began_at', 'is', null)

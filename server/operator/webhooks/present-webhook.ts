@@ -1,3 +1,4 @@
+import { shownReason } from '../../domain/webhooks/disabled-reason.ts';
 import type { TroubledWebhook } from '../../domain/webhooks/list-troubled-webhooks.ts';
 import { showCount, shownHost, shownName, showStored } from '../../pages/shell/show.ts';
 import { shortLine } from '../../text/plain-text.ts';
@@ -18,7 +19,7 @@ export function presentWebhook(webhook: TroubledWebhook) {
     state: states[webhook.state],
     failingSince: webhook.state === 'failing' ? showStored(webhook.failing_since) : undefined,
     disabledAt: showStored(webhook.disabled_at),
-    disabledReason: shortLine(webhook.disabled_reason ?? '', 300, ''),
+    disabledReason: shortLine(shownReason(webhook.disabled_reason ?? ''), 300, ''),
     dead: showCount('operator.webhooks.dead', webhook.dead_count),
     pending: showCount('operator.webhooks.pending', webhook.pending_count),
   };
