@@ -341,6 +341,19 @@ describe('an invitation', () => {
     },
   );
 
+  test('an invitation, its state and the page of an expired link are in German for a browser that prefers German', async () => {
+    const german = { headers: { 'accept-language': 'de' } };
+    const path = await invited(newAddress(), 'moderator');
+    const text = (html: string) => html.replaceAll(/<[^>]+>/g, '');
+    const page = text((await new Visitor(server).get(path, german)).html);
+    expect(page).toContain(`Ada lädt grace-${count}@example.com in das Konto An account ein, als Moderator.`);
+    expect(text((await admin.get(list, german)).html)).toContain('Per E-Mail gesendet; der Link gilt bis zum ');
+    clock.advance(8 * day);
+    const expired = await new Visitor(server).get(path, german);
+    expect(expired.status).toBe(404);
+    expect(expired.html).toContain('Diese Einladung gilt nicht mehr');
+  });
+
   test('a person who is already a member cannot be invited', async () => {
     const answer = await invite((await emailOf(server, world.ownerId)).toUpperCase());
     expect([answer.status, answer.html.includes('is a member of the account already')]).toEqual([409, true]);

@@ -84,7 +84,7 @@ async function askToRemove(visit: Visit): Promise<Question> {
     });
   }
   return {
-    heading: t('board_settings.statuses.remove.heading_html', { name: label }),
+    heading: t('shell.questions.remove_html', { name: label }),
     explanation: t('board_settings.statuses.remove.explanation', { key: status.key }),
     button: t('board_settings.statuses.remove.button'),
     back: { label: t('board_settings.statuses.remove.keep'), href: list },

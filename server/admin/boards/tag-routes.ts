@@ -52,7 +52,7 @@ async function remove(visit: Visit) {
 async function askToRemove(visit: Visit): Promise<Question> {
   const { name, idea_count: count } = await onBoard(visit, (admin, board) => readTagInUse(admin, board, visit.id()));
   return {
-    heading: t('board_settings.tags.remove.heading_html', { name: shownName(name) }),
+    heading: t('shell.questions.remove_html', { name: shownName(name) }),
     explanation:
       count === 0 ? t('board_settings.tags.remove.unused') : showCount('board_settings.tags.remove.explanation', count),
     button: t('board_settings.tags.remove.button'),

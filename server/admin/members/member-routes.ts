@@ -25,7 +25,7 @@ export const memberRoutes: Route[] = [
   {
     path: '/admin/members/:id/remove',
     ask: async visit => ({
-      heading: t('members.remove.heading_html', { name: shownName((await requireMember(visit)).name) }),
+      heading: t('shell.questions.remove_html', { name: shownName((await requireMember(visit)).name) }),
       explanation: t('members.remove.explanation'),
       choice: { name: revokeField, label: t('members.remove.revoke_tokens') },
       button: t('members.remove.button'),
