@@ -57,9 +57,9 @@ export function chatRoutes(server: ServerDependencies, postTest: PostTest): Rout
       path: '/admin/chat/:id/disable',
       ask: async visit => ({
         heading: t('chat.disable.heading_html', { name: await readName(visit) }),
-        explanation: 'The channel gets no messages until you enable it. It does not get missed messages later.',
-        button: 'Disable the channel',
-        back: { label: 'Keep it enabled', href: visit.path('/admin/chat') },
+        explanation: t('chat.disable.explanation'),
+        button: t('chat.disable.button'),
+        back: { label: t('chat.disable.keep'), href: visit.path('/admin/chat') },
       }),
       run: change(disableChannel, 'disabled'),
     },
@@ -67,10 +67,9 @@ export function chatRoutes(server: ServerDependencies, postTest: PostTest): Rout
       path: '/admin/chat/:id/delete',
       ask: async visit => ({
         heading: t('chat.delete.heading_html', { name: await readName(visit) }),
-        explanation:
-          'The channel gets no more messages. Its incoming webhook stays in the chat until you remove it there.',
-        button: 'Delete the channel',
-        back: { label: 'Keep the channel', href: visit.path('/admin/chat') },
+        explanation: t('chat.delete.explanation'),
+        button: t('chat.delete.button'),
+        back: { label: t('chat.delete.keep'), href: visit.path('/admin/chat') },
       }),
       run: change(deleteChannel, 'deleted'),
     },
@@ -81,7 +80,7 @@ export function chatRoutes(server: ServerDependencies, postTest: PostTest): Rout
     await visit.administer(async admin => {
       await requireFirst(admin, visit.request.body);
       const kind = chatKinds.find(one => one === given.kind);
-      if (!kind) throw new AdministrationError('invalid', 'Choose a chat');
+      if (!kind) throw new AdministrationError('invalid', t('chat.new.choose_chat'));
       const { id: boardId } = chosenBoard(await listBoardNames(admin, visit.account.id), given.board);
       const { name, eventTypes } = given;
       const named = name.trim() === '' ? {} : { name };
@@ -114,7 +113,11 @@ export function chatRoutes(server: ServerDependencies, postTest: PostTest): Rout
       formId: newFormId(),
       failure: testFailure,
     };
-    return visit.page('chat/list', 'Chat', data, { notices, problem, ...(testFailure ? { status: 409 } : {}) });
+    return visit.page('chat/list', t('shell.admin.chat'), data, {
+      notices,
+      problem,
+      ...(testFailure ? { status: 409 } : {}),
+    });
   }
 }
 
@@ -160,7 +163,7 @@ function presentChannel(channel: ChannelListing) {
     name: nameOf(channel),
     kind: kindNames[channel.kind],
     board: channel.board,
-    url: channel.url ?? 'unreadable: it was encrypted with another APP_KEY',
+    url: channel.url ?? t('chat.list.unreadable'),
     events: channel.event_types,
     disabledAt: showStored(channel.disabled_at),
     disabledReason: shortLine(shownReason(channel.disabled_reason ?? ''), 300, ''),
@@ -169,5 +172,5 @@ function presentChannel(channel: ChannelListing) {
 }
 
 function nameOf({ id, name, kind }: ChannelListing): string {
-  return shortLine(name, 100, `${kindNames[kind]} channel ${id}`);
+  return shortLine(name, 100, t('chat.list.unnamed', { kind: kindNames[kind], id }));
 }

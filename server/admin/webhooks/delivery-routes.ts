@@ -2,11 +2,10 @@ import { AdministrationError } from '../../domain/administration.ts';
 import { listDeliveryPage, readDelivery } from '../../domain/webhooks/list-deliveries.ts';
 import { mostPendingCounted, readWebhook } from '../../domain/webhooks/list-webhooks.ts';
 import { redeliver, redeliverDeadSince } from '../../domain/webhooks/queue-deliveries.ts';
-import type { DeliveryState } from '../../entities/webhook.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
-import type { TextKey } from '../../text/catalogue.ts';
-import { deliveryStates, presentAttempts, presentDelivery, presentSummary } from './present-delivery.ts';
+import { type TextKey, t } from '../../text/catalogue.ts';
+import { deliveryStates, presentAttempts, presentDelivery, presentState, presentSummary } from './present-delivery.ts';
 import { presentWebhook } from './present-webhook.ts';
 
 /** The number of deliveries that load quickly on a phone. Each attempt is shown with its response. */
@@ -63,12 +62,12 @@ async function showDelivery(visit: Visit) {
     tested: 'webhooks.delivery.notices.tested',
     redelivered: 'webhooks.delivery.notices.redelivered',
   } satisfies Notices;
-  return visit.page('webhooks/delivery', 'Delivery', data, { notices });
+  return visit.page('webhooks/delivery', t('webhooks.delivery.title'), data, { notices });
 }
 
 async function showLog(visit: Visit, problem?: Problem) {
   const id = visit.id();
-  const state = allStates.find(one => one === visit.parameter('state'));
+  const state = deliveryStates.find(one => one === visit.parameter('state'));
   const before = visit.number('before');
   const { webhook, page } = await visit.administer(async admin => ({
     webhook: await readWebhook(admin, visit.account.id, id, mostPendingCounted),
@@ -79,9 +78,9 @@ async function showLog(visit: Visit, problem?: Problem) {
   const data = {
     webhook: presentWebhook(webhook),
     states: [
-      { label: 'All', href: visit.path(path), isCurrent: state === undefined },
-      ...allStates.map(one => ({
-        label: deliveryStates[one].label,
+      { label: t('shell.labels.all'), href: visit.path(path), isCurrent: state === undefined },
+      ...deliveryStates.map(one => ({
+        label: presentState(one).label,
         href: visit.path(path, { state: one }),
         isCurrent: state === one,
       })),
@@ -93,10 +92,12 @@ async function showLog(visit: Visit, problem?: Problem) {
   };
   const count = visit.number('count') ?? 0;
   const notices = { redelivered: noticeOfRedelivered(count) };
-  return visit.page('webhooks/deliveries', 'Deliveries', data, { notices, values: { count }, problem });
+  return visit.page('webhooks/deliveries', t('webhooks.deliveries.title'), data, {
+    notices,
+    values: { count },
+    problem,
+  });
 }
-
-const allStates = Object.keys(deliveryStates) as DeliveryState[];
 
 function minuteOf(time: Date): string {
   return time.toISOString().slice(0, 16);
@@ -104,7 +105,7 @@ function minuteOf(time: Date): string {
 
 function timeOfMinute(text: string): Date {
   const time = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN;
-  if (Number.isNaN(time)) throw new AdministrationError('invalid', 'Enter a day and a time, such as 2026-03-14T09:30');
+  if (Number.isNaN(time)) throw new AdministrationError('invalid', t('webhooks.redelivery.invalid_time'));
   return new Date(time);
 }
 

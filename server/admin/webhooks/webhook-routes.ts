@@ -56,10 +56,9 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
       path: `${path}/disable`,
       ask: async visit => ({
         heading: t('webhooks.disable.heading_html', { name: presentWebhook(await read(visit)).name }),
-        explanation:
-          'The webhook gets no more events, and waiting deliveries are given up. After you enable it, you can send those again.',
-        button: 'Disable the webhook',
-        back: { label: 'Keep it enabled', href: pathOf(visit) },
+        explanation: t('webhooks.disable.explanation'),
+        button: t('webhooks.disable.button'),
+        back: { label: t('webhooks.disable.keep'), href: pathOf(visit) },
       }),
       run: visit => {
         const disable: WebhookOperation = (admin, endpoint) =>
@@ -71,9 +70,9 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
       path: `${path}/delete`,
       ask: async visit => ({
         heading: t('webhooks.delete.heading_html', { name: presentWebhook(await read(visit)).name }),
-        explanation: 'The webhook gets no more events, and its delivery log is deleted. You cannot undo this.',
-        button: 'Delete the webhook',
-        back: { label: 'Keep the webhook', href: pathOf(visit) },
+        explanation: t('webhooks.delete.explanation'),
+        button: t('webhooks.delete.button'),
+        back: { label: t('webhooks.delete.keep'), href: pathOf(visit) },
       }),
       run: visit => change(visit, deleteWebhook, visit.path('/admin/webhooks', { notice: 'deleted' })),
     },
@@ -88,7 +87,7 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
       const made = await createWebhook(admin, secretBox, { ...input, accountId: account.id, boardId }, guard);
       return { secret: made.secret, listing: await readWebhook(admin, account.id, made.endpoint.id) };
     });
-    return showSecret(visit, 'The new webhook', listing, secret, 201);
+    return showSecret(visit, t('webhooks.secret.title_of_new_webhook'), listing, secret, 201);
   }
 
   function saveWebhook(visit: Visit) {
@@ -110,7 +109,7 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
       const made = await rotateWebhookSecret(admin, secretBox, endpoint, /^\d+$/.test(hours) ? Number(hours) : -1);
       return { secret: made, listing: await readWebhook(admin, visit.account.id, visit.id(), 0) };
     });
-    return showSecret(visit, 'The new secret', listing, secret);
+    return showSecret(visit, t('webhooks.secret.title_of_new_secret'), listing, secret);
   }
 }
 
@@ -149,10 +148,10 @@ async function showList(visit: Visit, problem?: Problem) {
     webhooks: webhooks.rows.map(presentWebhook),
     ...visit.pageLinks('/admin/webhooks', 'before', webhooks.hasMore && webhooks.rows.at(-1)?.id),
     form: shownForm(given),
-    boards: [{ value: '', label: 'Every board of the account' }, ...boardOptions(boards, given.board)],
+    boards: [{ value: '', label: t('webhooks.new.every_board') }, ...boardOptions(boards, given.board)],
     formId: newFormId(),
   };
-  return visit.page('webhooks/list', 'Webhooks', data, { notices, problem });
+  return visit.page('webhooks/list', t('shell.labels.webhooks'), data, { notices, problem });
 }
 
 async function showWebhook(visit: Visit, problem?: Problem) {
@@ -161,7 +160,7 @@ async function showWebhook(visit: Visit, problem?: Problem) {
     webhook: presentWebhook(listing),
     form: shownForm(problem ? readForm(visit) : formOf(listing)),
   };
-  return visit.page('webhooks/webhook', 'Webhook', data, { notices, problem });
+  return visit.page('webhooks/webhook', t('webhooks.webhook.title'), data, { notices, problem });
 }
 
 async function showRotation(visit: Visit, problem?: Problem) {
@@ -171,7 +170,7 @@ async function showRotation(visit: Visit, problem?: Problem) {
     maxHours: maxOverlapHours,
     formId: newFormId(),
   };
-  return visit.page('webhooks/rotate-secret', 'Rotate the secret', data, { problem });
+  return visit.page('webhooks/rotate-secret', t('webhooks.rotation.title'), data, { problem });
 }
 
 /** The answer to the POST shows the secret. No other answer shows it. */
