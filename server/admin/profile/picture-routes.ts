@@ -30,7 +30,7 @@ export async function servePicturePage(app: FastifyInstance, server: ServerDepen
       await visit.administer(admin => setPicture(admin, userId, null));
       return visit.path(path, { notice: 'removed' });
     }
-    await chargeForm(server, visit, t('picture.uploads'), [['picture:user', String(userId), uploadsPerHour, 3_600]]);
+    await chargeForm(server, visit, 'uploads', [['picture:user', String(userId), uploadsPerHour, 3_600]]);
     const content = await convertPicture(fileIn(visit.request.body));
     await visit.administer(admin => setPicture(admin, userId, content));
     return visit.path(path, { notice: 'saved' });
