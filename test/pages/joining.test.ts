@@ -11,7 +11,7 @@ import { runJobs } from '../helpers/jobs.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { administer } from '../helpers/webhooks.ts';
-import { follow, mailedToken, tokenIn } from './mailed-links.ts';
+import { askForLink, follow, mailedToken, tokenIn } from './mailed-links.ts';
 
 const start = new Date();
 const clock = testClock(start);
@@ -84,6 +84,17 @@ describe('signing up from a board', () => {
       { event: 'sign_in.succeeded', user_id: user?.id, method: 'link' },
     ]);
     expect((await follow(new Visitor(server), token, 'Eve')).status).toBe(404);
+  });
+
+  test('a new person with a German browser gets the mail in German, and later mails, too', async () => {
+    await letJoin('everybody');
+    const email = newAddress();
+    const visitor = new Visitor(server, { 'accept-language': 'de-CH, en;q=0.5' });
+    await askForLink({ server, clock }, email, { next: boardPath(), visitor });
+    await runJobs(server);
+    expect(mail.received).toMatchObject([{ to: email, mail: { subject: 'An account auf Idea-Board beitreten' } }]);
+    expect((await follow(visitor, tokenIn(mail.received[0]?.mail.text), 'Grace')).status).toBe(303);
+    expect(await server.sql('select language from users where email = $1', [email])).toEqual([{ language: 'de' }]);
   });
 
   test('an unknown address gets no mail on a board that only invited people may join, and on the sign-in page without a board', async () => {

@@ -6,7 +6,7 @@ import type { Visit, Words } from '../../pages/shell/visit.ts';
 import { t } from '../../text/catalogue.ts';
 
 const tabs = {
-  settings: 'board_settings.navigation.settings',
+  settings: 'shell.labels.settings',
   deadlines: 'board_settings.navigation.deadlines',
   statuses: 'board_settings.navigation.statuses',
   tags: 'shell.labels.tags',

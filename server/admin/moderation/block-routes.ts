@@ -88,7 +88,7 @@ function checkMay({ account, user }: Visit, person: PersonView, back: { label: s
         role: roleOf(person),
         own_role: t(`shell.roles.${account.role}`),
       });
-  throw new Refusal(403, t('shell.refusals.not_allowed'), why, back);
+  throw new Refusal(403, t('shell.refusal.forbidden'), why, back);
 }
 
 function roleOf({ role }: Pick<PersonView, 'role'>): string {

@@ -38,7 +38,7 @@ export const mergeRoutes: Route[] = [
     problemOf: problemOfAction,
     again: (visit, { status, message }) => {
       const back = { label: t('shell.labels.back'), href: wayBack(visit, ideaPath(visit.id())) };
-      throw new Refusal(status, t('shell.refusals.not_possible_now'), `${message}.`, back);
+      throw new Refusal(status, t('shell.refusal.conflict'), `${message}.`, back);
     },
   },
 ];

@@ -82,7 +82,7 @@ async function showQueue(visit: Visit) {
 /** Leaves out boards with an empty queue, except the selected board. */
 function presentBoards(visit: Visit, boards: ModeratedBoard[], chosen: string) {
   return [
-    { label: t('moderation.queue.all_boards'), href: visit.path('/admin/queue'), isCurrent: chosen === '' },
+    { label: t('home.boards.all'), href: visit.path('/admin/queue'), isCurrent: chosen === '' },
     ...boards
       .filter(({ slug, pending_count }) => pending_count > 0 || slug === chosen)
       .map(({ slug, name, pending_count }) => ({

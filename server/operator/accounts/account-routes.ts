@@ -147,20 +147,20 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
         if (account.state !== 'active') return backTo(account).href;
         const { text: time } = showErasure(clock.now().toISOString(), graceHours) ?? { text: '' };
         return {
-          heading: t('operator.questions.delete_html', { name: shownName(account.name) }),
+          heading: t('account.delete.heading_html', { name: shownName(account.name) }),
           explanation: t('operator.accounts.delete.explanation', { time }),
           facts: [
             { term: t('shell.admin.slug'), text: account.slug },
             {
-              term: t('operator.accounts.delete.erased'),
+              term: t('account.delete.erased'),
               text: `${showCount('shell.counts.boards', account.board_count)}, ${showCount('shell.counts.ideas', account.idea_count)}`,
             },
             {
-              term: t('operator.accounts.delete.ended'),
+              term: t('account.delete.ended'),
               text: showCount('operator.accounts.memberships', account.member_count),
             },
           ],
-          button: t('operator.accounts.delete.button'),
+          button: t('account.delete.button'),
           isDangerous: true,
           back: backTo(account),
         };
@@ -176,7 +176,7 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
         const account = await readFor(visit);
         if (account.state !== 'scheduled') return backTo(account).href;
         return {
-          heading: t('operator.questions.keep_html', { name: shownName(account.name) }),
+          heading: t('operator.keep_html', { name: shownName(account.name) }),
           explanation: t('operator.accounts.keep.explanation'),
           button: t('shell.labels.cancel_deletion'),
           back: backTo(account),

@@ -16,7 +16,7 @@ export function frameOf(request: FastifyRequest, account: AccountOfUser | undefi
   const path = request.url.split('?', 1)[0] ?? '';
   return {
     title,
-    site: { label: t('operator.panel.title'), href: '/operator' },
+    site: { label: t('operator.panel'), href: '/operator' },
     navigation: [
       { label: t('operator.status.title'), href: '/operator', isCurrent: path === '/operator' },
       ...links.map(({ key, href }) => ({

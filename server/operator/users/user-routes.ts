@@ -148,7 +148,7 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
         const holds = await operate(visit, admin => findHolds(admin, user.id));
         const { text: time } = showErasure(clock.now().toISOString(), graceHours) ?? { text: '' };
         return {
-          heading: t('operator.questions.delete_html', { name: nameOf(user) }),
+          heading: t('account.delete.heading_html', { name: nameOf(user) }),
           explanation: t('operator.users.delete.explanation', { time }),
           facts:
             holds.length === 0
@@ -176,7 +176,7 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
         const user = await readFor(visit);
         if (user.deletion_requested_at === null || user.erasure_began_at !== null) return backTo(user).href;
         return {
-          heading: t('operator.questions.keep_html', { name: nameOf(user) }),
+          heading: t('operator.keep_html', { name: nameOf(user) }),
           explanation: t('operator.users.keep.explanation'),
           button: t('shell.labels.cancel_deletion'),
           back: backTo(user),
