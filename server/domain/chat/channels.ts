@@ -50,7 +50,7 @@ export async function createChannel(
   if (problem) throw new AdministrationError('invalid', problem);
   await lockAccount(admin, accountId);
   if ((await admin.em.count(ChatChannel, { accountId })) >= maxChannels) {
-    throw new AdministrationError('conflict', t('refusals.chat.too_many', { max: maxChannels }));
+    throw new AdministrationError('conflict', t('refusals.chat.limit', { max: maxChannels }));
   }
   const channel = admin.em.create(ChatChannel, {
     accountId,

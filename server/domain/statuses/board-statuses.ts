@@ -22,7 +22,7 @@ export async function addStatus(admin: Administration, board: BoardOfAccount, in
   const { position, ...fields } = input;
   await lockBoard(admin, board);
   if ((await admin.em.count(Status, { accountId: board.accountId, boardId: board.id })) >= maxStatusesOfBoard) {
-    throw new AdministrationError('conflict', t('refusals.status.too_many', { max: maxStatusesOfBoard }));
+    throw new AdministrationError('conflict', t('refusals.status.limit', { max: maxStatusesOfBoard }));
   }
   const status = admin.em.create(Status, {
     ...fields,
@@ -123,7 +123,7 @@ function keyTaken(key: string) {
 }
 
 function inUse({ key: status }: Status, count: number): string {
-  if (count > countLimit) return t('refusals.status.in_use_by_many', { status, limit: countLimit });
+  if (count > countLimit) return t('refusals.status.in_use_beyond_limit', { status, limit: countLimit });
   return t('refusals.status.in_use', { status, count });
 }
 

@@ -19,7 +19,7 @@ export async function addTag(admin: Administration, board: BoardOfAccount, input
   const color = checkColor(input.color);
   await lockBoard(admin, board);
   if ((await admin.em.count(Tag, { accountId: board.accountId, boardId: board.id })) >= maxTagsOfBoard) {
-    throw new AdministrationError('conflict', t('refusals.tag.too_many', { max: maxTagsOfBoard }));
+    throw new AdministrationError('conflict', t('refusals.tag.limit', { max: maxTagsOfBoard }));
   }
   const tag = admin.em.create(Tag, { name, color, boardId: board.id, accountId: board.accountId });
   await explainViolations(nameTaken(name), () => admin.em.flush());

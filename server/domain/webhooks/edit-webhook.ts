@@ -46,7 +46,7 @@ export async function createWebhook(
   }
   await lockAccount(admin, accountId);
   if ((await admin.em.count(WebhookEndpoint, { accountId })) >= maxWebhooks) {
-    throw new AdministrationError('conflict', t('refusals.webhook.too_many', { max: maxWebhooks }));
+    throw new AdministrationError('conflict', t('refusals.webhook.limit', { max: maxWebhooks }));
   }
   const secret = makeWebhookSecret();
   const endpoint = admin.em.create(WebhookEndpoint, {
