@@ -147,7 +147,7 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
         if (account.state !== 'active') return backTo(account).href;
         const { text: time } = showErasure(clock.now().toISOString(), graceHours) ?? { text: '' };
         return {
-          heading: t('account.delete.heading_html', { name: shownName(account.name) }),
+          heading: t('shell.questions.delete_html', { name: shownName(account.name) }),
           explanation: t('operator.accounts.delete.explanation', { time }),
           facts: [
             { term: t('shell.admin.slug'), text: account.slug },

@@ -148,7 +148,7 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
         const holds = await operate(visit, admin => findHolds(admin, user.id));
         const { text: time } = showErasure(clock.now().toISOString(), graceHours) ?? { text: '' };
         return {
-          heading: t('account.delete.heading_html', { name: nameOf(user) }),
+          heading: t('shell.questions.delete_html', { name: nameOf(user) }),
           explanation: t('operator.users.delete.explanation', { time }),
           facts:
             holds.length === 0

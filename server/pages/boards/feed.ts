@@ -6,9 +6,9 @@ import { placeOf } from '../../domain/pagination.ts';
 import { presentTime } from '../../domain/time.ts';
 import type { Html } from '../../text/html.ts';
 import { shortLine } from '../../text/plain-text.ts';
+import { shownName } from '../shell/show.ts';
 import { loadTemplate } from '../shell/template.ts';
 import { boardPath, feedPath, ideaPath } from './opened-board.ts';
-import { presentName } from './present-idea.ts';
 
 const renderFeed = loadTemplate<object>('pages/boards/feed');
 
@@ -27,7 +27,7 @@ export async function showFeed(op: ReadOperation, { BASE_URL }: Pick<Config, 'BA
     title: shortLine(idea.title, 200),
     published: presentTime(idea.created_at),
     updated: presentTime(idea.updated_at),
-    author: presentName(idea.author_name),
+    author: shownName(idea.author_name),
     url: `${BASE_URL}${ideaPath(board.slug, idea.id)}`,
     categories: [idea.status_label, ...idea.tags.map(({ name }) => name)].map(label => shortLine(label, 60)),
     content: idea.body,

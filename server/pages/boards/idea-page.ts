@@ -9,14 +9,17 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
 import { isFollowing } from '../../domain/notifications/followers.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
+import { picturesOf } from '../../domain/pictures/pictures.ts';
+import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { fieldOf, type Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
+import { shownName } from '../shell/show.ts';
 import type { Notices } from '../shell/visit.ts';
 import { type BoardVisit, boardOf, ideaPath, pathOn } from './opened-board.ts';
 import { moderationNotices, presentChanges } from './present-changes.ts';
-import { frameOfBoard, presentIdea, presentName, presentTime, presentVote } from './present-idea.ts';
+import { frameOfBoard, presentIdea, presentTime, presentVote } from './present-idea.ts';
 import { presentTags } from './tag-filter.ts';
 
 const IdeaQuery = z.object({ cursor: word(500).optional() });
@@ -47,6 +50,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   ]);
   if (!idea) throw new DomainError('not_found');
   const target = idea.merged_into_id === null ? undefined : await readIdea(read, idea.merged_into_id);
+  const pictures = await picturesOf(server.database, [idea.author_id, ...comments.rows.map(one => one.author_id)]);
   const path = pathOn(request, `/ideas/${idea.id}`);
   const frame = frameOfBoard(visit, board, {
     page: shortLine(idea.title, 200),
@@ -56,7 +60,12 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   });
   const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && !board.is_frozen;
   const data = {
-    idea: { ...presentIdea(idea), tags: presentTags(request, idea.tags), body: linkedText(idea.body) },
+    idea: {
+      ...presentIdea(idea),
+      tags: presentTags(request, idea.tags),
+      body: linkedText(idea.body),
+      picture: pictures.get(idea.author_id),
+    },
     board: { label: shortLine(board.name, 100), href: pathOn(request) },
     isPending: idea.moderation_state === 'pending',
     isMerged: idea.merged_into_id !== null,
@@ -65,10 +74,11 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     ...presentComments(
       visit,
       comments,
+      pictures,
       isOpen,
       cursor => `${pathOn(request, `/ideas/${idea.id}`, { cursor })}#comments`,
     ),
-    first: cursor === undefined ? undefined : { label: 'Back to the first comments', href: path },
+    first: cursor === undefined ? undefined : { label: t('boards.idea.first_comments'), href: path },
     vote: presentVote(visit, board, idea),
     // Moderators change the idea with the forms of the admin area, which lead back to this page.
     moderator: member?.isModerator && {
@@ -91,6 +101,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
 function presentComments(
   visit: BoardVisit,
   { rows, nextCursor }: Page<CommentView>,
+  pictures: Map<number, string>,
   isOpen: boolean,
   pathAt: (cursor: string) => string,
 ) {
@@ -98,12 +109,13 @@ function presentComments(
     comments: rows.map(comment => ({
       id: comment.id,
       body: linkedText(comment.body),
-      authorName: presentName(comment.author_name),
+      authorName: shownName(comment.author_name),
+      picture: pictures.get(comment.author_id),
       createdAt: presentTime(comment.created_at),
       editedAt: comment.edited_at === null ? undefined : presentTime(comment.edited_at),
       links: linksOf(visit, comment, isOpen),
     })),
-    next: nextCursor === null ? undefined : { label: 'More comments', href: pathAt(nextCursor) },
+    next: nextCursor === null ? undefined : { label: t('boards.idea.more_comments'), href: pathAt(nextCursor) },
   };
 }
 
@@ -115,10 +127,11 @@ function pathInAdmin(visit: BoardVisit, path: string): string {
 function linksOf({ request, server }: BoardVisit, comment: CommentView, isOpen: boolean) {
   const { member } = boardOf(request);
   if (!member) return [];
+  const author = shownName(comment.author_name);
   const may = mayChangeComment({ actor: member, now: server.clock.now() }, comment);
   const pathTo = (verb: string) => pathOn(request, `/ideas/${comment.idea_id}/comments/${comment.id}/${verb}`);
   return [
-    ...(may.edit && isOpen ? [{ label: 'Edit', href: pathTo('edit') }] : []),
-    ...(may.delete ? [{ label: 'Delete', href: pathTo('delete') }] : []),
+    ...(may.edit && isOpen ? [{ label: t('boards.comment.edit_html', { author }), href: pathTo('edit') }] : []),
+    ...(may.delete ? [{ label: t('boards.comment.delete_html', { author }), href: pathTo('delete') }] : []),
   ];
 }

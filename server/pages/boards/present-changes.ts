@@ -1,6 +1,7 @@
 import { maxTagsOfIdea } from '../../../contract/limits.ts';
 import type { BoardView } from '../../domain/boards/read-board.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { optionsOf } from '../shell/choices.ts';
 import type { Notices } from '../shell/visit.ts';
@@ -25,10 +26,7 @@ export function presentChanges(idea: IdeaView, board: BoardView) {
   const assigned = new Set(idea.tags.map(({ id }) => id));
   return {
     statuses: optionsOf(
-      board.statuses.map(({ key, label, is_hidden }) => [
-        key,
-        `${shortLine(label, 60)}${is_hidden ? ' (hidden)' : ''}`,
-      ]),
+      board.statuses.map(({ key, label, is_hidden }) => [key, labelOf(label, is_hidden)]),
       idea.status_key,
     ),
     tags: idea.tags.map(({ id, name, color }) => ({
@@ -42,4 +40,9 @@ export function presentChanges(idea: IdeaView, board: BoardView) {
       board.tags.filter(({ id }) => !assigned.has(id)).map(({ id, name }) => [String(id), shortLine(name, 40)]),
     ),
   };
+}
+
+function labelOf(label: string, isHidden: boolean): string {
+  const status = shortLine(label, 60);
+  return isHidden ? t('boards.changes.hidden_status', { status }) : status;
 }
