@@ -9,6 +9,8 @@ import { turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
 import { followIdea, unfollowIdea } from '../../domain/notifications/followers.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { castOwnVote } from '../../domain/votes/cast-vote.ts';
+import { hashNetwork } from '../../domain/votes/vote-networks.ts';
+import { networkOf } from '../../http/rate-limit.ts';
 import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { type PersonOperation, problemOfAction } from '../shell/act.ts';
@@ -27,7 +29,7 @@ export const memberRoutes: Route<AccountOfUser | undefined>[] = [
   changeRoute('vote', async (op, ideaId, visit) => {
     const value = VoteValue.safeParse(visit.field('value'));
     if (!value.success) throw new FormProblem(422, t('boards.vote.refused'));
-    await castOwnVote(op, ideaId, value.data);
+    await castOwnVote(op, ideaId, value.data, hashNetwork(visit.server.appKey, networkOf(visit.request.ip)));
     // A form in a list names the list, so that the person stays there.
     const list = visit.field('list');
     if (list.startsWith('?')) return `${listPathOf(visit.request, list)}#idea-${ideaId}`;
