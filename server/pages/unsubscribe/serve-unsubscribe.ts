@@ -5,6 +5,7 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { unfollowIdea } from '../../domain/notifications/followers.ts';
 import { endMail } from '../../domain/notifications/notifications.ts';
 import type { Subscription, UnsubscribeTokens } from '../../domain/notifications/unsubscribe-token.ts';
+import { t } from '../../text/catalogue.ts';
 import { definePage, sendPage } from '../shell/page.ts';
 
 /** The maximum size of a body. A request has one or two fields, which the server ignores. */
@@ -40,7 +41,12 @@ export function serveUnsubscribe({ database, audit, clock }: Dependencies, token
 
     app.get('/unsubscribe', async (request, reply) => {
       const { ideaId } = subscriptionOf(request, tokens);
-      const data = (ideaId === 'all' ? mailTexts : ideaTexts).confirmation;
+      const what = ideaId === 'all' ? 'mail' : 'idea';
+      const data = {
+        title: t(`shell.unsubscribe.${what}.question`),
+        explanation: t(`shell.unsubscribe.${what}.effects`),
+        button: t(`shell.unsubscribe.${what}.button`),
+      };
       return sendPage(reply, unsubscribePage({ title: data.title }, data));
     });
 
@@ -52,7 +58,11 @@ export function serveUnsubscribe({ database, audit, clock }: Dependencies, token
         if (ideaId === 'all') await endMail(admin, userId);
         else await unfollowIdea(admin, { userId, ideaId });
       });
-      const data = (ideaId === 'all' ? mailTexts : ideaTexts).result;
+      const what = ideaId === 'all' ? 'mail' : 'idea';
+      const data = {
+        title: t(`shell.unsubscribe.${what}.done`),
+        explanation: t(`shell.unsubscribe.${what}.result`),
+      };
       return sendPage(reply, unsubscribePage({ title: data.title }, data));
     });
   };
@@ -64,21 +74,3 @@ function subscriptionOf(request: FastifyRequest, tokens: UnsubscribeTokens): Sub
   if (!subscription) throw new DomainError('not_found');
   return subscription;
 }
-
-const mailTexts = {
-  confirmation: {
-    title: 'Get no more mail?',
-    explanation: 'You will get no more notifications by mail. You can still read them in Idea-Board.',
-    button: 'Get no more mail',
-  },
-  result: { title: 'No more mail', explanation: 'You get no more notifications by mail.' },
-};
-
-const ideaTexts = {
-  confirmation: {
-    title: 'Unfollow the idea?',
-    explanation: 'You will get no more notifications about this idea.',
-    button: 'Unfollow',
-  },
-  result: { title: 'Unfollowed', explanation: 'You get no more notifications about this idea.' },
-};
