@@ -19,7 +19,7 @@ const rows = {
   'server/entities/': 'contract/events.ts contract/grants.ts contract/status.ts @mikro-orm/core',
   'server/database/': `entities/ kept-secret.ts
     @mikro-orm/core @mikro-orm/postgresql graphile-worker kysely node pg pino umzug`,
-  'server/outgoing/': 'config.ts ipaddr.js node',
+  'server/outgoing/': 'config.ts text/ ipaddr.js node',
   'server/observability/': `app-key.ts config.ts database/ dependencies.ts domain/users/canonical-address.ts entities/
     contract/grants.ts
     @sentry/node ipaddr.js node pino prom-client zod`,

@@ -31,6 +31,11 @@ export function writeFor<T>(reader: Reader, work: () => T): T {
   return currentReader.run(reader, work);
 }
 
+/** Runs work whose texts are for the database, logs or programs. These texts are in the default language. */
+export function writeForRecords<T>(work: () => T): T {
+  return writeFor({ language: languages[0] }, work);
+}
+
 /** Makes a formatter for each language. The returned function returns the formatter for the current reader. */
 export function forEachLanguage<Formatter>(make: (locale: string) => Formatter): () => Formatter {
   const made = new Map(languages.map(language => [language, make(locales[language])]));
