@@ -34,7 +34,7 @@ const rows = {
   'server/endpoints/': 'dependencies.ts domain/ http/ observability/readiness.ts contract/ @ts-rest/fastify',
   'server/mcp/': `config.ts dependencies.ts domain/ http/ contract/
     @modelcontextprotocol/server @ts-rest/core @ts-rest/fastify fastify leven zod`,
-  'server/oauth/': `config.ts dependencies.ts domain/ http/ observability/ outgoing/ pages/shell/ contract/errors.ts
+  'server/oauth/': `config.ts dependencies.ts domain/ http/ observability/ outgoing/ pages/shell/ text/ contract/errors.ts
     fastify node oidc-provider`,
   'server/pages/': `config.ts dependencies.ts domain/ http/ observability/error-reporter.ts text/ contract/
     @fastify/cookie @fastify/formbody @fastify/helmet @scalar/fastify-api-reference eta fastify marked negotiator node zod`,
