@@ -50,7 +50,7 @@ describe('an API token', () => {
     // The page with a new token has a script, which comes from this server and copies the token.
     expect(answer.headers.get('content-security-policy')).toMatch(/;script-src 'self'$/);
     expect(answer.html.match(/<script[^>]*>/g)).toEqual([
-      expect.stringMatching(/^<script src="\/assets\/[0-9a-f]{16}\.js" defer>$/),
+      expect.stringMatching(/^<script src="\/assets\/[0-9a-f]{16}\.js"( data-\w+="\w+")* defer>$/),
     ]);
     const plaintext = plaintextIn(answer.html);
     const { body } = await request(server, 'GET /api/v1/token', { token: plaintext });
