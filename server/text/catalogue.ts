@@ -10,7 +10,7 @@ import { currentLanguage, languages } from './language.ts';
  *
  * A text may contain values: `by {{author}}`. The value `count` selects the singular or the plural: the key `ideas`
  * stands for the texts `ideas_one` and `ideas_other`. `{{count, number}}` formats a number in the reader's language.
- * A key that ends with `_html` stands for markup, in which values are escaped.
+ * A key that ends with `_html` stands for markup with escaped values.
  */
 
 export type TextValues = Readonly<Record<string, string | number | Html>>;
