@@ -123,7 +123,7 @@ function pathInAdmin(visit: BoardVisit, path: string): string {
   return visit.path(path, { on: boardOf(visit.request).slug });
 }
 
-/** Returns the links to the pages on which the reader can edit or delete a comment. */
+/** Returns the links to the pages where the reader can edit or delete a comment. */
 function linksOf({ request, server }: BoardVisit, comment: CommentView, isOpen: boolean) {
   const { member } = boardOf(request);
   if (!member) return [];
