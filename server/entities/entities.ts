@@ -4,12 +4,13 @@ import { Board, Status, Tag } from './board.ts';
 import { ChatChannel } from './chat-channel.ts';
 import { Event, ExtensionSubscription, Notification } from './event.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { Comment, Follower, Idea, IdeaTag, Merge, Vote, Voter } from './idea.ts';
+import { Comment, Follower, Idea, IdeaTag, Merge, Vote, VoteNetwork, Voter } from './idea.ts';
 import { Identity, IdentityProvider } from './identity.ts';
 import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
 import {
   PasswordLink,
+  Picture,
   RecoveryCode,
   SecondFactor,
   Session,
@@ -43,6 +44,7 @@ export const entities = [
   Notification,
   OauthRecord,
   PasswordLink,
+  Picture,
   RateLimit,
   RecoveryCode,
   SecondFactor,
@@ -55,6 +57,7 @@ export const entities = [
   User,
   UserBlock,
   Vote,
+  VoteNetwork,
   Voter,
   WebhookAttempt,
   WebhookDelivery,
