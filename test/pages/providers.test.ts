@@ -7,7 +7,7 @@ import { Account } from '../../server/entities/account.ts';
 import { hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
-import { createBoard, createMember, createWorld, type World } from '../helpers/fixtures.ts';
+import { createBoard, createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { type OpenidProvider, passThrough, startOpenidProvider } from '../helpers/openid-provider.ts';
 import { startServer, type TestServer, testAppKey } from '../helpers/server.ts';
@@ -249,10 +249,12 @@ describe('failures of a provider', () => {
       return copy;
     });
     const before = await countUsers();
+    provider.requests.length = 0;
     const answers = await Promise.all(browsers.map(browser => browser.get(callback)));
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 400, 400]);
     for (const [name, value] of visitor.cookies) browsers[0]?.cookies.set(name, value);
     expect((await browsers[0]?.get(callback))?.status).toBe(400);
+    expect(provider.requests.filter(path => path === '/token')).toHaveLength(1);
     expect(await countUsers()).toBe(before + 1);
   });
 
@@ -386,6 +388,23 @@ async function turnOnSecondFactor(userId: number): Promise<string[]> {
   });
 }
 
+/** Makes a user follow an idea of an account, and gives them a notification of the account. */
+async function followSomething(of: World, userId: number, title: string) {
+  const ideaId = await insertIdea(server, of, { title });
+  await server.sql('insert into followers (account_id, idea_id, user_id) values ($1, $2, $3)', [
+    of.accountId,
+    ideaId,
+    userId,
+  ]);
+  await server.sql(
+    `with endpoint as (
+      insert into webhook_endpoints (account_id, url, secret) values ($1, 'https://example.com', '') returning id
+    )
+    insert into notifications (account_id, user_id, endpoint_id, kind) select $1, $2, id, 'webhook.disabled' from endpoint`,
+    [of.accountId, userId],
+  );
+}
+
 describe('a session of a provider', () => {
   test('the session does not reach other accounts, the operator panel, consents for them, or pages about the person', async () => {
     const userId = await createMember(server, world.accountId, 'owner');
@@ -429,6 +448,33 @@ describe('a session of a provider', () => {
     }
     expect((await visitor.get('/sign-in?next=/admin/profile')).status).toBe(200);
     expect((await browser.get('/admin/profile')).status).toBe(200);
+  });
+
+  test('the lists of notifications and followed ideas show nothing from other accounts', async () => {
+    const userId = await createMember(server, world.accountId, 'member');
+    const other = await createWorld(server);
+    // A notification from an account shows its name, or its slug if the session does not reach the account.
+    await server.sql(`update accounts set name = 'Elsewhere', slug = 'elsewhere' where id = $1`, [other.accountId]);
+    await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
+      other.accountId,
+      userId,
+    ]);
+    await followSomething(other, userId, 'An idea elsewhere');
+    await useAddressOf(userId);
+    const ordinary = await signedIn(server, userId);
+    const asked = await signInWith(ordinary);
+    await ordinary.submit(asked.location ?? '', '/admin/profile/connections/connect');
+    const bound = await memberSignedIn();
+    const shownTo = async (visitor: Visitor) => [
+      (await visitor.get('/admin/profile/following')).html.includes('An idea elsewhere'),
+      /elsewhere/i.test((await visitor.get('/admin/profile/notifications')).html),
+    ];
+    expect([await shownTo(bound), await shownTo(ordinary)]).toEqual([
+      [false, false],
+      [true, true],
+    ]);
+    await server.sql('update accounts set requires_provider = true where id = $1', [other.accountId]);
+    expect(await shownTo(ordinary)).toEqual([false, false]);
   });
 
   test('a person without another sign-in sees their own profile, and can download their data right after the sign-in', async () => {
