@@ -35,6 +35,7 @@ import { boundedServer, guardTransport, refuseInvalidHead, requestIdOf } from '.
 import { refuseUndeclaredBody, serveOperations } from './http/ts-rest.ts';
 import { serveTools } from './mcp/serve-tools.ts';
 import { buildOauth } from './oauth/serve-oauth.ts';
+import { buildOpenidClient } from './openid/openid-client.ts';
 import { serveOperator } from './operator/serve-operator.ts';
 import { serveBoards } from './pages/boards/serve-boards.ts';
 import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
@@ -131,7 +132,11 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   await app.register(serveOpenApiDocument);
   const oauth = buildOauth(server);
   const testPoster = buildTestPoster(server.config, testPostTimeoutMs);
-  app.addHook('onClose', async () => testPoster.close());
+  const openid = buildOpenidClient(server.config);
+  app.addHook('onClose', async () => {
+    testPoster.close();
+    openid.close();
+  });
   await app.register(oauth.serveEndpoints);
   await app.register(
     pages.serve([
@@ -141,8 +146,8 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
       serveDocumentation(server.config),
       serveEntrance,
       serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)),
-      serveSignIn(server),
-      serveAdmin(server, oauth.consents, testPoster.postTest),
+      serveSignIn(server, openid),
+      serveAdmin(server, { consents: oauth.consents, postTest: testPoster.postTest, openid }),
       serveOperator(server),
       oauth.servePages,
     ]),

@@ -26,6 +26,8 @@ export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', Tab
   idea_tags: tenant,
   ideas: tenant,
   idempotency_keys: tenant,
+  identities: tenant,
+  identity_providers: tenant,
   invitations: tenant,
   memberships: tenant,
   merges: tenant,

@@ -20,6 +20,11 @@ export const Account = defineTable('Account', 'accounts', {
   joinDomains: p.array().$type<string[]>().columnType('text[]').default([]),
   /** Whether the owners and admins need two-factor sign-in to open the pages of the account in the admin area. */
   requiresSecondFactor: p.boolean().default(false),
+  /**
+   * Whether members, except owners, reach the account only in sessions that an identity of the account began: through a
+   * provider, or in the application that embeds the boards.
+   */
+  requiresProvider: p.boolean().default(false),
   /** The time of the request to delete the account. The erasure begins after the grace period. */
   deletionScheduledAt: timestamp().nullable(),
   /**

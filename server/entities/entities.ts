@@ -5,6 +5,7 @@ import { ChatChannel } from './chat-channel.ts';
 import { Event, ExtensionSubscription, Notification } from './event.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Comment, Follower, Idea, IdeaTag, Merge, Vote, VoteNetwork, Voter } from './idea.ts';
+import { Identity, IdentityProvider } from './identity.ts';
 import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
 import {
@@ -35,6 +36,8 @@ export const entities = [
   Idea,
   IdeaTag,
   IdempotencyKey,
+  Identity,
+  IdentityProvider,
   Invitation,
   Membership,
   Merge,

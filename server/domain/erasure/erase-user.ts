@@ -76,8 +76,9 @@ interface Identity {
 }
 
 /**
- * The statements that end the user's access: memberships, passwords, second factors, sessions, password links, sign-in
- * links, OAuth records and invitations. They also remove the picture. Recovery codes come before second factors, which would remove them by a cascade.
+ * The statements that end the user's access: memberships, passwords, second factors, sessions, identities, password links,
+ * sign-in links, OAuth records and invitations. They also remove the picture. Recovery codes come before second factors,
+ * which would remove them by a cascade.
  */
 const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
   ...(
@@ -88,6 +89,7 @@ const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
       'second_factors',
       'sign_in_challenges',
       'sessions',
+      'identities',
       'password_links',
       'pictures',
     ] as const

@@ -14,8 +14,10 @@ import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
+import { ordinaryUserOf } from '../shell/session.ts';
 import { loadTemplate } from '../shell/template.ts';
 import type { Notices } from '../shell/visit.ts';
+import { readProviderButtons } from '../sign-in/provider-paths.ts';
 import { type BoardVisit, boardOf, boardPath, pathOn } from './opened-board.ts';
 import { moderationNotices } from './present-changes.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
@@ -76,13 +78,22 @@ export async function showBoard(visit: BoardVisit, problem?: Problem) {
   return visit.page('board', frame, data, { notices, problem });
 }
 
-/** Returns the form for a signed-in person who may join the account of the board. */
-async function presentJoin({ request, server: { database, config } }: BoardVisit) {
-  const { browserSession } = request;
+/**
+ * Returns the form for a signed-in person who may join the account of the board, or the buttons for a member who must
+ * sign in with a provider of the account.
+ */
+async function presentJoin({ request, server }: BoardVisit) {
+  const { database, config } = server;
+  const person = ordinaryUserOf(request);
   const { member, read, slug } = boardOf(request);
-  if (!browserSession || member) return undefined;
-  const user = { accountId: read.actor.accountId, userId: browserSession.user.id };
+  if (!person || member) return undefined;
+  const user = { accountId: read.actor.accountId, userId: person.id };
   const standing = await readStanding(database, user);
+  // A member with an ordinary session, but the account requires a provider.
+  if (standing === 'member') {
+    const providers = await readProviderButtons(server, user.accountId);
+    return providers.length > 0 ? { providers, next: boardPath(slug) } : undefined;
+  }
   const mustConfirm = standing === 'must_confirm';
   if (standing !== 'may_join' && !(mustConfirm && config.SMTP_URL !== undefined)) return undefined;
   return { action: `${boardPath(slug)}/join`, mustConfirm };

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { definePages, type OwnArea, openArea, signedIn } from '../shell/area.ts';
+import { requireOrdinarySession } from '../shell/session.ts';
 import { serveRoutes } from '../shell/visit.ts';
 import { sendXml } from '../shell/xml.ts';
 import { showBoard } from './board-page.ts';
@@ -45,7 +46,7 @@ export function serveBoards(server: ServerDependencies) {
       if (!isPublic) throw new DomainError('not_found');
       return sendXml(reply, 'application/atom+xml', await showFeed(read, server.config));
     });
-    serveRoutes(app, server, accountOf, [joinRoute(server)], [sendToSignIn, open]);
+    serveRoutes(app, server, accountOf, [joinRoute(server)], [sendToSignIn, requireOrdinarySession, open]);
     const forMembers = [...memberRoutes, ...commentRoutes, ...ownRoutes];
     serveRoutes(app, server, accountOf, forMembers, [sendToSignIn, open, requireMember]);
   };

@@ -34,6 +34,8 @@ export interface Frame {
   canonicalUrl?: string | undefined;
   /** The preview of the page in search results, chats and social networks. Only a page with canonicalUrl has one. */
   preview?: { type: 'website' | 'article'; siteName: string; description: string } | undefined;
+  /** The URL of another server that the browser opens at once. The page also has a link to it. */
+  refresh?: string | undefined;
   /** The session's form_token, which every POST form of the page sends. */
   formToken?: string;
   /** The script of the page. The page also works without it. */
@@ -59,6 +61,7 @@ export function definePage<Data extends object = object>(
     const { script = ownScript } = frame;
     const layout = {
       ...frame,
+      refresh: frame.refresh && `0; url=${frame.refresh}`,
       language: currentLanguage(),
       stylesheetPath,
       iconPath,

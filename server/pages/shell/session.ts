@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { type Administration, administrationIn } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { hasOwnAddress } from '../../domain/identities/own-address.ts';
 import { hashOfSecret } from '../../domain/sign-in/secret-text.ts';
 import { type AccountOfUser, readSession, type SessionTerms, type SignedInUser } from '../../domain/sign-in/session.ts';
 import { keepLanguage } from '../../domain/users/edit-user.ts';
@@ -52,6 +53,32 @@ export async function requireSession(request: FastifyRequest, reply: FastifyRepl
   // A path that accepts only forms has no page to return to.
   const next = request.server.pageRoutes.has(request.routeOptions.url ?? '') ? request.url : '/admin';
   return redirectToSignIn(request, reply, next);
+}
+
+/** Returns the user of an ordinary session, which reaches all accounts of the user. */
+export function ordinaryUserOf({ browserSession }: FastifyRequest): SignedInUser | undefined {
+  return browserSession?.user.only_account_id === null ? browserSession.user : undefined;
+}
+
+/**
+ * An onRequest hook for pages about the person and not about one account. A session that an identity of an account began
+ * does not reach them. Put requireSession before it.
+ */
+export async function requireOrdinarySession(request: FastifyRequest) {
+  if (ordinaryUserOf(request)) return;
+  const next = request.method === 'GET' ? request.url : '/admin';
+  throw new Refusal(403, t('identities.bound.title'), t('identities.bound.explanation'), {
+    label: t('identities.bound.sign_in'),
+    href: `/sign-in?${new URLSearchParams({ next })}`,
+  });
+}
+
+/**
+ * An onRequest hook for a user's own pages, such as the profile. It is like requireOrdinarySession, but lets users pass who
+ * belong to an identity of the account alone: they have no other way to these pages. Put requireSession before it.
+ */
+export async function requireOwnSession(request: FastifyRequest) {
+  if (hasOwnAddress(sessionOf(request).user)) return requireOrdinarySession(request);
 }
 
 /** Redirects to the sign-in page. If the request is a form, its values are lost, and the sign-in page says so. */
@@ -111,7 +138,7 @@ export function clearSessionCookie(reply: FastifyReply, config: CookieConfig) {
  * Returns a cookie name. Over HTTPS its prefix prevents other hosts of the domain and pages without HTTPS from setting
  * the cookie.
  */
-export function cookieName(config: CookieConfig, name: 'session' | 'browser' | 'challenge'): string {
+export function cookieName(config: CookieConfig, name: 'session' | 'browser' | 'challenge' | 'provider'): string {
   return isSecure(config) ? `__Host-idea_board_${name}` : `idea_board_${name}`;
 }
 

@@ -4,6 +4,7 @@ import boardSettings from './board_settings.json' with { type: 'json' };
 import boards from './boards.json' with { type: 'json' };
 import chat from './chat.json' with { type: 'json' };
 import home from './home.json' with { type: 'json' };
+import identities from './identities.json' with { type: 'json' };
 import mails from './mails.json' with { type: 'json' };
 import members from './members.json' with { type: 'json' };
 import moderation from './moderation.json' with { type: 'json' };
@@ -23,6 +24,7 @@ export const german: typeof english = {
   boards,
   chat,
   home,
+  identities,
   mails,
   members,
   moderation,

@@ -183,6 +183,15 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
     hash('session'),
     userId,
   ]);
+  await server.sql(
+    `with provider as (
+      insert into identity_providers (account_id, key, name, issuer, client_id, client_secret)
+      values ($1, 'a key', 'Acme', 'https://id.example.com', 'client', 'a secret') returning account_id, id
+    )
+    insert into identities (account_id, provider_id, subject, user_id, address)
+    select account_id, id, 'zabriskie-1', $2, $3 from provider`,
+    [other.accountId, userId, person.email],
+  );
   await server.sql(`insert into second_factors (user_id, secret, last_step) values ($1, 'a secret', 0)`, [userId]);
   await server.sql(`insert into pictures (user_id, key, content) values ($1, $2, 'a picture')`, [
     userId,
