@@ -5,7 +5,7 @@ import { primaryKeyOf } from '../database/tables.ts';
 
 /**
  * The tables whose expired rows are deleted: rate limits, stored responses, sessions, sign-ins that wait for a code,
- * password links, invitations, OAuth records and networks of votes.
+ * password links, sign-in links, invitations, OAuth records and networks of votes.
  */
 export const expiringTables = [
   'rate_limits',

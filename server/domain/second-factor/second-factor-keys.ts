@@ -1,7 +1,10 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import { buildSecretBox } from '../secret-box.ts';
 
-/** Encrypts the secrets of authenticator apps and hashes recovery codes, with keys from the application key. */
+/**
+ * Encrypts and decrypts the secrets of authenticator apps, and hashes recovery codes. The keys come from the
+ * application key.
+ */
 export interface SecondFactorKeys {
   seal(userId: number, secret: string): Buffer;
   open(userId: number, sealed: Uint8Array): string;
@@ -11,7 +14,7 @@ export interface SecondFactorKeys {
    * field, so the database stores a secret only when the user's app has it.
    */
   sealOffer(userId: number, secret: string, expiresAt: Date): string;
-  /** Returns undefined for an offer that has expired, or that was made for another user. */
+  /** Returns undefined for an offer that is invalid, that has expired, or that was made for another user. */
   openOffer(userId: number, offer: string, now: Date): string | undefined;
 }
 

@@ -51,7 +51,7 @@ const selectChallenge = query('select_sign_in_challenge', (db, $: Arguments<{ to
     .$narrowType<{ email: string }>(),
 );
 
-/** Returns the user of a sign-in that waits for a code, or undefined if the time is over. */
+/** Returns the user of a sign-in that waits for a code. Undefined if the sign-in has ended or expired. */
 export async function readChallenge(db: Queryable, tokenHash: Buffer, now: Date) {
   const [user] = await db.query(selectChallenge, { tokenHash, now });
   return user && { ...user, tokenHash };
