@@ -17,7 +17,7 @@ const renderSitemap = loadTemplate<{ pages: { url: string; changed?: string }[] 
  */
 const indexMs = 10 * 60_000;
 
-/** Paths without content for search engines. They also keep crawlers away from forms. */
+/** The paths that crawlers should not open, because they have no content for search engines. */
 const closedPaths = ['/admin', '/api/', '/oauth/', '/unsubscribe'];
 
 /**
