@@ -161,7 +161,7 @@ describe("access to the operator's panel", () => {
 });
 
 describe('the flag of operators', () => {
-  test('no named SQL statement writes the flag is_operator, and only three source files of the server assign it', async () => {
+  test('no named SQL statement writes the flag is_operator, and only three known source files declare or copy it', async () => {
     const writing = (await loadServerQueries()).filter(({ text }) =>
       /(insert into|update) "?users"?[\s\S]*is_operator/i.test(text),
     );
