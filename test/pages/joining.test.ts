@@ -231,7 +231,7 @@ describe('signing up from a board', () => {
     expect([answer.status, answer.html.includes('without an invitation')]).toEqual([403, true]);
   });
 
-  test('if links of two accounts sign up the same address at the same time, both sign in one user, who is a member of both accounts', async () => {
+  test('if links of two accounts sign up one address at the same time, both sign in one user, who joins both accounts', async () => {
     const other = await createWorld(server, { isPublic: true });
     for (const one of [world, other]) await letJoin('everybody', [], one);
     for (let round = 0; round < 3; round++) {
@@ -353,7 +353,7 @@ describe('joining as a signed-in person', () => {
     expect(await membersWith(await emailOf(server, userId))).toEqual([]);
   });
 
-  test('the page of a board links to a sign-in that leads back to the board, and is the same for a visitor with an unknown session', async () => {
+  test('the page of a board links to a sign-in that leads back to it, and is the same with an unknown session', async () => {
     const page = await new Visitor(server).get(`${boardPath()}?sort=top`);
     expect(page.html).toContain(`href="/sign-in?next=${encodeURIComponent(`${boardPath()}?sort=top`)}"`);
     const other = new Visitor(server);

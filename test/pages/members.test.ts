@@ -392,7 +392,7 @@ describe('ideas', () => {
     expect(await server.sql('select from ideas where board_id = $1', [world.boardId])).toEqual([]);
   });
 
-  test('outside the submission window or on a frozen board, the page for a new idea says why it has no form, and a sent idea is refused', async () => {
+  test('outside the submission window or on a frozen board, the page for new ideas explains the missing form, and a sent idea is refused', async () => {
     const { html } = await member.get(`${boardPath()}/new`);
     const value = (name: string) => parse(html).querySelector(`[name=${name}]`)?.getAttribute('value') ?? '';
     const fields = { form_token: value('form_token'), form_id: value('form_id'), title: 'T', body: 'B' };

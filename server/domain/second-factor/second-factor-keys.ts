@@ -11,7 +11,7 @@ export interface SecondFactorKeys {
   hashOf(userId: number, recoveryCode: string): Buffer;
   /**
    * Encrypts a secret that the user has not confirmed yet. The page of the QR code has the encrypted secret in a hidden
-   * field, so the database stores a secret only when the user's app has it.
+   * field. So the database stores a secret only after the user has confirmed it with a code.
    */
   sealOffer(userId: number, secret: string, expiresAt: Date): string;
   /** Returns undefined for an offer that is invalid, that has expired, or that was made for another user. */

@@ -165,7 +165,7 @@ export interface FollowedLink {
 
 /**
  * Reads a working link. The call does not use up the link. A link stops working if its user gets another address or may
- * no longer sign in, or if its account no longer lets the address join.
+ * no longer sign in. A link to sign up also stops working if its account no longer lets the address join.
  *
  * The result may reveal whether a user has the address, because only the owner of the address gets the link.
  */
@@ -187,8 +187,8 @@ const deleteLinks = query('delete_sign_in_links', (db, $: Arguments<{ userId: nu
 );
 
 /**
- * Deletes a user's sign-in links. Call this after a change of the user's password, and before the user's sessions end:
- * a link that is just being used has then either started its session or no longer works.
+ * Deletes a user's sign-in links. Call this after a change of the user's password, and before the user's sessions end.
+ * A link that is being used has then either started its session or no longer works.
  */
 export async function endSignInLinks(db: Queryable, userId: number): Promise<void> {
   await db.query(deleteLinks, { userId });
