@@ -106,7 +106,7 @@ describe('signing up from a board', () => {
     expect(mail.received).toEqual([]);
   });
 
-  test('in several spellings, unknown addresses of the domains that may join get a link, and addresses of similar domains get no mail', async () => {
+  test('unknown addresses of the domains that may join get a link in several spellings, and addresses of similar domains get no mail', async () => {
     await letJoin('domains', ['Example.ORG', '@bücher.example']);
     for (const domain of [
       'example.org',
