@@ -9,7 +9,7 @@ import { writeForRecords } from '../../text/language.ts';
 const reasons = ['administrator', 'operator', 'gone', 'failing', 'chat_404', 'chat_410'] as const;
 type DisabledReason = (typeof reasons)[number];
 
-/** The days after which the server disables a webhook to which no delivery succeeds. */
+/** The server disables a webhook if every delivery fails for this number of days. */
 export const maxFailingDays = 5;
 
 function textOf(reason: DisabledReason): string {
