@@ -75,7 +75,10 @@ export const Session = defineTable('Session', 'sessions', {
   hasSecondFactor: p.boolean().default(false),
 });
 
-/** A mailed link that signs a user in, or that signs a new person up. The row is deleted when the link is used. */
+/**
+ * A mailed link that signs a user in, or that signs a new person up. The row is deleted when the link is used, and
+ * after the link has expired.
+ */
 export const SignInLink = defineTable('SignInLink', 'sign_in_links', {
   /** The SHA-256 of the token in the link. */
   tokenHash: p.blob().primary(),
@@ -114,14 +117,17 @@ export const SecondFactor = defineTable('SecondFactor', 'second_factors', {
   createdAt: creationTime(),
 });
 
-/** A recovery code. The row is deleted when the code is used. */
+/** A recovery code that works. The row is deleted when the code is used. */
 export const RecoveryCode = defineTable('RecoveryCode', 'recovery_codes', {
   userId: bigint().primary(),
   /** The HMAC-SHA-256 of the code, with a key from the application key. */
   codeHash: p.blob().primary(),
 });
 
-/** A sign-in that waits for the code. The row is deleted when the session starts. */
+/**
+ * A sign-in that waits for the code. The row is deleted when the session starts, and after the time for the code is
+ * over.
+ */
 export const SignInChallenge = defineTable('SignInChallenge', 'sign_in_challenges', {
   /** The SHA-256 of the token in the cookie. */
   tokenHash: p.blob().primary(),

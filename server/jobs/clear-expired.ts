@@ -3,10 +3,7 @@ import type { Queryable } from '../database/database.ts';
 import { type Query, query } from '../database/query.ts';
 import { primaryKeyOf } from '../database/tables.ts';
 
-/**
- * The tables whose expired rows are deleted: rate limits, stored responses, sessions, sign-ins that wait for a code,
- * password links, invitations, OAuth records and networks of votes.
- */
+/** The tables whose expired rows are deleted. */
 export const expiringTables = [
   'rate_limits',
   'idempotency_keys',

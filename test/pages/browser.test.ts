@@ -147,7 +147,8 @@ test('a member votes without a page load, sees similar ideas while typing a titl
   await page.getByRole('heading', { name: 'Board export in CSV' }).waitFor();
   expect(await server.sql('select from ideas where board_id = $1', [open.boardId])).toHaveLength(2);
 
-  // Without its session, the script lets the browser open the page that the server answers.
+  // Without a session, the server refuses the vote. The script then lets the browser send the form, which leads to the
+  // sign-in page.
   await page.context().clearCookies();
   await page.getByRole('button', { name: /^Vote for/ }).press('Enter');
   await page.waitForURL(/sign-in/);

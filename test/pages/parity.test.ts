@@ -10,8 +10,9 @@ import { addWebhook } from '../helpers/webhooks.ts';
 import { callTool } from '../mcp/call-tool.ts';
 
 /*
- * The same action by page, REST and MCP. Each way has an account of its own with the same people, ideas and webhook.
- * After each action, all three accounts must have the same rows, events, notifications and webhook deliveries.
+ * The tests run the same action by page, REST and MCP. Each way has its own account, and all accounts have the same
+ * people, ideas and webhook. After each action, all three accounts must have the same rows, events, notifications and
+ * webhook deliveries.
  */
 
 type Role = 'member' | 'moderator';
@@ -173,7 +174,7 @@ const actions: Action[] = [
 ];
 
 test.each(actions)(
-  'a $by who $what, by page, REST and MCP, leaves the same rows, events and notifications',
+  'a $by who $what leaves the same rows, events and notifications by page, REST and MCP',
   async one => {
     for (const way of ways) {
       const scene = scenes[way];

@@ -8,7 +8,7 @@ function linksIn(text: string) {
   return links.map(link => [link.textContent, link.getAttribute('href')]);
 }
 
-test('a URL in a text of a user becomes a link that search engines do not follow', () => {
+test('a URL in a text of a user becomes a link that tells search engines not to follow it', () => {
   expect(linkedText('See https://a.example/b?c=1&d=2\nfor <more>.').text).toBe(
     'See <a href="https://a.example/b?c=1&amp;d=2" rel="nofollow ugc noopener">https://a.example/b?c=1&amp;d=2</a>\nfor &lt;more&gt;.',
   );
@@ -61,7 +61,7 @@ describe('hostile URLs', () => {
     }
   });
 
-  test('no text of a user ends the attribute of a link or adds markup', () => {
+  test('five hostile texts neither end the attribute of a link nor add markup', () => {
     for (const text of [
       `https://a.example/"onmouseover="alert(1)`,
       `https://a.example/'onmouseover='alert(1)`,

@@ -65,7 +65,7 @@ export async function showProfile(
   return visit.page('profile/profile', t('profile.title'), data, { notices, problem });
 }
 
-/** The names of the languages are in the languages themselves, so that people find their own. */
+/** The name of each language is in the language itself, so that people find their own. */
 function languageChoices(chosen: string) {
   const own = languages.map(code => [code, languageNames[code]] as const);
   return optionsOf([['', t('profile.language.of_browser')], ...own], chosen);

@@ -157,8 +157,8 @@ export function mailNotifications(deps: TaskDependencies) {
   function mailOf(notification: DueNotification): Mail {
     const { id, kind, idea_id, board_slug, target_id } = notification;
     const endingUrl = unsubscribeUrl(config, unsubscribeTokens.make(subscriptionOf(notification)));
-    // Only moderators have a page of a rejected idea, so the mail to its author has no link to it. A merged idea is
-    // shown on the page of its target.
+    // Only moderators can open the page of a rejected idea, so the mail to its author has no link to the idea. A merged
+    // idea is shown on the page of its target.
     const shownId = kind === 'idea.merged' ? target_id : idea_id;
     const ideaPage = shownId === null || board_slug === null ? config.BASE_URL : ideaUrl(config, board_slug, shownId);
     const content = writeFor(readerOf(notification.language), () =>

@@ -7,7 +7,7 @@ import type { WriteOperation } from '../operation.ts';
 import type { CommentView } from './comments.ts';
 import { replaceCopies } from './replace-copies.ts';
 
-/** How long the author of a comment may edit or delete it. */
+/** The number of minutes in which the author of a comment may edit or delete it. */
 export const commentChangeMinutes = 15;
 
 /** The text of a deleted comment in the copies that stay, such as the event of the comment. */
@@ -28,7 +28,7 @@ export function mayChangeComment({ actor, now }: CommentChanger, { author_id, cr
   return { edit: mayEdit, delete: mayEdit || actor.isModerator };
 }
 
-/** Throws if a person may not edit or delete a comment, or no longer. */
+/** Throws if a person may not edit or delete a comment now. */
 export function checkCommentChange(by: CommentChanger, comment: CommentRights, verb: 'edit' | 'delete') {
   if (mayChangeComment(by, comment)[verb]) return;
   if (comment.author_id !== by.actor.userId) {
@@ -57,8 +57,8 @@ const updateComment = query(
 );
 
 /**
- * Changes the text of a comment by the acting user, within some minutes of its creation. The comment keeps its place. An
- * edit adds text to the board, so it needs everything that a new comment needs.
+ * Changes the text of a comment by the acting user, within some minutes of its creation. The comment keeps its place.
+ * An edit adds text to the board. So it needs a board that is not frozen and a published idea that accepts comments.
  *
  * Locks the idea first, like commentOnIdea. So the second of two concurrent changes of a comment sees the first.
  */
@@ -96,7 +96,7 @@ const removeComment = query('remove_comment', (db, $: Arguments<CommentOfIdea & 
  * author may comment again, if the last comment is not theirs.
  *
  * A deletion only takes text from the board. So it is possible on a frozen board, in a status that accepts no comments,
- * and on a merged idea. Otherwise a freeze would keep a password or an insult on the page.
+ * and on a merged idea. Otherwise nobody could remove a password or an insult from a frozen board.
  */
 export async function deleteComment(op: WriteOperation, { ideaId, commentId }: CommentOfIdea): Promise<void> {
   const { accountId } = op.actor;

@@ -19,8 +19,8 @@ function withText(column: 'e.data' | 'e.body' | 'k.body', path: string, text: Ra
 }
 
 /**
- * Replaces the text in the event of a comment. Notifications, mails, chats, extensions and deliveries of webhooks read
- * the event when they need it. So those that are still to come, and the pages, have the new text.
+ * Replaces the text in the event of a comment. Pages, mails, chat messages, extensions and webhook deliveries read the
+ * event only when they are shown or sent. So later ones have the new text.
  */
 const rewriteEvent = query('replace_comment_in_event', (db, $: Arguments<OfAccount>) =>
   db
@@ -59,9 +59,9 @@ const rewriteAnswer = query('replace_comment_in_answer', (db, $: Arguments<OfAcc
  * Replaces the text of an edited or deleted comment in its copies. Also removes the responses of webhook receivers to
  * its event, because a response may repeat the text. Receivers keep what they received before.
  *
- * The caller holds the lock of the idea. A worker that stores an answer of a receiver may hold the lock of a delivery,
- * and then waits for no lock of this transaction, except if it stores several answers at once. Then PostgreSQL may end
- * one of the two as a deadlock, and the server tries it again.
+ * The caller holds the lock of the idea. A worker that stores one response of a receiver holds the lock of its
+ * delivery, but waits for no lock of this transaction. A worker that stores several responses at once may wait for one.
+ * PostgreSQL may then end one of the two transactions as a deadlock, and the server retries it.
  */
 export async function replaceCopies(op: WriteOperation, replacement: Replacement): Promise<void> {
   const { accountId } = op.actor;

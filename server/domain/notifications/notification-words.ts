@@ -19,7 +19,7 @@ export const notificationKinds = [
 
 export type NotificationKind = (typeof notificationKinds)[number];
 
-/** The content of a notification. The texts are as users wrote them: wordsOf shortens them. */
+/** The content of a notification. The texts are as users wrote them. wordsOf shortens titles and names. */
 export interface NotificationSubject {
   kind: NotificationKind;
   board: string | null;

@@ -66,8 +66,8 @@ const lockUserWithLink = query('lock_user_with_link', (db, $: Arguments<{ id: nu
  * may not sign in.
  *
  * A password change and the start of an erasure lock the same rows and end all sessions. So no session with the old
- * password can start after them. They also end the sign-ins that wait for a code, as does another e-mail address.
- * Turning on two-factor sign-in also locks the user and ends the other sessions.
+ * password can start after them. They also end the sign-ins that wait for a code. A change of the e-mail address ends
+ * these sign-ins, too. Turning on two-factor sign-in also locks the user and ends the other sessions.
  */
 export async function lockProvenUser(db: Queryable, { id, set_at }: ProvenUser): Promise<boolean> {
   const locked =

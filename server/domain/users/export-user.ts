@@ -8,24 +8,24 @@ import { presentTime } from '../time.ts';
 /*
  * The export of a person's own data, from all accounts, as one JSON document. docs/administration.md describes its form.
  *
- * The document has the person's own texts and choices, and the reasons for rejected ideas, which moderators wrote to the
- * person. It has no secrets and no other texts by other people, because the person may have lost access to their boards.
- * An idea of somebody else is only an id.
+ * The document has the person's own texts and choices, and the reasons for rejected ideas, which moderators wrote to
+ * the person. It has no secrets, and no ideas or comments by other people, because the person may have lost access to
+ * their boards. An idea of somebody else is only an id.
  *
- * The lists can be long, so each is read in batches, and the document is written while it is sent. The statements have
- * no filter on one account, because the person may have rows in all accounts.
+ * A list can be long. So long lists are read in batches, and the document is written while it is sent. The statements
+ * have no filter on one account, because the person may have rows in all accounts.
  */
 
 /** Increase this number when a field is removed or changes its meaning. */
 const formatVersion = 1;
 
-/** The number of rows in memory. An idea has up to 10,000 characters. */
+/** The maximum number of rows of a list in memory. An idea has up to 10,000 characters. */
 const batchSize = 200;
 
 type Db = Kysely<Tables>;
 
 interface Section {
-  /** The tables whose rows about the person the section has. */
+  /** The tables from which the section reads rows about the person. */
   tables: readonly (keyof Tables)[];
   read(db: Db, userId: number): AsyncIterable<object[]>;
 }

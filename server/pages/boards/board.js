@@ -29,7 +29,7 @@ document.addEventListener('submit', async event => {
   const label = button.getAttribute('aria-label');
   try {
     const page = await pageFrom(form.action, { method: 'POST', body });
-    // A refused vote, or an ended session, needs a page of its own.
+    // After a refused vote or the end of the session, the form loads a whole page, which shows the reason.
     const { id } = form.closest('#tally') ?? form;
     if (page.getElementById('problem') || !replacePart(id, page)) throw new Error('The vote was refused');
     const replaced = document.getElementById(id);
@@ -55,7 +55,7 @@ title?.addEventListener('input', () => {
     const url = new URL(location.href);
     url.searchParams.set('title', typed);
     const page = await pageFrom(url).catch(() => undefined);
-    // The person may have typed on in the meantime.
+    // The person may have changed the title since the request.
     if (page && title.value.trim() === typed) replacePart('similar', page);
   }, pauseMs);
 });

@@ -44,8 +44,8 @@ export async function showFeed(op: ReadOperation, { BASE_URL }: Pick<Config, 'BA
 }
 
 /**
- * Returns a tag URI (RFC 4151). It stays the same if the slug of the board changes, so that feed readers do not show ideas
- * again.
+ * Returns a tag URI (RFC 4151). It stays the same if the slug of the board changes, so that feed readers do not show
+ * known ideas as new.
  */
 function idOf(baseUrl: string, name: string, createdAt: string): string {
   return `tag:${new URL(baseUrl).hostname},${presentTime(createdAt).slice(0, 10)}:${name}`;

@@ -71,7 +71,9 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>) {
   };
 }
 
-/** The way out for a missing page of a board, such as an idea that awaits approval. */
+/**
+ * Returns the text and the link on the error page for a missing page of a board, such as an idea that awaits approval.
+ */
 function wayToBoard(slug: string) {
   return {
     explanation: t('boards.no_such_page.explanation'),
@@ -93,7 +95,8 @@ export function memberOf({ request, server }: BoardVisit) {
 
 /**
  * An onRequest hook for pages and forms that only members of the board's account may use. Sends visitors to the sign-in
- * page, and then back to the page, or after a form to the board. The answer does not reveal whether the board exists.
+ * page. After the sign-in, they return to the page. If they sent a form, they return to the board. The answer does not
+ * reveal whether the board exists.
  */
 export async function sendToSignIn(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;

@@ -34,7 +34,7 @@ export function presentChanges(idea: IdeaView, board: BoardView) {
       color,
       id,
     })),
-    // The maximum of tags, if the idea can get no more tags.
+    // The maximum number of tags. Undefined if the idea can get more tags.
     maxTags: idea.tags.length >= maxTagsOfIdea ? maxTagsOfIdea : undefined,
     otherTags: optionsOf(
       board.tags.filter(({ id }) => !assigned.has(id)).map(({ id, name }) => [String(id), shortLine(name, 40)]),

@@ -83,14 +83,15 @@ export function presentIdea(idea: Omit<IdeaView, 'body'>) {
 const dates = forEachLanguage(locale => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }));
 
 /**
- * Formats a time as a day in UTC. The page is cached and the same for all readers, so it cannot use their time zones.
+ * Formats a time as a day in UTC. Visitors in several time zones get the same cached page, so it cannot use their time
+ * zones.
  */
 export function presentTime(time: string): { iso: string; text: string } {
   const date = new Date(time);
   return { iso: date.toISOString(), text: dates().format(date) };
 }
 
-/** A form with a button for each direction. Pressing the button of the present vote withdraws the vote. */
+/** A form with a button for each direction. Pressing the button of the current vote withdraws the vote. */
 export interface VoteForm {
   action: string;
   id: string;

@@ -93,7 +93,7 @@ export function sessionOf({ browserSession }: FastifyRequest): BrowserSession {
   return browserSession;
 }
 
-/** Keeps the language that the browser names as the language of a user who has none, so that mails are in it, too. */
+/** Makes the browser's language the language of a user who has none, so that mails are in this language, too. */
 export async function keepLanguageOfBrowser(admin: Administration, request: FastifyRequest, userId: number) {
   const language = languageOfBrowser(request);
   if (language) await keepLanguage(admin, userId, language);

@@ -14,7 +14,7 @@ import { addWebhook, administer } from '../../helpers/webhooks.ts';
 /** A word that occurs in every text about the person, and in no other text. */
 export const marker = 'zabriskie';
 
-/** A recovery code of the person, as the server hashes it. */
+/** A recovery code of the person without hyphens, because the server hashes it without them. */
 export const recoveryCode = '0123456789abcdef';
 
 export const person = {
@@ -22,7 +22,7 @@ export const person = {
   email: 'Quillon.Zabriskie@person.example',
   notificationEmail: 'q+zabriskie@person.example',
   avatarUrl: 'https://avatars.example/zabriskie.png',
-  // No language of the server, but each text of the person contains the marker.
+  // The server does not have this language, but each text of the person must contain the marker.
   language: 'x-zabriskie',
 };
 
