@@ -39,6 +39,7 @@ import { buildOpenidClient } from './openid/openid-client.ts';
 import { serveOperator } from './operator/serve-operator.ts';
 import { serveBoards } from './pages/boards/serve-boards.ts';
 import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
+import { serveEmbedding } from './pages/embedding/serve-embedding.ts';
 import { serveEntrance } from './pages/entrance/serve-entrance.ts';
 import { buildPages } from './pages/serve-pages.ts';
 import { serveSignIn } from './pages/sign-in/serve-sign-in.ts';
@@ -140,6 +141,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   await app.register(
     pages.serve([
       serveBoards(server),
+      serveEmbedding(server),
       serveSitemap(server),
       serveDocumentation(server.config),
       serveEntrance,
