@@ -1,5 +1,5 @@
 import type { ServerDependencies } from '../../dependencies.ts';
-import { requireAccountById } from '../../domain/accounts/find-account.ts';
+import { readAccount } from '../../domain/accounts/find-account.ts';
 import { AdministrationError } from '../../domain/administration.ts';
 import {
   checkIssuer,
@@ -107,14 +107,14 @@ async function removeProvider(visit: Visit) {
 async function showList(visit: Visit, problem?: Problem) {
   const { providers, account } = await visit.administer(async admin => ({
     providers: await listProviders(admin, visit.account.id),
-    account: await requireAccountById(admin, visit.account.id),
+    account: await readAccount(admin, visit.account.id),
   }));
   const data = {
     providers: providers.map(provider => present(visit, provider)),
     redirectUri: callbackUrl(visit.server.config, visit.account.id),
     form: problem ? formIn(visit) : emptyForm,
     isOwner: isOwner(visit.account),
-    requiresProvider: account.requiresProvider,
+    requiresProvider: account.requires_provider,
   };
   return visit.page('providers/list', t('identities.admin.title'), data, { notices, problem });
 }

@@ -31,7 +31,7 @@ export async function createProvider(
 ): Promise<IdentityProvider> {
   await lockAccount(admin, accountId);
   if ((await admin.em.count(IdentityProvider, { accountId })) >= maxProviders) {
-    throw new AdministrationError('conflict', t('identities.problems.too_many', { count: maxProviders }));
+    throw new AdministrationError('conflict', t('identities.problems.most_providers', { count: maxProviders }));
   }
   const provider = admin.em.create(IdentityProvider, {
     accountId,
