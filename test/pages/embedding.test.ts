@@ -4,7 +4,7 @@ import { hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { hostOrigin, letEmbed, signToken, type TokenInput } from '../helpers/embedding.ts';
-import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { createMember, createUser, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { administer } from '../helpers/webhooks.ts';
 
@@ -309,18 +309,61 @@ describe('the sign-in with a token', () => {
     }
   });
 
-  test('a person with the address of an existing user is not signed in, and the user stays unchanged', async () => {
+  test('a person with the address of an existing user is not signed in until the user has confirmed the connection in an ordinary session', async () => {
     const userId = await createMember(server, world.accountId, 'admin');
     const [before] = await server.sql<{ email: string }>('select * from users where id = $1', [userId]);
+    const claims = { sub: 'boss', email: before?.email.toUpperCase() };
     const visitor = new Visitor(server);
-    const token = await signToken(server, secret, { claims: { email: before?.email.toUpperCase() } });
-    const answer = await post(visitor, token);
+    const answer = await post(visitor, await signToken(server, secret, { claims }));
     expect(answer.location).toMatch(new RegExp(`^${root}\\?notice=connect&connection=[\\w-]+$`));
     expect([await sessions(), visitor.cookies.size]).toEqual([[], 0]);
     expect(await server.sql('select * from users where id = $1', [userId])).toEqual([before]);
     expect(await server.sql('select from identities where account_id = $1', [world.accountId])).toEqual([]);
+
     const { html } = await visitor.get(answer.location ?? '');
-    expect(html).toMatch(/<a href="\/admin\/profile\/connections\/connect\?[^"]*" target="_blank"/);
+    const [, link = ''] = /<a href="([^"]*)" target="_blank" rel="noopener">Connect this user/.exec(html) ?? [];
+    const path = link.replaceAll('&amp;', '&');
+    expect((await visitor.get(path)).location).toMatch(/^\/sign-in\?/);
+    const stranger = await signedIn(server, await createUser(server));
+    expect((await stranger.get(path)).status).toBe(403);
+    const user = await signedIn(server, userId);
+    const confirmed = await user.submit(path, '/admin/profile/connections/connect');
+    expect([confirmed.status, confirmed.location]).toEqual([303, board]);
+
+    const embedded = await embeddedPerson({ claims });
+    expect(await sessions()).toEqual([{ user_id: userId }]);
+    expect(await server.sql('select * from users where id = $1', [userId])).toEqual([before]);
+    embedded.cookies.set('idea_board_session', embedded.cookies.get(cookieName) ?? '');
+    expect((await embedded.get('/admin')).location).toMatch(/^\/sign-in\?/);
+    // The same id in the application of another account is another person.
+    const other = await createWorld(server, { isPublic: true });
+    const token = await signToken(server, await letEmbed(server, other), { claims });
+    const elsewhere = await post(new Visitor(server), token, `/b/${other.boardSlug}/embed`);
+    expect(elsewhere.location).toContain('?notice=connect&');
+  });
+
+  test('on a private board, a person with the address of an existing user gets a page with the link to confirm the connection', async () => {
+    await server.sql('update boards set is_public = false where id = $1', [world.boardId]);
+    const userId = await createUser(server);
+    const [user] = await server.sql<{ email: string }>('select email from users where id = $1', [userId]);
+    const visitor = new Visitor(server);
+    const token = await signToken(server, secret, { claims: { email: user?.email } });
+    const answer = await post(visitor, token, `${root}?account=${await accountSlug()}`);
+    const { status, html } = await visitor.get(answer.location ?? '');
+    expect([status, html.includes('/admin/profile/connections/connect?token=')]).toEqual([404, true]);
+  });
+
+  test('a person with two-factor sign-in is not signed in, because a frame cannot ask for a code', async () => {
+    const claims = { sub: 'careful' };
+    await embeddedPerson({ claims });
+    await server.sql(
+      `insert into second_factors (user_id, secret, last_step) select user_id, '', 0 from identities where account_id = $1`,
+      [world.accountId],
+    );
+    const visitor = new Visitor(server);
+    const answer = await post(visitor, await signToken(server, secret, { claims }));
+    expect([answer.location, visitor.cookies.size]).toEqual([`${root}?sign_in=second_factor`, 0]);
+    expect((await visitor.get(`${root}?sign_in=second_factor`)).html).toContain('two-factor sign-in');
   });
 });
 
