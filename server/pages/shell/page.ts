@@ -66,6 +66,7 @@ export function definePage<Data extends object = object>(
     const { script = ownScript } = frame;
     const layout = {
       ...frame,
+      refresh: frame.refresh && `0; url=${frame.refresh}`,
       language: currentLanguage(),
       stylesheetPath,
       iconPath,
