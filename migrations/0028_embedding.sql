@@ -8,7 +8,7 @@ alter table accounts
   add column embedding_origins text[] not null default '{}',
   add constraint accounts_embedding_origins_check check (cardinality(embedding_origins) <= 20);
 
--- The secrets with which the account's own applications sign the tokens of people.
+-- The account's own applications sign the tokens of people with these secrets.
 create table embedding_secrets (
   id bigint not null generated always as identity,
   account_id bigint not null constraint embedding_secrets_account_id_fkey references accounts on delete cascade,

@@ -1,7 +1,7 @@
 import { type InferEntity, p } from '@mikro-orm/core';
 import { accountKey, bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
-/** A secret with which an account's own applications sign the tokens of people on embedded boards. */
+/** A secret of an account. The account's own applications sign the tokens of people on embedded boards with it. */
 export const EmbeddingSecret = defineTable('EmbeddingSecret', 'embedding_secrets', {
   ...accountKey,
   /** The secret, encrypted with the application key. */

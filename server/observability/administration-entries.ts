@@ -133,11 +133,11 @@ export const administrationEntries = {
     { ...ofProvider, identities: whole('the number of identities that ended') },
   ),
   'embedding_secret.created': entry(
-    'A secret was created with which an application of the account signs people in on embedded boards.',
+    'A secret was created. An application of the account signs people in on embedded boards with it.',
     ofEmbeddingSecret,
   ),
   'embedding_secret.deleted': entry(
-    'An embedding secret was deleted. The sessions of the people whom it had signed in ended.',
+    'An embedding secret was deleted. The sessions that it had begun ended.',
     ofEmbeddingSecret,
   ),
   'identity.created': entry(

@@ -120,7 +120,7 @@ export const signInEntries = {
     ...atProvider,
   }),
   'sign_in.token_refused': countedEntry(
-    'The server refused the token with which an application signs a person in on an embedded board.',
+    'The server refused a token by an application that signs a person in on an embedded board.',
     {
       ...request,
       account_id: field.accountId,

@@ -50,7 +50,7 @@ describe('the origins that may embed the boards of an account', () => {
     ['https://bücher.example', ['https://xn--bcher-kva.example']],
     ['https://app.example.com:443', ['https://app.example.com']],
     ['', []],
-  ])('an owner can save the origins %j in the form in which browsers write them', async (typed, saved) => {
+  ])('an owner can save the origins %j, and the server stores them as browsers write them', async (typed, saved) => {
     const { status, location } = await saveOrigins(typed);
     expect([status, location]).toEqual([303, `${path}?notice=saved`]);
     expect(await originsOf()).toEqual(saved);

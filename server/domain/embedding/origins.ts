@@ -11,7 +11,7 @@ export const maxEmbeddingOrigins = 20;
  */
 const originForm = /^(?:https:\/\/[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|http:\/\/localhost)(?::\d{1,5})?$/;
 
-/** Returns the origins in the form in which browsers write them, each of them once. */
+/** Returns the origins as browsers write them, each of them once. */
 export function checkEmbeddingOrigins(values: readonly string[]): string[] {
   const origins = [...new Set(values.map(checkOrigin))];
   if (origins.length > maxEmbeddingOrigins) {

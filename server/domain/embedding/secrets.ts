@@ -42,7 +42,7 @@ export async function requireEmbeddingSecret(
   return secret;
 }
 
-/** Deletes a secret. The database also deletes the sessions of the people whom the secret has signed in. */
+/** Deletes a secret. The sessions that it began end, because a session needs its secret. */
 export async function deleteEmbeddingSecret(admin: Administration, accountId: number, id: number): Promise<void> {
   const secret = await requireEmbeddingSecret(admin, accountId, id);
   await admin.em.remove(secret).flush();

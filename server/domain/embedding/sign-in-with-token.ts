@@ -59,7 +59,7 @@ const noteSecret = query(
 const keptMs = 300_000;
 
 /**
- * Signs in the person whom a verified token names. The session ends with the secret, and opens only the embedded pages of
+ * Signs in the person of a verified token. The session ends with the secret, and opens only the embedded pages of
  * the account's boards. Call this in a transaction, which commits also if the result is a refusal. So nobody can use a token
  * twice.
  */

@@ -4,27 +4,26 @@ import { AdministrationError } from '../administration.ts';
 import { checkEmail, checkName } from '../fields.ts';
 
 /** A token may expire at most this many seconds after its use. */
-export const maxTokenSeconds = 300;
+const maxTokenSeconds = 300;
 /** The clocks of the host application and of the server may differ by this many seconds. */
-export const clockSkewSeconds = 30;
+const clockSkewSeconds = 30;
 
 /** The maximum length of a token. Real tokens have about 400 characters. */
 const maxTokenLength = 4_000;
 const maxSubjectBytes = 255;
 
 /**
- * The reasons for which the server refuses a token:
+ * Why the server refuses a token:
  * - signature: it is no token of this account, or has another algorithm than HS256.
  * - expired, not_yet: its time is over or has not begun. Its time is too long: lifetime.
  * - audience: it is for another server.
  * - claims: the id, the e-mail address or the name of the person is missing or invalid.
  * - used: the token has already signed the person in.
  */
-export const tokenProblems = ['signature', 'expired', 'not_yet', 'lifetime', 'audience', 'claims', 'used'] as const;
-export type TokenProblem = (typeof tokenProblems)[number];
+export type TokenProblem = 'signature' | 'expired' | 'not_yet' | 'lifetime' | 'audience' | 'claims' | 'used';
 
-/** The person whom a token names. The host application is responsible for these values. */
-export interface HostUser {
+/** The person of a token. The host application is responsible for these values. */
+interface HostUser {
   subject: string;
   email: string;
   name: string;

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Queryable } from '../../database/database.ts';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { findBoards, type OpenedBoard } from '../../domain/boards/read-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
@@ -84,7 +83,7 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
  * can sign in there as any person of the account's application.
  */
 async function findActor(
-  db: Queryable,
+  db: Parameters<typeof findMember>[0],
   person: PersonInAccount,
   { slug, isEmbedded }: Pick<BoardOfRequest, 'slug' | 'isEmbedded'>,
 ): Promise<Actor | undefined> {

@@ -3,10 +3,10 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { administrationIn } from '../../domain/administration.ts';
 import { type Embedding, findEmbedding } from '../../domain/embedding/find-embedding.ts';
 import { readToken, signInWithToken } from '../../domain/embedding/sign-in-with-token.ts';
+import type { TokenProblem } from '../../domain/embedding/verify-token.ts';
 import { buildConnectionTokens } from '../../domain/identities/connection-tokens.ts';
 import { buildSecretBox } from '../../domain/secret-box.ts';
 import { endSession, type SessionTerms } from '../../domain/sign-in/session.ts';
-import type { AuditEntries } from '../../observability/audit-entries.ts';
 import { t } from '../../text/catalogue.ts';
 import { boardPath, embeddedPath } from '../boards/opened-board.ts';
 import { fieldOf } from '../shell/form.ts';
@@ -87,11 +87,11 @@ export function acceptTokens(app: FastifyInstance, server: ServerDependencies) {
     embedding: Embedding | undefined,
     terms: SessionTerms,
   ): Promise<{ token: string } | { connection: string } | SignInProblem> {
-    // A board that does not exist gets the same answer as a board for which the token is wrong.
+    // A missing board and a wrong token get the same answer.
     if (!embedding) return 'signature';
     const { accountId } = embedding;
     const client = { request_id: request.id, ip: request.ip };
-    const refuse = (reason: AuditEntries['sign_in.token_refused']['reason']) =>
+    const refuse = (reason: TokenProblem | 'blocked' | 'second_factor' | 'confirm') =>
       audit.record('sign_in.token_refused', { ...client, account_id: accountId, reason });
     const token = await readToken(database, secretBox, text, { accountId, audience: config.BASE_URL, now: terms.now });
     if (typeof token === 'string') {

@@ -3,7 +3,7 @@ import { type TextKey, t } from '../../text/catalogue.ts';
 import { type BoardVisit, embeddedPath } from '../boards/opened-board.ts';
 import type { Problem } from '../shell/form.ts';
 
-/** The texts for the ways in which a sign-in on an embedded board can fail. */
+/** The texts for the failures of a sign-in on an embedded board. */
 const problems = {
   signature: 'embedding.problems.signature',
   expired: 'embedding.problems.expired',
@@ -21,12 +21,12 @@ const problems = {
 
 export type SignInProblem = keyof typeof problems;
 
-/** Returns the path to which a sign-in leads. It never contains the token, which would stay in the history. */
+/** Returns the path of the page after a sign-in. It never contains the token, which would stay in the history. */
 export function outcomePath(slug: string, outcome: SignInProblem | 'done'): string {
   return `${embeddedPath(slug)}?${new URLSearchParams({ sign_in: outcome })}`;
 }
 
-/** Returns the path of the board with a link on which an existing user confirms the connection. */
+/** Returns the path of the board with a link to the page where an existing user confirms the connection. */
 export function connectionPath(slug: string, connection: string): string {
   return `${embeddedPath(slug)}?${new URLSearchParams({ notice: 'connect', connection })}`;
 }

@@ -169,7 +169,7 @@ export function cookieOptions(config: CookieConfig) {
 /**
  * Over HTTPS, browsers send the cookie of embedded pages also in the frames of other sites. They keep a separate cookie for
  * each site around the frame (CHIPS), so the cookie does not connect the visits of several sites. Over HTTP, browsers
- * send the cookie only if the page around the frame is of the same site, such as localhost.
+ * send the cookie only if the page around the frame has the same site, such as localhost.
  */
 function sessionCookieOptions(config: CookieConfig, cookie: SessionCookie) {
   const options = cookieOptions(config);
