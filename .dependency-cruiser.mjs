@@ -19,7 +19,7 @@ const rows = {
   'server/entities/': 'contract/events.ts contract/grants.ts contract/status.ts @mikro-orm/core',
   'server/database/': `entities/ kept-secret.ts
     @mikro-orm/core @mikro-orm/postgresql graphile-worker kysely node pg pino umzug`,
-  'server/outgoing/': 'config.ts ipaddr.js node',
+  'server/outgoing/': 'config.ts text/ ipaddr.js node',
   'server/observability/': `app-key.ts config.ts database/ dependencies.ts domain/users/canonical-address.ts entities/
     contract/grants.ts
     @sentry/node ipaddr.js node pino prom-client zod`,
@@ -27,20 +27,20 @@ const rows = {
   // Of the contract, the domain uses names, limits and inferred types. It never validates or answers a request.
   'server/domain/': `config.ts database/ entities/ observability/audit-entries.ts observability/audit-log.ts outgoing/
     text/ contract/errors.ts contract/events.ts contract/grants.ts contract/idea.ts contract/limits.ts contract/status.ts
-    contract/text.ts @mikro-orm/postgresql argon2 kysely node otpauth @zxcvbn-ts/language-common`,
+    contract/text.ts @mikro-orm/postgresql argon2 kysely node otpauth sharp @zxcvbn-ts/language-common`,
 
   'server/http/': `config.ts database/ dependencies.ts domain/ entities/ observability/ contract/
     @fastify/accept-negotiator @ts-rest/core @ts-rest/fastify fastify find-my-way ipaddr.js node zod`,
   'server/endpoints/': 'dependencies.ts domain/ http/ observability/readiness.ts contract/ @ts-rest/fastify',
   'server/mcp/': `config.ts dependencies.ts domain/ http/ contract/
     @modelcontextprotocol/server @ts-rest/core @ts-rest/fastify fastify leven zod`,
-  'server/oauth/': `config.ts dependencies.ts domain/ http/ observability/ outgoing/ pages/shell/ contract/errors.ts
+  'server/oauth/': `config.ts dependencies.ts domain/ http/ observability/ outgoing/ pages/shell/ text/ contract/errors.ts
     fastify node oidc-provider`,
   'server/openid/': 'config.ts domain/ outgoing/ node openid-client',
   'server/pages/': `config.ts dependencies.ts domain/ http/ observability/error-reporter.ts openid/ text/ contract/
     @fastify/cookie @fastify/formbody @fastify/helmet @scalar/fastify-api-reference eta fastify marked negotiator node zod`,
   'server/admin/': `config.ts dependencies.ts domain/ entities/ http/ oauth/consents.ts openid/ outgoing/ pages/ text/ contract/
-    fastify node uqr zod`,
+    @fastify/multipart fastify node uqr zod`,
 
   'server/operator/': `admin/sign-in/own-password.ts database/ dependencies.ts domain/ http/method-not-allowed.ts
     observability/ pages/ text/ contract/openapi/info.ts fastify`,

@@ -41,6 +41,7 @@ import { serveBoards } from './pages/boards/serve-boards.ts';
 import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
 import { serveEmbedding } from './pages/embedding/serve-embedding.ts';
 import { serveEntrance } from './pages/entrance/serve-entrance.ts';
+import { servePictures } from './pages/pictures/serve-pictures.ts';
 import { buildPages } from './pages/serve-pages.ts';
 import { serveSignIn } from './pages/sign-in/serve-sign-in.ts';
 import { serveSitemap } from './pages/sitemap/serve-sitemap.ts';
@@ -142,6 +143,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     pages.serve([
       serveBoards(server),
       serveEmbedding(server),
+      servePictures(server),
       serveSitemap(server),
       serveDocumentation(server.config),
       serveEntrance,

@@ -24,6 +24,7 @@ import { invitationRoutes } from './members/invitation-routes.ts';
 import { leaveRoute, memberRoutes } from './members/member-routes.ts';
 import { moderationRoutes } from './moderation/queue-routes.ts';
 import { serveConnections } from './profile/connection-routes.ts';
+import { servePicturePage } from './profile/picture-routes.ts';
 import { serveProfile } from './profile/profile-routes.ts';
 import { providerRoutes } from './providers/provider-routes.ts';
 import { frameOf } from './shell/frame.ts';
@@ -61,6 +62,7 @@ export function serveAdmin(
     serveInvitationLinks(app, server);
     serveConnect(app, server, consents);
     serveProfile(app, server);
+    await app.register(page => servePicturePage(page, server));
     serveAccount(app, server);
     serveConnections(app, server);
     serveRoutes(app, server, findAccount, [homeRoute]);

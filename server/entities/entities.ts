@@ -5,12 +5,13 @@ import { ChatChannel } from './chat-channel.ts';
 import { EmbeddingSecret, UsedEmbeddingToken } from './embedding.ts';
 import { Event, ExtensionSubscription, Notification } from './event.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { Comment, Follower, Idea, IdeaTag, Merge, Vote, Voter } from './idea.ts';
+import { Comment, Follower, Idea, IdeaTag, Merge, Vote, VoteNetwork, Voter } from './idea.ts';
 import { Identity, IdentityProvider } from './identity.ts';
 import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
 import {
   PasswordLink,
+  Picture,
   RecoveryCode,
   SecondFactor,
   Session,
@@ -45,6 +46,7 @@ export const entities = [
   Notification,
   OauthRecord,
   PasswordLink,
+  Picture,
   RateLimit,
   RecoveryCode,
   SecondFactor,
@@ -58,6 +60,7 @@ export const entities = [
   User,
   UserBlock,
   Vote,
+  VoteNetwork,
   Voter,
   WebhookAttempt,
   WebhookDelivery,

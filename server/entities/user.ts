@@ -16,6 +16,7 @@ export const User = defineTable('User', 'users', {
    */
   confirmedEmail: p.text().nullable(),
   name: p.text(),
+  /** The path of the user's picture. Null for a user without a picture. */
   avatarUrl: p.text().nullable(),
   notificationEmail: p.text().nullable(),
   /**
@@ -36,6 +37,14 @@ export const User = defineTable('User', 'users', {
   createdAt: creationTime(),
 });
 export type User = InferEntity<typeof User>;
+
+/** The picture of a user, as a small WebP file. */
+export const Picture = defineTable('Picture', 'pictures', {
+  userId: bigint().primary().autoincrement(false),
+  /** Random text in the picture's path. Each picture has another key. */
+  key: p.text(),
+  content: p.blob(),
+});
 
 export const SignInMethod = defineTable('SignInMethod', 'sign_in_methods', {
   userId: bigint().primary(),

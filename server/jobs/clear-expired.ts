@@ -5,7 +5,7 @@ import { primaryKeyOf } from '../database/tables.ts';
 
 /**
  * The tables whose expired rows are deleted: rate limits, stored responses, sessions, sign-ins that wait for a code,
- * password links, invitations, OAuth records and used tokens of embedded boards.
+ * password links, invitations, OAuth records, used tokens of embedded boards and networks of votes.
  */
 export const expiringTables = [
   'rate_limits',
@@ -17,6 +17,7 @@ export const expiringTables = [
   'invitations',
   'oauth_records',
   'used_embedding_tokens',
+  'vote_networks',
 ] as const;
 
 const expiredBatchSize = 5_000;

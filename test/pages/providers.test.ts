@@ -406,7 +406,15 @@ describe('a session of a provider', () => {
     expect((await visitor.get(`/admin/account?account=${slug?.slug}`)).status).toBe(404);
     expect((await visitor.get(`/b/${other.boardSlug}`)).status).toBe(404);
     expect((await visitor.get('/operator')).status).toBe(404);
-    for (const path of ['', '/second-factor', '/export', '/delete', '/connections', '/connections/connect']) {
+    for (const path of [
+      '',
+      '/picture',
+      '/second-factor',
+      '/export',
+      '/delete',
+      '/connections',
+      '/connections/connect',
+    ]) {
       expect([path, (await visitor.get(`/admin/profile${path}`)).status]).toEqual([path, 403]);
     }
     const page = await visitor.get('/admin/profile/notifications');

@@ -5,11 +5,13 @@ import { readIdea } from '../../domain/ideas/read-idea.ts';
 import { listMergedIdeas, type MergedIdea, mergedSort } from '../../domain/merging/list-merged-ideas.ts';
 import { isFollowing } from '../../domain/notifications/followers.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
+import { findSharedNetworks, type SharedNetwork } from '../../domain/votes/vote-networks.ts';
 import { presentChanges } from '../../pages/boards/present-changes.ts';
 import { presentIdea } from '../../pages/boards/present-idea.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { actOnIdea } from './act-on-board.ts';
@@ -27,6 +29,7 @@ export function showIdea(visit: Visit, problem?: Problem) {
     const comments = await listComments(op, ideaId, visit.place(commentSort, commentsPerPage));
     const merged = await listMergedIdeas(op, ideaId, visit.place(mergedSort, mergedPerPage, 'merged'));
     const target = idea.merged_into_id === null ? undefined : await readIdea(op, idea.merged_into_id);
+    const networks = await findSharedNetworks(op, ideaId);
     const authors = [idea.author_id, ...comments.rows.map(comment => comment.author_id)];
     const people = await readPeople(op, visit.account.id, authors);
     const isPending = idea.moderation_state === 'pending';
@@ -42,6 +45,7 @@ export function showIdea(visit: Visit, problem?: Problem) {
       isPending,
       isFrozen: board.is_frozen,
       mergedInto: target && linkTo(visit, target),
+      networks: networks.map(presentNetwork),
       changes: presentChanges(idea, board),
       isFollowing: await isFollowing(op, op.actor.accountId, { ideaId, userId: op.actor.userId }),
       comments: {
@@ -64,6 +68,15 @@ function presentComment(visit: Visit, ideaId: number, comment: CommentView, peop
     author: shownName(comment.author_name),
     person: presentPerson(visit, people.get(comment.author_id), wayToIdea(ideaId)),
     time: showTime(new Date(comment.created_at)),
+  };
+}
+
+function presentNetwork({ count, names }: SharedNetwork) {
+  const more = count - names.length;
+  return {
+    heading: t('moderation.networks.people', { count }),
+    names: names.map(shownName),
+    more: more > 0 && t('moderation.networks.more', { count: more }),
   };
 }
 

@@ -77,7 +77,8 @@ interface Identity {
 
 /**
  * The statements that end the user's access: memberships, passwords, second factors, sessions, identities, password links,
- * sign-in links, OAuth records and invitations. Recovery codes come before second factors, which would remove them by a cascade.
+ * sign-in links, OAuth records and invitations. They also remove the picture. Recovery codes come before second factors,
+ * which would remove them by a cascade.
  */
 const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
   ...(
@@ -90,6 +91,7 @@ const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
       'sessions',
       'identities',
       'password_links',
+      'pictures',
     ] as const
   ).map(table => ({
     table,

@@ -1,4 +1,5 @@
 import { Identity } from '../../entities/identity.ts';
+import { t } from '../../text/catalogue.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { lockUser } from '../users/find-user.ts';
@@ -25,7 +26,7 @@ export async function connectIdentity(
   const { email: address = null } = await lockUser(admin, userId);
   const known = await findIdentity(admin, identity);
   if (known && known.user_id !== userId) {
-    throw new AdministrationError('conflict', 'The sign-in is connected to another user already');
+    throw new AdministrationError('conflict', t('identities.problems.other_user'));
   }
   if (!known) await insertIdentity(admin, identity, { userId, address }, 'identity.connected');
   const now = await findIdentity(admin, identity);
@@ -45,10 +46,10 @@ export async function disconnectIdentity(
 ): Promise<void> {
   const user = await lockUser(admin, userId);
   if (!hasOwnAddress({ email: user.email ?? '' })) {
-    throw new AdministrationError('conflict', 'You cannot sign in without this connection');
+    throw new AdministrationError('conflict', t('identities.problems.only_sign_in'));
   }
   const identity = await admin.em.findOne(Identity, { accountId, id: identityId, userId });
-  if (!identity) throw new AdministrationError('not_found', 'The connection is gone');
+  if (!identity) throw new AdministrationError('not_found', t('identities.connections.gone'));
   await admin.em.remove(identity).flush();
   admin.audit.record('identity.removed', {
     account_id: accountId,

@@ -1,5 +1,6 @@
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { Identity } from '../../entities/identity.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, explainViolations } from '../administration.ts';
 import { isBlocked } from '../members/authority.ts';
 
@@ -50,7 +51,7 @@ export async function insertIdentity(
 ): Promise<number> {
   const now = { createdAt: admin.now, lastUsedAt: admin.now };
   const identity = admin.em.create(Identity, { accountId, providerId, subject, userId, address, ...now });
-  await explainViolations(parentIsGone, () => admin.em.flush());
+  await explainViolations(parentIsGone(), () => admin.em.flush());
   admin.audit.record(entry, {
     account_id: accountId,
     identity_id: identity.id,
@@ -60,7 +61,8 @@ export async function insertIdentity(
   return identity.id;
 }
 
-const parentIsGone = {
-  identities_provider_id_fkey: 'The provider was removed meanwhile',
-  identities_account_id_fkey: 'The account is gone',
-};
+/** The messages if the account or the provider was removed meanwhile. */
+const parentIsGone = () => ({
+  identities_provider_id_fkey: t('identities.problems.gone'),
+  identities_account_id_fkey: t('identities.problems.account_gone'),
+});

@@ -175,9 +175,9 @@ export function isLoopback({ hostname }: URL): boolean {
   return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 }
 
-const checkClientId = (value: string) => checkText(value, 1, 300, t('identities.fields.client_id'));
+const checkClientId = (value: string) => checkText(value, 1, 300, 'client_id');
 
-const checkSecret = (value: string) => checkText(value, 1, 1000, t('identities.fields.client_secret'));
+const checkSecret = (value: string) => checkText(value, 1, 1000, 'client_secret');
 
 function invalid(message: string) {
   return new AdministrationError('invalid', message);

@@ -9,6 +9,7 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
 import { isFollowing } from '../../domain/notifications/followers.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
+import { picturesOf } from '../../domain/pictures/pictures.ts';
 import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
@@ -49,6 +50,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   ]);
   if (!idea) throw new DomainError('not_found');
   const target = idea.merged_into_id === null ? undefined : await readIdea(read, idea.merged_into_id);
+  const pictures = await picturesOf(server.database, [idea.author_id, ...comments.rows.map(one => one.author_id)]);
   const path = pathOn(request, `/ideas/${idea.id}`);
   const frame = frameOfBoard(visit, board, {
     page: shortLine(idea.title, 200),
@@ -58,7 +60,12 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   });
   const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && !board.is_frozen;
   const data = {
-    idea: { ...presentIdea(idea), tags: presentTags(request, idea.tags), body: linkedText(idea.body) },
+    idea: {
+      ...presentIdea(idea),
+      tags: presentTags(request, idea.tags),
+      body: linkedText(idea.body),
+      picture: pictures.get(idea.author_id),
+    },
     board: { label: shortLine(board.name, 100), href: pathOn(request) },
     isPending: idea.moderation_state === 'pending',
     isMerged: idea.merged_into_id !== null,
@@ -67,6 +74,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     ...presentComments(
       visit,
       comments,
+      pictures,
       isOpen,
       cursor => `${pathOn(request, `/ideas/${idea.id}`, { cursor })}#comments`,
     ),
@@ -93,6 +101,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
 function presentComments(
   visit: BoardVisit,
   { rows, nextCursor }: Page<CommentView>,
+  pictures: Map<number, string>,
   isOpen: boolean,
   pathAt: (cursor: string) => string,
 ) {
@@ -101,6 +110,7 @@ function presentComments(
       id: comment.id,
       body: linkedText(comment.body),
       authorName: shownName(comment.author_name),
+      picture: pictures.get(comment.author_id),
       createdAt: presentTime(comment.created_at),
       editedAt: comment.edited_at === null ? undefined : presentTime(comment.edited_at),
       links: linksOf(visit, comment, isOpen),
@@ -113,7 +123,7 @@ function pathInAdmin(visit: BoardVisit, path: string): string {
   return visit.path(path, { on: boardOf(visit.request).slug });
 }
 
-/** Returns the links to the pages on which the reader can edit or delete a comment. */
+/** Returns the links to the pages where the reader can edit or delete a comment. */
 function linksOf({ request, server }: BoardVisit, comment: CommentView, isOpen: boolean) {
   const { member } = boardOf(request);
   if (!member) return [];

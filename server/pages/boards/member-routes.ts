@@ -9,6 +9,8 @@ import { turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
 import { followIdea, unfollowIdea } from '../../domain/notifications/followers.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { castOwnVote } from '../../domain/votes/cast-vote.ts';
+import { hashNetwork } from '../../domain/votes/vote-networks.ts';
+import { networkOf } from '../../http/rate-limit.ts';
 import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { type PersonOperation, problemOfAction } from '../shell/act.ts';
@@ -21,13 +23,13 @@ import { pathToFollowed } from './own-page.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
 import { presentTags } from './tag-filter.ts';
 
-/** The pages and forms with which members submit ideas, vote, comment and follow ideas. */
+/** The pages and forms for members to submit ideas, vote, comment and follow ideas. */
 export const memberRoutes: Route<AccountOfUser | undefined>[] = [
   { path: '/b/:slug/new', show: showNewIdea, run: submitIdea, problemOf: problemOfAction },
   changeRoute('vote', async (op, ideaId, visit) => {
     const value = VoteValue.safeParse(visit.field('value'));
     if (!value.success) throw new FormProblem(422, t('boards.vote.refused'));
-    await castOwnVote(op, ideaId, value.data);
+    await castOwnVote(op, ideaId, value.data, hashNetwork(visit.server.appKey, networkOf(visit.request.ip)));
     // A form in a list names the list, so that the person stays there.
     const list = visit.field('list');
     if (list.startsWith('?')) return `${listPathOf(visit.request, list)}#idea-${ideaId}`;

@@ -13,7 +13,7 @@ import { t } from '../../text/catalogue.ts';
 import { FormProblem } from './form.ts';
 
 /** The name of the text that says what was too many. */
-export type TooMany = 'attempts' | 'downloads' | 'invitations' | 'requests' | 'writes' | 'wrong_codes';
+export type TooMany = 'attempts' | 'downloads' | 'invitations' | 'requests' | 'uploads' | 'writes' | 'wrong_codes';
 
 /** A rate limit: its name, the limited client, user or e-mail address, the maximum count and the period's length. */
 export type Limit = [bucket: string, identity: string, limit: number, windowSeconds: number];

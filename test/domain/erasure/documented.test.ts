@@ -135,6 +135,12 @@ describe('the list of tables in docs/erasure.md', () => {
       world.accountId,
       other.ownerId,
     ]);
+    // The erasure of the person has removed the networks of their votes.
+    await server.sql(
+      `insert into vote_networks (account_id, idea_id, voter_id, network, expires_at)
+      select account_id, idea_id, voter_id, $2, now() from votes where account_id = $1`,
+      [world.accountId, Buffer.alloc(16)],
+    );
     const before = await countRows(server);
     for (const [name, fate] of tables) {
       if (fate === 'removed') expect(before[name], `${name} had no rows`).toBeGreaterThan(0);

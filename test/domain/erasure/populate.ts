@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { buildSecondFactorKeys } from '../../../server/domain/second-factor/second-factor-keys.ts';
 import { requestAddress } from '../../../server/domain/users/change-address.ts';
+import { castOwnVote } from '../../../server/domain/votes/cast-vote.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
 import { runJobs } from '../../helpers/jobs.ts';
 import { startReceiver } from '../../helpers/receiver.ts';
 import { request } from '../../helpers/request.ts';
+import { runAsUser } from '../../helpers/run-as-user.ts';
 import type { TestServer } from '../../helpers/server.ts';
 import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
@@ -86,7 +88,7 @@ export async function populate(server: TestServer): Promise<Populated> {
   await by(otherToken, 'POST /api/v1/ideas', { title: 'Elsewhere', body: 'Of somebody else.' });
   await insertIdea(server, world, { authorId: personId, title: 'It waits', moderationState: 'pending' });
   await insertIdea(server, other, { authorId: personId, title: 'It was refused', moderationState: 'rejected' });
-  await voteInPerson(server, world, personId, otherIdeaId);
+  await runAsUser(server, world, personId, op => castOwnVote(op, otherIdeaId, 'up', Buffer.alloc(16)));
 
   expect(await runJobs(server)).toEqual([]);
   // From now on the webhook receiver rejects all deliveries, so they stay pending.
@@ -134,21 +136,6 @@ function askerFor(server: TestServer) {
     expect(answer.status, `${line} ${answer.text}`).toBeLessThan(300);
     return answer.body;
   };
-}
-
-/** Casts a vote as the user in person, not through one of the user's tokens. */
-async function voteInPerson(server: TestServer, world: World, userId: number, ideaId: number) {
-  const [voter] = await server.sql<{ id: number }>(
-    'insert into voters (account_id, user_id) values ($1, $2) returning id',
-    [world.accountId, userId],
-  );
-  await server.sql('select cast_vote($1, $2, $3, $4, 1::smallint, now(), $5, null)', [
-    world.accountId,
-    world.boardId,
-    ideaId,
-    voter?.id,
-    userId,
-  ]);
 }
 
 /** Adds unsent invitations: one to the person's address in upper case, one by the person, and one of other people. */
@@ -208,6 +195,10 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
     [other.accountId, userId, person.email],
   );
   await server.sql(`insert into second_factors (user_id, secret, last_step) values ($1, 'a secret', 0)`, [userId]);
+  await server.sql(`insert into pictures (user_id, key, content) values ($1, $2, 'a picture')`, [
+    userId,
+    marker.padEnd(22, '_'),
+  ]);
   const codeHash = buildSecondFactorKeys(server.dependencies.appKey).hashOf(userId, recoveryCode);
   await server.sql('insert into recovery_codes (user_id, code_hash) values ($1, $2)', [userId, codeHash]);
   await server.sql(
