@@ -16,6 +16,7 @@ import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts
 import { showStored, showTime } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { t } from '../../text/catalogue.ts';
+import { frameCode, pageCode, tokenCode } from './snippets.ts';
 
 const path = '/admin/account/embedding';
 const secretsPath = `${path}/secrets`;
@@ -68,7 +69,7 @@ export function embeddingRoutes({ appKey, config }: ServerDependencies): Route[]
       })),
       mayCreate: found.secrets.length < maxEmbeddingSecrets,
       formId: newFormId(),
-      address: addressOf(visit, found.boards[0]?.slug ?? 'board'),
+      frameCode: frameCode({ src: addressOf(visit, found.boards[0]?.slug ?? 'board') }),
     };
     return visit.page('embedding/embedding', t('embedding.title'), data, { notices, problem });
   }
@@ -91,7 +92,11 @@ export function embeddingRoutes({ appKey, config }: ServerDependencies): Route[]
       const made = await createEmbeddingSecret(admin, secretBox, visit.account.id);
       return { secret: made, boards: await listBoardNames(admin, visit.account.id) };
     });
-    const data = { secret, audience: config.BASE_URL, address: addressOf(visit, boards[0]?.slug ?? 'board') };
+    const data = {
+      secret,
+      tokenCode: tokenCode(config.BASE_URL),
+      pageCode: pageCode(addressOf(visit, boards[0]?.slug ?? 'board')),
+    };
     return visit.page('embedding/secret', t('embedding.secrets.created'), data, { status: 201 });
   }
 
