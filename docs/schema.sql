@@ -28,8 +28,10 @@ CREATE TABLE accounts (
   join_domains text[] DEFAULT '{}'::text[] NOT NULL,
   requires_second_factor boolean DEFAULT false NOT NULL,
   requires_provider boolean DEFAULT false NOT NULL,
+  embedding_origins text[] DEFAULT '{}'::text[] NOT NULL,
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_slug_key UNIQUE (slug),
+  CONSTRAINT accounts_embedding_origins_check CHECK (cardinality(embedding_origins) <= 20),
   CONSTRAINT accounts_erasure_check CHECK (erasure_began_at IS NULL OR deletion_scheduled_at IS NOT NULL),
   CONSTRAINT accounts_join_domains_check CHECK (cardinality(join_domains) <= 20 AND (join_rule = 'domains'::text) = (cardinality(join_domains) > 0)),
   CONSTRAINT accounts_join_rule_check CHECK (join_rule = ANY (ARRAY['invited'::text, 'domains'::text, 'everybody'::text])),
@@ -294,6 +296,18 @@ CREATE TABLE comments (
 );
 CREATE INDEX comments_author_id_id_idx ON comments USING btree (author_id, id);
 CREATE INDEX comments_idea_id_id_idx ON comments USING btree (account_id, idea_id, id);
+
+-- table embedding_secrets (tenant)
+
+CREATE TABLE embedding_secrets (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  secret bytea NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  last_used_at timestamp(3) with time zone,
+  CONSTRAINT embedding_secrets_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT embedding_secrets_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
 
 -- table events (tenant)
 
@@ -680,6 +694,7 @@ CREATE TABLE sessions (
   has_second_factor boolean DEFAULT false NOT NULL,
   account_id bigint,
   identity_id bigint,
+  embedding_secret_id bigint,
   CONSTRAINT sessions_pkey PRIMARY KEY (token_hash),
   CONSTRAINT sessions_expires_at_check CHECK (expires_at > created_at),
   CONSTRAINT sessions_token_hash_check CHECK (octet_length(token_hash) = 32),
@@ -743,6 +758,18 @@ CREATE TABLE sign_in_methods (
   CONSTRAINT sign_in_methods_password_check CHECK (kind <> 'password'::text OR credential ~~ '$argon2id$%'::text),
   CONSTRAINT sign_in_methods_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
+
+-- table used_embedding_tokens (tenant)
+
+CREATE TABLE used_embedding_tokens (
+  account_id bigint NOT NULL,
+  token_hash bytea NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT used_embedding_tokens_pkey PRIMARY KEY (account_id, token_hash),
+  CONSTRAINT used_embedding_tokens_token_hash_check CHECK (octet_length(token_hash) = 32),
+  CONSTRAINT used_embedding_tokens_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+CREATE INDEX used_embedding_tokens_expires_at_idx ON used_embedding_tokens USING btree (expires_at);
 
 -- table user_blocks (tenant)
 

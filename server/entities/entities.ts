@@ -2,6 +2,7 @@ import { Account, Invitation } from './account.ts';
 import { ApiToken, ApiTokenBoard, IdempotencyKey, RateLimit } from './api-token.ts';
 import { Board, Status, Tag } from './board.ts';
 import { ChatChannel } from './chat-channel.ts';
+import { EmbeddingSecret, UsedEmbeddingToken } from './embedding.ts';
 import { Event, ExtensionSubscription, Notification } from './event.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Comment, Follower, Idea, IdeaTag, Merge, Vote, VoteNetwork, Voter } from './idea.ts';
@@ -29,6 +30,7 @@ export const entities = [
   Board,
   ChatChannel,
   Comment,
+  EmbeddingSecret,
   Event,
   ExtensionSubscription,
   Follower,
@@ -54,6 +56,7 @@ export const entities = [
   SignInMethod,
   Status,
   Tag,
+  UsedEmbeddingToken,
   User,
   UserBlock,
   Vote,

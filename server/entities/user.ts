@@ -71,6 +71,11 @@ export const Session = defineTable('Session', 'sessions', {
   /** The time when the session ends. Activity does not extend it. */
   expiresAt: timestamp(),
   ...boundTo,
+  /**
+   * The secret of the account that has signed the person in on an embedded board. Such a session opens only the embedded
+   * pages of boards. Null for every other session.
+   */
+  embeddingSecretId: bigint().nullable(),
   /** Whether the user entered a code for this session. False for all sessions of a user without a second factor. */
   hasSecondFactor: p.boolean().default(false),
 });

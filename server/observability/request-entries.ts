@@ -105,8 +105,8 @@ export const signInEntries = {
     ...request,
     user_id: userId,
     method: oneOf(
-      ['password', 'link', 'invitation', 'provider'],
-      'how the user signed in. `password`: with a password. `link`: through a mailed link. `invitation`: as a new user who accepted an invitation. `provider`: with an identity provider of an account, and only for this account',
+      ['password', 'link', 'invitation', 'provider', 'embedding'],
+      'how the user signed in. `password`: with a password. `link`: through a mailed link. `invitation`: as a new user who accepted an invitation. `provider`: with an identity provider of an account, and only for this account. `embedding`: on an embedded board, with a token of the application around the board',
     ),
     ...atProvider,
   }),
@@ -119,6 +119,28 @@ export const signInEntries = {
     user_id: userId.optional(),
     ...atProvider,
   }),
+  'sign_in.token_refused': countedEntry(
+    'The server refused a token by an application that signs a person in on an embedded board.',
+    {
+      ...request,
+      account_id: field.accountId,
+      reason: oneOf(
+        [
+          'signature',
+          'expired',
+          'not_yet',
+          'lifetime',
+          'audience',
+          'claims',
+          'used',
+          'blocked',
+          'second_factor',
+          'confirm',
+        ],
+        'the cause. `signature`: no secret of the account signed the token with HS256. `expired`: the token has expired. `not_yet`: the token is not valid yet. `lifetime`: the token expires too late or never. `audience`: the token is for another server. `claims`: the id, the e-mail address or the name of the person is missing or invalid. `used`: the token has been used already. `blocked`: the user is blocked or is being erased. `second_factor`: the user has two-factor sign-in, and a frame cannot ask for a code. `confirm`: an existing user has the e-mail address of the person, and must first confirm the connection',
+      ),
+    },
+  ),
   'sign_in.code_requested': entry(
     'A user with two-factor sign-in entered the right password or used a mailed link, and the server asked for a code. The user has no session yet.',
     { ...request, user_id: userId },

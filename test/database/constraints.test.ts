@@ -595,6 +595,20 @@ const promises: Promised[] = [
     accepted: [['example.com'], Array(20).fill('example.com')],
   },
   {
+    constraint: 'accounts_embedding_origins_check',
+    promise: 'an account has at most 20 origins that may embed its boards',
+    statement: `update accounts set embedding_origins = $1 where id = :account`,
+    refused: [Array(21).fill('https://example.com')],
+    accepted: [[], Array(20).fill('https://example.com')],
+  },
+  {
+    constraint: 'used_embedding_tokens_token_hash_check',
+    promise: 'the hash of a used token of an embedded board has the length of a SHA-256',
+    statement: 'insert into used_embedding_tokens (account_id, token_hash, expires_at) values (:account, $1, now())',
+    refused: [Buffer.alloc(31), Buffer.from('a token')],
+    accepted: [Buffer.alloc(32)],
+  },
+  {
     constraint: 'invitations_role_check',
     promise: 'an invitation has an existing role',
     statement: `insert into invitations (account_id, email, role, delivery, expires_at)
@@ -898,6 +912,11 @@ describe('removal of users and accounts', () => {
       gone.ownerId,
       delivery.eventId,
     ]);
+    await db.sql(`insert into embedding_secrets (account_id, secret) values ($1, '')`, [gone.accountId]);
+    await db.sql(
+      'insert into used_embedding_tokens (account_id, token_hash, expires_at) values ($1, sha256(now()::text::bytea), now())',
+      [gone.accountId],
+    );
     await db.sql(`insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', '')`, [
       gone.accountId,
       gone.boardId,

@@ -51,7 +51,9 @@ export async function populate(server: TestServer): Promise<Populated> {
   await addWebhook(server, world, { url: `${receiver.url}/echo` });
   await addWebhook(server, other, { url: `${receiver.url}/echo` });
   await server.sql(
-    `insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', 'no ciphertext')`,
+    `with secret as (insert into embedding_secrets (account_id, secret) values ($1, 'no ciphertext')),
+    used as (insert into used_embedding_tokens (account_id, token_hash, expires_at) values ($1, sha256('x'), now()))
+    insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', 'no ciphertext')`,
     [world.accountId, world.boardId],
   );
 
