@@ -528,6 +528,8 @@ export interface Comment {
   author: Author;
   /** When the comment was written. */
   created_at: string;
+  /** Whether a moderator wrote it as an official reply, together with a status. */
+  official: boolean;
 }
 
 /** A comment was added to an idea. */
@@ -748,6 +750,21 @@ export interface IdeaStatusChangedEvent {
     actor: Actor | null;
     /** The changed fields of the idea. */
     changes: Change[];
+    /** The official reply, if the moderator gave one. It also has an event `comment.created`. */
+    reply?:
+      | {
+          id: number;
+          /** The idea that the comment belongs to. */
+          idea_id: number;
+          /** The comment, in plain text. */
+          body: string;
+          author: Author;
+          /** When the comment was written. */
+          created_at: string;
+          /** Whether a moderator wrote it as an official reply, together with a status. */
+          official: boolean;
+        }
+      | undefined;
   };
 }
 
@@ -755,6 +772,11 @@ export interface IdeaStatusChangedEvent {
 export interface IdeaStatusInput {
   /** A key of the board's status registry. */
   status: string;
+  /**
+   * An official reply to the idea, for example the reason for the status. Plain text, 1 to 500 characters after
+   * trimming.
+   */
+  reply?: string | undefined;
 }
 
 /** The tag to assign. */

@@ -93,8 +93,16 @@ export const events = {
     'idea.status_changed',
     'IdeaStatusChangedEvent',
     'An idea moved to another status; `changes` has the `status_key` before and after.',
-    {},
-    { idea: ideaExamples.planned, changes: [{ field: 'status_key', from: 'open', to: 'planned' }] },
+    {
+      reply: Comment.optional().describe(
+        'The official reply, if the moderator gave one. It also has an event `comment.created`.',
+      ),
+    },
+    {
+      idea: { ...ideaExamples.planned, comment_count: 3 },
+      changes: [{ field: 'status_key', from: 'open', to: 'planned' }],
+      reply: commentExamples.official,
+    },
   ),
   'idea.merged': event(
     'idea.merged',

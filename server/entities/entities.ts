@@ -4,7 +4,7 @@ import { Board, Status, Tag } from './board.ts';
 import { ChatChannel } from './chat-channel.ts';
 import { Event, ExtensionSubscription, Notification } from './event.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { Comment, Follower, Idea, IdeaTag, Merge, Vote, Voter } from './idea.ts';
+import { Comment, Follower, Idea, IdeaTag, Mention, Merge, Vote, Voter } from './idea.ts';
 import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
 import {
@@ -36,6 +36,7 @@ export const entities = [
   IdempotencyKey,
   Invitation,
   Membership,
+  Mention,
   Merge,
   Notification,
   OauthRecord,

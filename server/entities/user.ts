@@ -18,6 +18,8 @@ export const User = defineTable('User', 'users', {
   name: p.text(),
   avatarUrl: p.text().nullable(),
   notificationEmail: p.text().nullable(),
+  /** Whether the user gets notifications of mentions. */
+  wantsMentions: p.boolean().default(true),
   isOperator: p.boolean().default(false),
   /**
    * Whether this user is the placeholder. Only one placeholder exists. It becomes the author of the ideas and comments

@@ -10,19 +10,30 @@ const urls = new LinkifyIt({ fuzzyEmail: false, urlAuth: true });
 for (const schema of ['ftp:', 'mailto:', '//']) urls.add(schema, null);
 
 /**
- * Turns plain text by a user into markup. The text is escaped, and its URLs become links. The style sheet keeps the line
- * breaks. Search engines do not count the links as recommendations.
+ * Turns plain text by a user into markup. The text is escaped, its URLs become links, and the given names are highlighted
+ * after an @. The style sheet keeps the line breaks. Search engines do not count the links as recommendations.
  */
-export function linkedText(text: string): Html {
+export function linkedText(text: string, mentionedNames: readonly string[] = []): Html {
   const parts: HtmlValue[] = [];
   let end = 0;
   for (const { index, lastIndex, raw } of urls.match(text) ?? []) {
     const link = linkTo(raw);
     if (!link) continue;
-    parts.push(text.slice(end, index), link);
+    parts.push(highlight(text.slice(end, index), mentionedNames), link);
     end = lastIndex;
   }
-  return html`${parts}${text.slice(end)}`;
+  return html`${parts}${highlight(text.slice(end), mentionedNames)}`;
+}
+
+/** Marks each @ with one of the names. The longest name wins, because a name can be the beginning of another. */
+function highlight(text: string, names: readonly string[]): HtmlValue {
+  if (names.length === 0) return text;
+  const longestFirst = names.toSorted((a, b) => b.length - a.length).map(name => RegExp.escape(name));
+  const pattern = new RegExp(`(@(?:${longestFirst.join('|')}))(?![\\p{L}\\p{N}\\p{M}_])`, 'giu');
+  // A pattern with a group makes every second part a match.
+  return text
+    .split(pattern)
+    .map((part, index) => (index % 2 === 1 ? html`<span class="mention">${part}</span>` : part));
 }
 
 /**

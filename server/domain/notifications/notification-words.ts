@@ -1,3 +1,4 @@
+import { t } from '../../text/catalogue.ts';
 import { oneLine, shortLine, truncate } from '../../text/plain-text.ts';
 
 /**
@@ -12,6 +13,7 @@ export const notificationKinds = [
   'idea.merged',
   'idea.unmerged',
   'comment.created',
+  'user.mentioned',
   'webhook.disabled',
 ] as const;
 
@@ -27,7 +29,10 @@ export interface NotificationSubject {
   actor: string | null;
   statusLabel: string | null;
   comment: string | null;
-  /** The body of a pending idea, the reason for a rejection, or the reason why a webhook was disabled. */
+  /**
+   * The official reply with a status, the text with a mention, the body of a pending idea, the reason for a rejection, or
+   * the reason why a webhook was disabled.
+   */
   detail: string | null;
   /** The URL of the disabled webhook. */
   endpointUrl: string | null;
@@ -80,7 +85,23 @@ export function wordsOf(about: NotificationSubject): Words {
 
   switch (about.kind) {
     case 'idea.status_changed':
-      return toFollower(`${short} is now ${status}`, `${actor} moved ${title} to ${status}.`);
+      return toFollower(
+        `${short} is now ${status}`,
+        about.detail === null
+          ? `${actor} moved ${title} to ${status}.`
+          : t('mails.notification.status_with_reply', { actor, title, status }),
+        about.detail,
+      );
+    case 'user.mentioned':
+      return {
+        ...toFollower(
+          t('mails.notification.mentioned_subject', { actor, title: short }),
+          t('mails.notification.mentioned', { actor, title }),
+          about.detail,
+        ),
+        reason: t('mails.notification.mentioned_reason', { board }),
+        ending: t('mails.notification.mentions_ending'),
+      };
     case 'comment.created':
       return toFollower(`${actor} commented on ${short}`, `${actor} commented on ${title}:`, about.comment);
     case 'idea.merged':

@@ -46,16 +46,19 @@ interface UserChanges {
   email?: string;
   /** The e-mail address for notifications. Null removes the address. */
   notificationEmail?: string | null;
+  /** Whether the user gets notifications of mentions. */
+  wantsMentions?: boolean;
 }
 
 export async function updateUser(admin: Administration, user: User, changes: UserChanges): Promise<void> {
   const { notificationEmail } = changes;
-  const changedFields = noteFields(user, ['name', 'email', 'notificationEmail']);
+  const changedFields = noteFields(user, ['name', 'email', 'notificationEmail', 'wantsMentions']);
   if (changes.name !== undefined) user.name = checkName(changes.name, 100);
   if (changes.email !== undefined) user.email = checkEmail(changes.email);
   if (notificationEmail !== undefined) {
     user.notificationEmail = notificationEmail === null ? null : checkEmail(notificationEmail);
   }
+  if (changes.wantsMentions !== undefined) user.wantsMentions = changes.wantsMentions;
   const { email: address } = changes;
   await explainViolations(emailTaken(user.email ?? ''), async () => {
     await admin.em.flush();

@@ -4,18 +4,22 @@ import { defaultPerPage } from '../../../contract/pagination.ts';
 import { word } from '../../../contract/text.ts';
 import { readBoard } from '../../domain/boards/read-board.ts';
 import { mayChangeComment } from '../../domain/comments/change-comment.ts';
-import { type CommentView, commentSort, listComments } from '../../domain/comments/comments.ts';
+import { type CommentView, commentSort, listComments, readReplies } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
+import { readMentions } from '../../domain/mentions/record-mentions.ts';
 import { isFollowing } from '../../domain/notifications/followers.ts';
+import type { Actor, ReadOperation } from '../../domain/operation.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
+import { readPeople } from '../../domain/users/read-people.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { fieldOf, type Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
 import { type BoardVisit, boardOf, ideaPath, pathOn } from './opened-board.ts';
 import { moderationNotices, presentChanges } from './present-changes.ts';
-import { frameOfBoard, presentIdea, presentName, presentTime, presentVote } from './present-idea.ts';
+import { type NamesIn, presentComment } from './present-comment.ts';
+import { frameOfBoard, presentIdea, presentName, presentVote } from './present-idea.ts';
 import { presentTags } from './tag-filter.ts';
 
 const IdeaQuery = z.object({ cursor: word(500).optional() });
@@ -39,12 +43,15 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   if (!ideaId.success) throw new DomainError('not_found');
   const { cursor } = readQuery(IdeaQuery, visit.isSent ? {} : request.query);
   const place = placeOf({ cursor }, commentSort, defaultPerPage);
-  const [board, idea, comments] = await Promise.all([
+  const [board, idea, comments, replies] = await Promise.all([
     readBoard(read),
     readIdea(read, ideaId.data),
     listComments(read, ideaId.data, place),
+    readReplies(read, [ideaId.data]),
   ]);
   if (!idea) throw new DomainError('not_found');
+  const reply = replies.get(idea.id);
+  const namesIn = await readMentions(read, idea, reply ? [...comments.rows, reply] : comments.rows);
   const target = idea.merged_into_id === null ? undefined : await readIdea(read, idea.merged_into_id);
   const path = pathOn(request, `/ideas/${idea.id}`);
   const frame = frameOfBoard(visit, board, {
@@ -55,16 +62,17 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   });
   const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && !board.is_frozen;
   const data = {
-    idea: { ...presentIdea(idea), tags: presentTags(request, idea.tags), body: linkedText(idea.body) },
+    idea: { ...presentIdea(idea), tags: presentTags(request, idea.tags), body: linkedText(idea.body, namesIn(null)) },
     board: { label: shortLine(board.name, 100), href: pathOn(request) },
     isPending: idea.moderation_state === 'pending',
     isMerged: idea.merged_into_id !== null,
     // Undefined if the reader may not see the target of the merge.
     mergedInto: target && { label: shortLine(target.title, 200), href: pathOn(request, `/ideas/${target.id}`) },
+    reply: reply && presentComment(reply, namesIn),
     ...presentComments(
       visit,
       comments,
-      isOpen,
+      { isOpen, namesIn },
       cursor => `${pathOn(request, `/ideas/${idea.id}`, { cursor })}#comments`,
     ),
     first: cursor === undefined ? undefined : { label: 'Back to the first comments', href: path },
@@ -74,11 +82,12 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
       action: (form: string) => pathInAdmin(visit, `/admin/ideas/${idea.id}/${form}`),
       adminPath: visit.path(`/admin/ideas/${idea.id}`),
       isFrozen: board.is_frozen,
-      changes: presentChanges(idea, board),
+      changes: presentChanges(visit, idea, board),
     },
     member: member && {
       commentPath: isOpen ? pathOn(request, `/ideas/${idea.id}/comments`) : undefined,
       comment: visit.field('body'),
+      mentionable: isOpen ? await findMentionable(member, read, [idea, ...comments.rows]) : [],
       isCommentRefused: problem !== undefined && request.routeOptions.url?.endsWith('/comments'),
       followPath: pathOn(request, `/ideas/${idea.id}/follow`),
       isFollowing: await isFollowing(server.database, member.accountId, { ideaId: idea.id, userId: member.userId }),
@@ -90,24 +99,29 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
 function presentComments(
   visit: BoardVisit,
   { rows, nextCursor }: Page<CommentView>,
-  isOpen: boolean,
+  { isOpen, namesIn }: { isOpen: boolean; namesIn: NamesIn },
   pathAt: (cursor: string) => string,
 ) {
   return {
-    comments: rows.map(comment => ({
-      id: comment.id,
-      body: linkedText(comment.body),
-      authorName: presentName(comment.author_name),
-      createdAt: presentTime(comment.created_at),
-      editedAt: comment.edited_at === null ? undefined : presentTime(comment.edited_at),
-      links: linksOf(visit, comment, isOpen),
-    })),
+    comments: rows.map(comment => ({ ...presentComment(comment, namesIn), links: linksOf(visit, comment, isOpen) })),
     next: nextCursor === null ? undefined : { label: 'More comments', href: pathAt(nextCursor) },
   };
 }
 
 function pathInAdmin(visit: BoardVisit, path: string): string {
   return visit.path(path, { on: boardOf(visit.request).slug });
+}
+
+/**
+ * Returns the names that the comment form suggests: the members who wrote on this page, except the reader. The reader
+ * sees their names anyway, so the suggestions reveal no other members.
+ */
+async function findMentionable(member: Actor, read: ReadOperation, texts: readonly { author_id: number }[]) {
+  const authors = new Set(texts.map(({ author_id }) => author_id));
+  authors.delete(member.userId);
+  const people = await readPeople(read, member.accountId, [...authors]);
+  const names = [...people.values()].filter(({ role, is_blocked }) => role !== null && !is_blocked);
+  return [...new Set(names.map(({ name }) => presentName(name)))];
 }
 
 /** Returns the links to the pages on which the reader can edit or delete a comment. */

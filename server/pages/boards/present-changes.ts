@@ -3,6 +3,7 @@ import type { BoardView } from '../../domain/boards/read-board.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { optionsOf } from '../shell/choices.ts';
+import type { Visit } from '../shell/visit.ts';
 
 /** The notices after a moderator's change of an idea, on the pages of boards and in the admin area. */
 export const moderationNotices = {
@@ -17,9 +18,9 @@ export const moderationNotices = {
 
 /**
  * Returns the forms with which moderators change an idea. Returns undefined for pending and merged ideas, and on a frozen
- * board.
+ * board. A refused form keeps the values that the moderator entered.
  */
-export function presentChanges(idea: IdeaView, board: BoardView) {
+export function presentChanges(visit: Pick<Visit, 'field'>, idea: IdeaView, board: BoardView) {
   if (idea.moderation_state === 'pending' || idea.merged_into_id !== null || board.is_frozen) return undefined;
   const assigned = new Set(idea.tags.map(({ id }) => id));
   return {
@@ -28,8 +29,9 @@ export function presentChanges(idea: IdeaView, board: BoardView) {
         key,
         `${shortLine(label, 60)}${is_hidden ? ' (hidden)' : ''}`,
       ]),
-      idea.status_key,
+      visit.field('status') || idea.status_key,
     ),
+    reply: visit.field('reply'),
     tags: idea.tags.map(({ id, name, color }) => ({
       name: shortLine(name, 40),
       color,

@@ -3,8 +3,9 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { administrationIn } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { unfollowIdea } from '../../domain/notifications/followers.ts';
-import { endMail } from '../../domain/notifications/notifications.ts';
+import { endMail, endMentions } from '../../domain/notifications/notifications.ts';
 import type { Subscription, UnsubscribeTokens } from '../../domain/notifications/unsubscribe-token.ts';
+import { t } from '../../text/catalogue.ts';
 import { definePage, sendPage } from '../shell/page.ts';
 
 /** The maximum size of a body. A request has one or two fields, which the server ignores. */
@@ -22,7 +23,7 @@ const unsubscribePage = definePage<UnsubscribePageData>('pages/unsubscribe/unsub
 type Dependencies = Pick<ServerDependencies, 'database' | 'audit' | 'clock'>;
 
 /**
- * Serves the unsubscribe page. It ends all notification mails or unfollows one idea. A GET changes nothing, because
+ * Serves the unsubscribe page. It ends all notification mails, ends the notifications of mentions, or unfollows one idea. A GET changes nothing, because
  * mail filters follow links. The change needs a POST, from the page's button or a mail provider (one click, RFC 8058).
  * The token in the link replaces a sign-in.
  */
@@ -40,7 +41,7 @@ export function serveUnsubscribe({ database, audit, clock }: Dependencies, token
 
     app.get('/unsubscribe', async (request, reply) => {
       const { ideaId } = subscriptionOf(request, tokens);
-      const data = (ideaId === 'all' ? mailTexts : ideaTexts).confirmation;
+      const data = textsOf(ideaId).confirmation;
       return sendPage(reply, unsubscribePage({ title: data.title }, data));
     });
 
@@ -50,9 +51,10 @@ export function serveUnsubscribe({ database, audit, clock }: Dependencies, token
       await database.transaction(async transaction => {
         const admin = administrationIn(transaction, { audit, actor, now: clock.now() });
         if (ideaId === 'all') await endMail(admin, userId);
+        else if (ideaId === 'mentions') await endMentions(admin, userId);
         else await unfollowIdea(admin, { userId, ideaId });
       });
-      const data = (ideaId === 'all' ? mailTexts : ideaTexts).result;
+      const data = textsOf(ideaId).result;
       return sendPage(reply, unsubscribePage({ title: data.title }, data));
     });
   };
@@ -63,6 +65,25 @@ function subscriptionOf(request: FastifyRequest, tokens: UnsubscribeTokens): Sub
   const subscription = typeof token === 'string' ? tokens.read(token) : undefined;
   if (!subscription) throw new DomainError('not_found');
   return subscription;
+}
+
+function textsOf(ideaId: Subscription['ideaId']) {
+  if (ideaId === 'all') return mailTexts;
+  return ideaId === 'mentions' ? mentionTexts() : ideaTexts;
+}
+
+function mentionTexts() {
+  return {
+    confirmation: {
+      title: t('mails.unsubscribe.mentions_title'),
+      explanation: t('mails.unsubscribe.mentions_explanation'),
+      button: t('mails.unsubscribe.mentions_button'),
+    },
+    result: {
+      title: t('mails.unsubscribe.no_mentions_title'),
+      explanation: t('mails.unsubscribe.no_mentions_explanation'),
+    },
+  };
 }
 
 const mailTexts = {
