@@ -738,7 +738,10 @@ export interface IdeaMergedEvent {
   };
 }
 
-/** An idea moved to another status; `changes` has the `status_key` before and after. */
+/**
+ * An idea moved to another status; `changes` has the `status_key` before and after. `reply` is the official
+ * reply that the moderator gave with the status, if any; an event `comment.created` also reports it.
+ */
 export interface IdeaStatusChangedEvent {
   type: 'idea.status_changed';
   /** When the event happened. */
@@ -750,21 +753,7 @@ export interface IdeaStatusChangedEvent {
     actor: Actor | null;
     /** The changed fields of the idea. */
     changes: Change[];
-    /** The official reply, if the moderator gave one. It also has an event `comment.created`. */
-    reply?:
-      | {
-          id: number;
-          /** The idea that the comment belongs to. */
-          idea_id: number;
-          /** The comment, in plain text. */
-          body: string;
-          author: Author;
-          /** When the comment was written. */
-          created_at: string;
-          /** Whether a moderator wrote it as an official reply, together with a status. */
-          official: boolean;
-        }
-      | undefined;
+    reply?: Comment | undefined;
   };
 }
 

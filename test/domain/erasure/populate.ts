@@ -83,6 +83,17 @@ export async function populate(server: TestServer): Promise<Populated> {
   await insertIdea(server, world, { authorId: personId, title: 'It waits', moderationState: 'pending' });
   await insertIdea(server, other, { authorId: personId, title: 'It was refused', moderationState: 'rejected' });
   await voteInPerson(server, world, personId, otherIdeaId);
+  for (const [userId, name] of [
+    [personId, person.name],
+    [world.ownerId, 'The owner'],
+  ] as const) {
+    await server.sql('insert into mentions (account_id, idea_id, user_id, name) values ($1, $2, $3, $4)', [
+      world.accountId,
+      otherIdeaId,
+      userId,
+      name,
+    ]);
+  }
 
   expect(await runJobs(server)).toEqual([]);
   // From now on the webhook receiver rejects all deliveries, so they stay pending.
