@@ -27,7 +27,7 @@ const rows = {
   // Of the contract, the domain uses names, limits and inferred types. It never validates or answers a request.
   'server/domain/': `config.ts database/ entities/ observability/audit-entries.ts observability/audit-log.ts outgoing/
     text/ contract/errors.ts contract/events.ts contract/grants.ts contract/idea.ts contract/limits.ts contract/status.ts
-    contract/text.ts @mikro-orm/postgresql argon2 kysely node otpauth @zxcvbn-ts/language-common`,
+    contract/text.ts @mikro-orm/postgresql argon2 kysely node otpauth sharp @zxcvbn-ts/language-common`,
 
   'server/http/': `config.ts database/ dependencies.ts domain/ entities/ observability/ contract/
     @fastify/accept-negotiator @ts-rest/core @ts-rest/fastify fastify find-my-way ipaddr.js node zod`,
@@ -39,7 +39,7 @@ const rows = {
   'server/pages/': `config.ts dependencies.ts domain/ http/ observability/error-reporter.ts text/ contract/
     @fastify/cookie @fastify/formbody @fastify/helmet @scalar/fastify-api-reference eta fastify marked negotiator node zod`,
   'server/admin/': `config.ts dependencies.ts domain/ entities/ http/ oauth/consents.ts outgoing/ pages/ text/ contract/
-    fastify node uqr zod`,
+    @fastify/multipart fastify node uqr zod`,
 
   'server/operator/': `admin/sign-in/own-password.ts database/ dependencies.ts domain/ http/method-not-allowed.ts
     observability/ pages/ text/ contract/openapi/info.ts fastify`,

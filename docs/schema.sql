@@ -76,6 +76,7 @@ CREATE TABLE users (
   erasure_began_at timestamp(3) with time zone,
   canonical_email text,
   confirmed_email text,
+  language text,
   wants_mentions boolean DEFAULT true NOT NULL,
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_email_check CHECK ((email IS NULL) = is_placeholder),
@@ -597,6 +598,19 @@ CREATE TABLE password_links (
 CREATE INDEX password_links_expires_at_idx ON password_links USING btree (expires_at);
 CREATE INDEX password_links_user_id_idx ON password_links USING btree (user_id);
 
+-- table pictures (global)
+
+CREATE TABLE pictures (
+  user_id bigint NOT NULL,
+  key text NOT NULL,
+  content bytea NOT NULL,
+  CONSTRAINT pictures_pkey PRIMARY KEY (user_id),
+  CONSTRAINT pictures_key_key UNIQUE (key),
+  CONSTRAINT pictures_content_check CHECK (octet_length(content) >= 1 AND octet_length(content) <= 65536),
+  CONSTRAINT pictures_key_check CHECK (key ~ '^[A-Za-z0-9_-]{22}$'::text),
+  CONSTRAINT pictures_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+
 -- table rate_limits (local)
 
 CREATE UNLOGGED TABLE rate_limits (
@@ -735,6 +749,22 @@ CREATE TABLE votes (
   CONSTRAINT votes_voter_id_fkey FOREIGN KEY (account_id, voter_id) REFERENCES voters(account_id, id) ON DELETE CASCADE
 );
 CREATE INDEX votes_voter_id_idea_id_idx ON votes USING btree (account_id, voter_id, idea_id);
+
+-- table vote_networks (tenant)
+
+CREATE TABLE vote_networks (
+  account_id bigint NOT NULL,
+  idea_id bigint NOT NULL,
+  voter_id bigint NOT NULL,
+  network bytea NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT vote_networks_pkey PRIMARY KEY (account_id, idea_id, voter_id),
+  CONSTRAINT vote_networks_network_check CHECK (octet_length(network) = 16),
+  CONSTRAINT vote_networks_vote_fkey FOREIGN KEY (account_id, idea_id, voter_id) REFERENCES votes(account_id, idea_id, voter_id) ON DELETE CASCADE
+);
+CREATE INDEX vote_networks_expires_at_idx ON vote_networks USING btree (expires_at);
+CREATE INDEX vote_networks_idea_id_idx ON vote_networks USING btree (account_id, idea_id, expires_at);
+CREATE INDEX vote_networks_voter_id_idx ON vote_networks USING btree (account_id, voter_id);
 
 -- table webhook_deliveries (tenant)
 

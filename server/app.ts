@@ -39,6 +39,7 @@ import { serveOperator } from './operator/serve-operator.ts';
 import { serveBoards } from './pages/boards/serve-boards.ts';
 import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
 import { serveEntrance } from './pages/entrance/serve-entrance.ts';
+import { servePictures } from './pages/pictures/serve-pictures.ts';
 import { buildPages } from './pages/serve-pages.ts';
 import { serveSignIn } from './pages/sign-in/serve-sign-in.ts';
 import { serveSitemap } from './pages/sitemap/serve-sitemap.ts';
@@ -135,6 +136,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   await app.register(
     pages.serve([
       serveBoards(server),
+      servePictures(server),
       serveSitemap(server),
       serveDocumentation(server.config),
       serveEntrance,

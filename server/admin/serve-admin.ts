@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { PostTest } from '../domain/chat/channels.ts';
 import type { Consents } from '../oauth/consents.ts';
-import { definePages, openArea } from '../pages/shell/area.ts';
+import { definePages, type OwnArea, openArea } from '../pages/shell/area.ts';
 import {
   findAccount,
   nameAccount,
@@ -21,6 +21,7 @@ import { serveInvitationLinks } from './members/accept-routes.ts';
 import { invitationRoutes } from './members/invitation-routes.ts';
 import { leaveRoute, memberRoutes } from './members/member-routes.ts';
 import { moderationRoutes } from './moderation/queue-routes.ts';
+import { servePicturePage } from './profile/picture-routes.ts';
 import { serveProfile } from './profile/profile-routes.ts';
 import { frameOf } from './shell/frame.ts';
 import { tokenRoutes } from './tokens/token-routes.ts';
@@ -36,10 +37,10 @@ const copyPages = [
   'profile/recovery-codes',
 ];
 
-const area = {
+const area: OwnArea = {
   pageOf: definePages('admin', copyPages),
   frameOf,
-  home: { label: 'Go to the admin area', href: '/admin' },
+  home: { label: 'shell.home.admin', href: '/admin' },
 };
 
 /**
@@ -52,6 +53,7 @@ export function serveAdmin(server: ServerDependencies, consents: Consents, postT
     serveInvitationLinks(app, server);
     serveConnect(app, server, consents);
     serveProfile(app, server);
+    await app.register(page => servePicturePage(page, server));
     serveAccount(app, server);
     serveRoutes(app, server, findAccount, [homeRoute]);
     // Admins may leave an account that requires two-factor sign-in of them.

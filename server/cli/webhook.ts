@@ -1,6 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import { eventTypes } from '../../contract/events.ts';
 import type { Administration } from '../domain/administration.ts';
+import { storedReason } from '../domain/webhooks/disabled-reason.ts';
 import {
   createWebhook,
   defaultOverlapHours,
@@ -113,7 +114,7 @@ export const addWebhookCommands = noun('webhook', "webhooks: URLs that get the e
   disable: changeWebhook({
     description: 'Stops deliveries to a webhook. The pending ones become dead.',
     examples: ['webhook disable 3'],
-    input: { reason: withDefault('<text>', 'the reason, shown with the webhook', 'Disabled by the operator') },
+    input: { reason: withDefault('<text>', 'the reason, shown with the webhook', storedReason('operator')) },
     change: (admin, endpoint, { reason }) => disableWebhook(admin, endpoint, reason),
   }),
   'rotate-secret': onWebhook.operation({

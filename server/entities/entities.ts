@@ -4,11 +4,12 @@ import { Board, Status, Tag } from './board.ts';
 import { ChatChannel } from './chat-channel.ts';
 import { Event, ExtensionSubscription, Notification } from './event.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { Comment, Follower, Idea, IdeaTag, Mention, Merge, Vote, Voter } from './idea.ts';
+import { Comment, Follower, Idea, IdeaTag, Mention, Merge, Vote, VoteNetwork, Voter } from './idea.ts';
 import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
 import {
   PasswordLink,
+  Picture,
   RecoveryCode,
   SecondFactor,
   Session,
@@ -41,6 +42,7 @@ export const entities = [
   Notification,
   OauthRecord,
   PasswordLink,
+  Picture,
   RateLimit,
   RecoveryCode,
   SecondFactor,
@@ -53,6 +55,7 @@ export const entities = [
   User,
   UserBlock,
   Vote,
+  VoteNetwork,
   Voter,
   WebhookAttempt,
   WebhookDelivery,

@@ -92,6 +92,16 @@ export const Vote = defineTable('Vote', 'votes', {
   createdAt: creationTime(),
 });
 
+/** The network from which a person voted in a browser. The row is deleted with the vote, and after its expiry. */
+export const VoteNetwork = defineTable('VoteNetwork', 'vote_networks', {
+  accountId: bigint().primary(),
+  ideaId: bigint().primary(),
+  voterId: bigint().primary(),
+  /** 16 bytes of an HMAC of the network. Equal networks have equal bytes, and the bytes do not reveal the network. */
+  network: p.blob(),
+  expiresAt: timestamp(),
+});
+
 /** A voter in an account: either a user or a token. If the user is erased, the voter stays without a user. */
 export const Voter = defineTable('Voter', 'voters', {
   ...accountKey,

@@ -16,10 +16,15 @@ export const User = defineTable('User', 'users', {
    */
   confirmedEmail: p.text().nullable(),
   name: p.text(),
+  /** The path of the user's picture. Null for a user without a picture. */
   avatarUrl: p.text().nullable(),
   notificationEmail: p.text().nullable(),
   /** Whether the user gets notifications of mentions. */
   wantsMentions: p.boolean().default(true),
+  /**
+   * The code of the language of pages and mails for the user. Null if the user's browser chooses the language of pages.
+   */
+  language: p.text().nullable(),
   isOperator: p.boolean().default(false),
   /**
    * Whether this user is the placeholder. Only one placeholder exists. It becomes the author of the ideas and comments
@@ -34,6 +39,14 @@ export const User = defineTable('User', 'users', {
   createdAt: creationTime(),
 });
 export type User = InferEntity<typeof User>;
+
+/** The picture of a user, as a small WebP file. */
+export const Picture = defineTable('Picture', 'pictures', {
+  userId: bigint().primary().autoincrement(false),
+  /** Random text in the picture's path. Each picture has another key. */
+  key: p.text(),
+  content: p.blob(),
+});
 
 export const SignInMethod = defineTable('SignInMethod', 'sign_in_methods', {
   userId: bigint().primary(),

@@ -5,7 +5,7 @@ import { primaryKeyOf } from '../database/tables.ts';
 
 /**
  * The tables whose expired rows are deleted: rate limits, stored responses, sessions, sign-ins that wait for a code,
- * password links, invitations and OAuth records.
+ * password links, invitations, OAuth records and networks of votes.
  */
 export const expiringTables = [
   'rate_limits',
@@ -16,6 +16,7 @@ export const expiringTables = [
   'sign_in_links',
   'invitations',
   'oauth_records',
+  'vote_networks',
 ] as const;
 
 const expiredBatchSize = 5_000;

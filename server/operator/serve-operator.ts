@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
 import { collectPaths } from '../http/method-not-allowed.ts';
-import { definePages, openArea } from '../pages/shell/area.ts';
+import { definePages, type OwnArea, openArea } from '../pages/shell/area.ts';
 import { serveRoutes } from '../pages/shell/visit.ts';
 import { askForOwnPassword } from '../pages/sign-in/own-password.ts';
 import { accountRoutes } from './accounts/account-routes.ts';
@@ -12,10 +12,10 @@ import { statusRoute } from './status/status-routes.ts';
 import { userRoutes } from './users/user-routes.ts';
 import { webhookRoute } from './webhooks/webhook-routes.ts';
 
-const area = {
+const area: OwnArea = {
   pageOf: definePages('operator'),
   frameOf,
-  home: { label: "Go to the operator's panel", href: '/operator' },
+  home: { label: 'shell.home.operator', href: '/operator' },
 };
 
 /**

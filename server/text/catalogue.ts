@@ -13,7 +13,7 @@ import { currentLanguage, languages } from './language.ts';
  * A key that ends with `_html` stands for markup, in which values are escaped.
  */
 
-type Values = Readonly<Record<string, string | number | Html>>;
+export type TextValues = Readonly<Record<string, string | number | Html>>;
 
 type KeysOf<Texts> = {
   [Name in keyof Texts & string]: Texts[Name] extends string ? WithoutPlural<Name> : `${Name}.${KeysOf<Texts[Name]>}`;
@@ -39,13 +39,13 @@ const catalogue = createInstance({
 await catalogue.init();
 
 /** Returns a text with its values. Without `nest`, a value such as a name could include other texts. */
-function textOf(key: string, values: Values): string {
+function textOf(key: string, values: TextValues): string {
   return String(catalogue.t(key, { ...values, lng: currentLanguage(), nest: false }));
 }
 
 /** Returns a text in the language of the current reader. Returns markup if the key ends with _html. */
-export function t<Key extends TextKey>(key: Key, values?: Values): Key extends `${string}_html` ? Html : string;
-export function t(key: string, values: Values = {}): Html | string {
+export function t<Key extends TextKey>(key: Key, values?: TextValues): Key extends `${string}_html` ? Html : string;
+export function t(key: string, values: TextValues = {}): Html | string {
   if (!key.endsWith('_html')) return textOf(key, values);
   const escaped = Object.entries(values).map(([name, value]) => [name, markupOf(value)]);
   return new Html(textOf(key, Object.fromEntries(escaped)));

@@ -1,3 +1,5 @@
+import { t } from './catalogue.ts';
+
 /*
  * Anybody can write titles and names, and mails, chats and pages show them. Before such a text is escaped, it is
  * reduced to one line of limited length without control characters.
@@ -52,6 +54,6 @@ export function truncate(text: string, max: number): string {
 }
 
 /** Returns the text on one line of at most `max` code points. Returns `otherwise` if the text is invisible. */
-export function shortLine(text: string, max: number, otherwise = '(untitled)'): string {
+export function shortLine(text: string, max: number, otherwise = t('shell.missing.title')): string {
   return truncate(oneLine(text), max) || otherwise;
 }

@@ -95,6 +95,19 @@ describe('the account', () => {
     expect(server.auditLines).toEqual([]);
   });
 
+  test('the account page and the refusal of a wrong slug are in German for a browser that prefers German', async () => {
+    const german = { headers: { 'accept-language': 'de-DE,en;q=0.5' } };
+    const { html } = await visitor.get('/admin/account', german);
+    expect(html).toContain('community, mit der Agent API');
+    expect(html).toContain('Nur Eingeladene');
+    expect(html).toContain('<a href="/admin/queue"><bdi>Warteschlange</bdi></a>');
+    const deletion = '/admin/account/delete';
+    const fields = { ...hiddenFields((await visitor.get(deletion)).html, deletion), slug: 'wrong' };
+    const refused = await visitor.post(deletion, fields, german);
+    expect(refused.status).toBe(422);
+    expect(refused.html).toContain(`Geben Sie ${slug} ein, um die Löschung zu bestätigen.`);
+  });
+
   test("the account page escapes HTML in the account's name and in its owners' e-mail addresses", async () => {
     const hostile = `"><img src=x onerror='alert(1)'>\u202e`;
     await server.sql('update accounts a set name = $2 where id = $1', [world.accountId, hostile]);

@@ -6,7 +6,7 @@ import { testClock } from '../helpers/clock.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
-import { type Seen, signedIn, type Visitor } from './visitor.ts';
+import { hiddenFields, type Seen, signedIn, type Visitor } from './visitor.ts';
 
 const clock = testClock('2026-03-01T12:00:00Z');
 let server: TestServer;
@@ -181,6 +181,24 @@ describe('the deadlines of a board', () => {
     const seenAt = fieldIn(answer, 'seen_at') ?? '';
     expect((await visitor.post(path, { ...mine, seen_at: seenAt })).status).toBe(303);
     expect(await stored()).toMatchObject({ voting_close_at: '2026-08-01 09:00:00+00' });
+  });
+
+  test('the deadlines page, its times and its refusals are in German for a browser that prefers German', async () => {
+    const german = { headers: { 'accept-language': 'de' } };
+    await save({ zone: 'Europe/Berlin', voting_close_at: '2026-03-14T09:00' });
+    const { html } = await visitor.get(`${path}?zone=Europe/Berlin`, german);
+    const time = '<time datetime="2026-03-14T08:00:00.000Z">14. März 2026, 09:00 UTC+1</time>';
+    expect(html).toContain(`<p>Festgelegt auf den ${time}</p>`);
+    const fields = { ...hiddenFields(html, path), zone: 'Europe/Berlin' };
+    const refusals = [
+      ['2026-03-29T02:30', 'Beginn der Abstimmung: Die Uhren in Europe/Berlin überspringen 2026-03-29 02:30.'],
+      ['tomorrow', 'Beginn der Abstimmung: Geben Sie einen Tag und eine Uhrzeit ein'],
+    ];
+    for (const [text = '', message] of refusals) {
+      const refused = await visitor.post(path, { ...fields, voting_open_at: text }, german);
+      expect(refused.status).toBe(422);
+      expect(refused.html).toContain(message);
+    }
   });
 
   test('deadlines in an unknown time zone are refused', async () => {

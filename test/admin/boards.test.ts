@@ -330,6 +330,18 @@ describe('the pages of boards', () => {
   });
 });
 
+test('the pages of a board ask, answer and refuse in German for a browser that prefers German', async () => {
+  const german = { headers: { 'accept-language': 'de' } };
+  const question = await visitor.get(`${path}/freeze`, german);
+  expect(question.html).toContain('<h1><bdi>A board</bdi> einfrieren?</h1>');
+  const form_token = formTokenIn(question.html);
+  const answer = await visitor.post(`${path}/freeze`, { form_token }, german);
+  expect((await visitor.get(answer.location ?? '', german)).html).toContain('Das Board ist eingefroren.');
+  const refused = await visitor.post(`${path}/statuses`, { form_token, label: 'Later', key: 'later' }, german);
+  expect(refused.status).toBe(422);
+  expect(refused.html).toContain('Wählen Sie eine Kategorie.');
+});
+
 describe('the home page', () => {
   test("the home page of the admin area shows an owner the pending ideas, failing webhooks and chat channels, boards, and the account's scheduled deletion", async () => {
     await insertIdea(server, world, { moderationState: 'pending' });

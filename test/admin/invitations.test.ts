@@ -127,6 +127,19 @@ test('an invited person opens the link in the mail, chooses a password and joins
   for (const secret of [token, password, email]) expect(written).not.toContain(secret);
 });
 
+test("people who accept an invitation get later mails in their browser's language", async () => {
+  const headers = { 'accept-language': 'de' };
+  const emails = [newAddress(), await emailOf(server, await createUser(server))];
+  const [newPath = '', knownPath = ''] = [await invited(emails[0] ?? ''), await invited(emails[1] ?? '')];
+  await signUp(newPath, new Visitor(server, headers));
+  const [known] = await server.sql<{ id: number }>('select id from users where email = $1', [emails[1]]);
+  const person = await signedIn(server, known?.id ?? 0);
+  await person.post(`${knownPath}/accept`, { form_token: await formToken(person) }, { headers });
+  expect(await server.sql('select distinct language from users where email = any($1)', [emails])).toEqual([
+    { language: 'de' },
+  ]);
+});
+
 describe('the invitation link of an existing user', () => {
   test('an existing user can sign in and accept an invitation, even if the invitation has their e-mail address in capital letters', async () => {
     const userId = await createUser(server, 'Hedy');
@@ -340,6 +353,19 @@ describe('an invitation', () => {
       expect(await waitingJobs(server)).toEqual([]);
     },
   );
+
+  test('an invitation, its state and the page of an expired link are in German for a browser that prefers German', async () => {
+    const german = { headers: { 'accept-language': 'de' } };
+    const path = await invited(newAddress(), 'moderator');
+    const text = (html: string) => html.replaceAll(/<[^>]+>/g, '');
+    const page = text((await new Visitor(server).get(path, german)).html);
+    expect(page).toContain(`Ada lädt grace-${count}@example.com in das Konto An account ein, als Moderator.`);
+    expect(text((await admin.get(list, german)).html)).toContain('Per E-Mail gesendet; der Link gilt bis zum ');
+    clock.advance(8 * day);
+    const expired = await new Visitor(server).get(path, german);
+    expect(expired.status).toBe(404);
+    expect(expired.html).toContain('Diese Einladung gilt nicht mehr');
+  });
 
   test('a person who is already a member cannot be invited', async () => {
     const answer = await invite((await emailOf(server, world.ownerId)).toUpperCase());

@@ -83,6 +83,18 @@ describe('a password link by mail', () => {
     expect(server.auditLines.join('') + server.logLines.join('')).not.toContain(password);
   });
 
+  test('a password link that a German browser asked for arrives in German, and sets the language of later mails', async () => {
+    const visitor = new Visitor(server, { 'accept-language': 'de' });
+    await visitor.post('/admin/password-link', { email });
+    await runJobs(server);
+    const received = mail.received.at(-1)?.mail;
+    expect(received?.subject).toBe('Ihr Passwort für Idea-Board festlegen');
+    const path = /\/admin\/password\?token=\S+/.exec(received?.text ?? '')?.[0] ?? '';
+    await visitor.submit(path, '/admin/password', { password, password_again: password });
+    const [user] = await server.sql('select language from users where id = $1', [world.ownerId]);
+    expect(user).toEqual({ language: 'de' });
+  });
+
   test('a new password ends every session of the user and every other password link', async () => {
     const visitor = await signedIn(server, world.ownerId);
     const [first, second] = [await mailedLink(), await mailedLink()];
@@ -122,8 +134,8 @@ describe('a password link by mail', () => {
     expect(answers.size).toBe(1);
     const jobs = await waitingJobs(server);
     expect(jobs.map(({ task, payload }) => [task, payload])).toEqual([
-      ['mail_password_link', { user_id: world.ownerId }],
-      ...Array(4).fill(['mail_password_link', { user_id: null }]),
+      ['mail_password_link', { user_id: world.ownerId, language: 'en' }],
+      ...Array(4).fill(['mail_password_link', { user_id: null, language: 'en' }]),
     ]);
     await runJobs(server);
     expect(mail.received.map(({ to }) => to)).toEqual([email]);

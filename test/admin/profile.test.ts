@@ -99,6 +99,36 @@ test('a user can change their name, and the profile pages escape HTML in the nam
   ]);
 });
 
+describe('the language of the pages', () => {
+  const choose = (language: string) => send(`${profile}/language`, { language });
+  const stored = async () =>
+    (await server.sql<{ language: string | null }>('select language from users where id = $1', [userId]))[0]?.language;
+  const shown = async (acceptLanguage: string) => {
+    const { html } = await visitor.get(profile, { headers: { 'accept-language': acceptLanguage } });
+    return /<html lang="(\w+)">/.exec(html)?.[1];
+  };
+
+  test("the language that a user chooses in the profile comes before the browser's languages", async () => {
+    expect([await shown('fr, de-CH;q=0.9, en;q=0.8'), await shown('fr'), await shown('*')]).toEqual(['de', 'en', 'en']);
+    expect((await choose('de')).location).toBe(`${profile}?notice=saved`);
+    expect([await stored(), await shown('en')]).toEqual(['de', 'de']);
+    const { html } = await visitor.get(profile);
+    expect(html).toContain('<option value="de" selected>Deutsch</option>');
+    expect(html).toContain('<h2>Sprache</h2>');
+
+    await choose('');
+    expect([await stored(), await shown('en'), await shown('de')]).toEqual([null, 'en', 'de']);
+    const changed = { event: 'user.updated', by_user_id: userId, user_id: userId, changed: ['language'] };
+    expect(readAudit(server.auditLines)).toMatchObject([changed, changed]);
+  });
+
+  test('a user cannot choose a language that the server does not have', async () => {
+    const refused = await choose('fr');
+    expect([refused.status, refused.html.includes('Choose a language from the list')]).toEqual([422, true]);
+    expect([await stored(), readAudit(server.auditLines)]).toEqual([null, []]);
+  });
+});
+
 describe('a new sign-in address', () => {
   test('a new sign-in e-mail address takes effect when the user confirms it, and the old and the new address get a mail', async () => {
     const { token: linkForPassword } = await server.database.transaction(transaction =>

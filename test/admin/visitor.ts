@@ -46,6 +46,11 @@ export class Visitor {
     });
   }
 
+  /** Sends a form with a file in the way that a browser does. */
+  sendForm(path: string, body: FormData, { headers = {} }: Sending = {}): Promise<Seen> {
+    return this.#send(path, { method: 'POST', headers: { origin: originOf(this.#server), ...headers }, body });
+  }
+
   /** Opens a page, fills in the form with this action, and sends it. */
   async submit(page: string, action: string, fields: Record<string, string> = {}): Promise<Seen> {
     const { html, status } = await this.get(page);

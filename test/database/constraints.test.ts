@@ -161,6 +161,17 @@ const promises: Promised[] = [
     accepted: [1, -1, 0],
   },
   {
+    constraint: 'vote_networks_network_check',
+    promise: 'the hash of the network of a vote has 16 bytes',
+    statement: `with cast_vote as (
+        insert into votes (account_id, idea_id, voter_id, value) values (:account, :idea, :voter, 1) returning *
+      )
+      insert into vote_networks (account_id, idea_id, voter_id, network, expires_at)
+      select account_id, idea_id, voter_id, $1::bytea, now() from cast_vote`,
+    refused: [Buffer.alloc(15), Buffer.alloc(32)],
+    accepted: [Buffer.alloc(16)],
+  },
+  {
     constraint: 'merges_not_self_check',
     promise: 'a merge has two ideas',
     statement: 'insert into merges (account_id, source_id, target_id) values (:account, :idea, $1::bigint)',
@@ -457,6 +468,29 @@ const promises: Promised[] = [
       insert into recovery_codes (user_id, code_hash) values (:member, decode(repeat('00', $1), 'hex'))`,
     refused: [31, 33],
     accepted: [32],
+  },
+  {
+    constraint: 'pictures_key_check',
+    promise: 'the key of a picture is a random text of 22 characters',
+    statement: `insert into pictures (user_id, key, content) values (:member, $1, 'x')`,
+    refused: ['', 'k'.repeat(21), 'k'.repeat(23), `${'k'.repeat(21)}/`],
+    accepted: ['k'.repeat(22)],
+  },
+  {
+    constraint: 'pictures_key_key',
+    promise: 'the key of a picture is unique',
+    statement: `with other as (insert into pictures (user_id, key, content) values (:member, repeat('k', 22), 'x'))
+      insert into pictures (user_id, key, content) values (:owner, $1, 'x')`,
+    refused: ['k'.repeat(22)],
+    accepted: ['l'.repeat(22)],
+  },
+  {
+    constraint: 'pictures_content_check',
+    promise: 'a picture has 1 to 65,536 bytes',
+    statement: `insert into pictures (user_id, key, content)
+      values (:member, repeat('k', 22), decode(repeat('00', $1), 'hex'))`,
+    refused: [0, 65_537],
+    accepted: [1, 65_536],
   },
   {
     constraint: 'sign_in_challenges_token_hash_check',
@@ -822,6 +856,11 @@ describe('removal of users and accounts', () => {
       `insert into idempotency_keys (account_id, token_id, path, key, fingerprint, status, body, expires_at)
       values ($1, $2, '/', 'a key', '', 200, '{}', now())`,
       [gone.accountId, id],
+    );
+    await db.sql(
+      `insert into vote_networks (account_id, idea_id, voter_id, network, expires_at)
+      select account_id, idea_id, voter_id, $2, now() from votes where account_id = $1`,
+      [gone.accountId, Buffer.alloc(16)],
     );
     await db.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [gone.accountId, memberId]);
     await db.sql(

@@ -85,6 +85,7 @@ describe('the migrated schema', () => {
     idea_tags: 'ideas',
     idempotency_keys: 'api_tokens',
     merges: 'ideas',
+    vote_networks: 'votes',
     votes: 'ideas',
     webhook_attempts: 'webhook_deliveries',
     webhook_deliveries: 'webhook_endpoints',

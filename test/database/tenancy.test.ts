@@ -33,6 +33,7 @@ const startsWithoutAccount: Record<string, string> = {
   add_overdue_lane_jobs: 'Finds the overdue deliveries of all accounts.',
   delete_expired_invitations: 'Deletes the expired invitations of all accounts.',
   delete_expired_idempotency_keys: 'Deletes the expired answers of all accounts.',
+  delete_expired_vote_networks: 'Deletes the expired networks of the votes of all accounts.',
   delete_old_events: 'Deletes the old events of all accounts.',
   fill_invitations: 'Fills a column in rows that select_unfilled_invitations found in all accounts.',
   find_oauth_record: 'Finds a record of OAuth by its hash, and then the token and the account that it names.',

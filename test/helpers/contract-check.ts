@@ -27,7 +27,7 @@ export function watchResponses(server: Server): string[] {
     if (path.startsWith('/docs') || path === '/api/v1/openapi.json' || path === '/unsubscribe') return;
     if (path === '/robots.txt' || /^\/sitemap(-[^/]*)?\.xml$/.test(path)) return;
     // HTML pages are not part of the contract.
-    if (/^\/((b|admin|operator|sign-in|assets)(\/|$)|$)/.test(path)) return;
+    if (/^\/((b|admin|operator|sign-in|pictures|assets)(\/|$)|$)/.test(path)) return;
     // The OAuth standards define these responses.
     if (/^(https?:\/\/[^/]+)?\/(oauth|\.well-known)(\/|$)/.test(path)) return;
     // Extensions define their own responses.

@@ -6,18 +6,20 @@ import { clearExpired, expiringTables } from '../../server/jobs/clear-expired.ts
 import { buildCrontab, buildTasks } from '../../server/jobs/tasks.ts';
 import { extensionOf } from '../extensions/with-extensions.ts';
 import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
-import { createWorld, issueToken } from '../helpers/fixtures.ts';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 
 let db: TestDatabase;
 let tokenId: number;
 let userId: number;
 let accountId: number;
+let ideaId: number;
 
 beforeAll(async () => {
   db = await createTestDatabase();
   const world = await createWorld(db);
   userId = world.ownerId;
   accountId = world.accountId;
+  ideaId = await insertIdea(db, world);
   tokenId = (await issueToken(db, world, 'read')).id;
 });
 afterAll(() => db.drop());
@@ -43,6 +45,13 @@ const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => str
     select ${accountId}, n || '@example.com', 'member', 'mailed', now() - interval '7 days', ${expiresAt} from numbers`,
   oauth_records: expiresAt => `insert into oauth_records (model, id_hash, payload, expires_at)
     select 'Session', sha256(n::text::bytea), '{}', ${expiresAt} from numbers`,
+  vote_networks: expiresAt => `, v as (
+      insert into voters (account_id) select ${accountId} from numbers returning id
+    ), cast_votes as (
+      insert into votes (account_id, idea_id, voter_id, value) select ${accountId}, ${ideaId}, id, 1 from v returning *
+    )
+    insert into vote_networks (account_id, idea_id, voter_id, network, expires_at)
+    select account_id, idea_id, voter_id, decode(repeat('00', 16), 'hex'), ${expiresAt} from cast_votes`,
 };
 
 const add = (table: (typeof expiringTables)[number], from: number, to: number, expiresAt: string) =>

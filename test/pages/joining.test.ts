@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { updateAccount } from '../../server/domain/accounts/edit-account.ts';
 import { Account } from '../../server/entities/account.ts';
-import { emailOf, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
+import { turnOn } from '../admin/authenticator.ts';
+import { emailOf, givePassword, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { cliOn } from '../cli/run-cli.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
@@ -10,7 +11,7 @@ import { runJobs } from '../helpers/jobs.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { administer } from '../helpers/webhooks.ts';
-import { follow, mailedToken, tokenIn } from './mailed-links.ts';
+import { askForLink, follow, mailedToken, tokenIn } from './mailed-links.ts';
 
 const start = new Date();
 const clock = testClock(start);
@@ -85,6 +86,17 @@ describe('signing up from a board', () => {
     expect((await follow(new Visitor(server), token, 'Eve')).status).toBe(404);
   });
 
+  test('a new person with a German browser gets the mail in German, and later mails, too', async () => {
+    await letJoin('everybody');
+    const email = newAddress();
+    const visitor = new Visitor(server, { 'accept-language': 'de-CH, en;q=0.5' });
+    await askForLink({ server, clock }, email, { next: boardPath(), visitor });
+    await runJobs(server);
+    expect(mail.received).toMatchObject([{ to: email, mail: { subject: 'An account auf Idea-Board beitreten' } }]);
+    expect((await follow(visitor, tokenIn(mail.received[0]?.mail.text), 'Grace')).status).toBe(303);
+    expect(await server.sql('select language from users where email = $1', [email])).toEqual([{ language: 'de' }]);
+  });
+
   test('an unknown address gets no mail on a board that only invited people may join, and on the sign-in page without a board', async () => {
     expect(await linkFor(newAddress())).toBeUndefined();
     await letJoin('everybody');
@@ -151,6 +163,24 @@ describe('signing up from a board', () => {
     const hidden = await visitor.post(`${boardPath()}/join`, token);
     expect([hidden.status, hidden.html]).toEqual([404, missing.html]);
     expect((await visitor.get(boardPath())).status).toBe(404);
+  });
+
+  test('a link to sign up does not make a user with a second factor a member, who then joins on the board after entering the code', async () => {
+    await letJoin('everybody');
+    const email = newAddress();
+    const token = await linkFor(email);
+    const grace = await createUser(server);
+    const person = await givePassword(server, grace);
+    const elsewhere = new Visitor(server);
+    await elsewhere.signIn(person.email, person.password);
+    const app = await turnOn(elsewhere, person.password, clock);
+    await server.sql('update users set email = $2, canonical_email = $2 where id = $1', [grace, email]);
+    const visitor = new Visitor(server);
+    expect((await follow(visitor, token)).location).toContain('/sign-in/code');
+    expect(await membersWith(email)).toEqual([]);
+    await visitor.submit('/sign-in/code', '/sign-in/code', { code: app.code() });
+    expect((await visitor.submit(boardPath(), `${boardPath()}/join`)).status).toBe(303);
+    expect(await membersWith(email)).toMatchObject([{ account_id: world.accountId }]);
   });
 
   test('a refused name leaves the link to sign up valid', async () => {

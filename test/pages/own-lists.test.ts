@@ -62,7 +62,7 @@ test('My votes lists the ideas on which the person voted with the direction, wit
     await put('Target'),
   ];
   const vote = (ideaId: number, value: 'up' | 'down' | 'none') =>
-    runAsUser(server, world, memberId, op => castOwnVote(op, ideaId, value));
+    runAsUser(server, world, memberId, op => castOwnVote(op, ideaId, value, Buffer.alloc(16)));
   await vote(up, 'up');
   await vote(down, 'down');
   await vote(withdrawn, 'up');

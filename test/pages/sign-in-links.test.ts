@@ -71,6 +71,19 @@ describe('a mailed sign-in link', () => {
     ]);
   });
 
+  test('the first link that a user opens in a browser with a language of the server sets the language of later mails', async () => {
+    const languageAfter = async (acceptLanguage: string) => {
+      await follow(new Visitor(server, { 'accept-language': acceptLanguage }), await linkFor());
+      return server.sql('select language from users where id = $1', [world.ownerId]);
+    };
+    expect(await languageAfter('fr, *;q=0.5')).toEqual([{ language: null }]);
+    expect(await languageAfter('fr, de-CH;q=0.5')).toEqual([{ language: 'de' }]);
+    expect(await languageAfter('en')).toEqual([{ language: 'de' }]);
+    const changes = readAudit(server.auditLines).filter(({ event }) => event === 'user.updated');
+    expect(changes).toMatchObject([{ by: 'user', by_user_id: world.ownerId, changed: ['language'] }]);
+    expect(mail.received.at(-1)?.mail.subject).toBe('Bei Idea-Board anmelden');
+  });
+
   test('a sign-in link still works after its page was opened, because mail filters open links', async () => {
     const token = await linkFor();
     for (let looks = 0; looks < 3; looks++) {
@@ -185,7 +198,7 @@ describe('a request for a mailed link', () => {
       answers.add(`${status} ${html.replaceAll(address, '')}`);
     }
     expect(answers.size).toBe(1);
-    const common = { next: `/b/${world.boardSlug}`, board: world.boardSlug };
+    const common = { next: `/b/${world.boardSlug}`, board: world.boardSlug, language: 'en' };
     const known = { ...common, email: null, canonical_email: null };
     const unknown = { ...common, user_id: null, email: 'nobody@example.com', canonical_email: 'nobody@example.com' };
     expect((await waitingJobs(server)).map(({ task, payload }) => [task, payload])).toEqual([

@@ -4,18 +4,20 @@ import { updateAccount } from '../../domain/accounts/edit-account.ts';
 import { type AccountView, readAccount, requireAccountById } from '../../domain/accounts/find-account.ts';
 import { maxJoinDomains } from '../../domain/accounts/join-rule.ts';
 import { cancelAccountDeletion, scheduleAccountDeletion } from '../../domain/erasure/request-deletion.ts';
-import type { JoinRule } from '../../entities/account.ts';
+import { joinRules } from '../../entities/account.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
 import { FormProblem, ownProblemOf, type Problem } from '../../pages/shell/form.ts';
 import { hasAgentApi, isOwner, pathIn, requireAdminAccount, requireOwnedAccount } from '../../pages/shell/session.ts';
 import { showErasure, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
-import { serveRoutes, type Visit } from '../../pages/shell/visit.ts';
+import { type Notices, serveRoutes, type Visit } from '../../pages/shell/visit.ts';
 import { askForOwnPassword } from '../../pages/sign-in/own-password.ts';
+import { t } from '../../text/catalogue.ts';
+import { type Html, html } from '../../text/html.ts';
 
 const notices = {
-  saved: 'The account is saved.',
-  kept: 'The deletion of the account is canceled.',
-};
+  saved: 'account.notices.saved',
+  kept: 'account.notices.kept',
+} satisfies Notices;
 
 /** The maximum number of owners on the account page. More would fill more than two lines. */
 const maxOwners = 5;
@@ -45,10 +47,10 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
     const data = {
       name: shownName(view.name),
       slug: view.slug,
-      plan: view.plan,
-      hasAgentApi: hasAgentApi(view, config),
-      owners: view.owners.slice(0, maxOwners).map(shownAddress),
-      moreOwners: Math.max(0, view.owners.length - maxOwners),
+      plan: t(hasAgentApi(view, config) ? 'account.facts.plan_with_api' : 'account.facts.plan_without_api', {
+        plan: view.plan,
+      }),
+      owners: presentOwners(view.owners),
       boardCount: view.board_count,
       memberCount: view.member_count,
       created: showTime(new Date(view.created_at)),
@@ -61,7 +63,7 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
       requiresSecondFactor: view.requires_second_factor,
       refusedForm: problem && refusedForm,
     };
-    return visit.page('account/account', 'Account', data, { notices, problem });
+    return visit.page('account/account', t('account.title'), data, { notices, problem });
   }
 
   async function saveAccount(visit: Visit) {
@@ -107,14 +109,14 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
       graceDays,
       erasedFrom: showErasure(clock.now().toISOString(), graceDays * 24),
     };
-    return visit.page('account/delete', 'Delete the account', data, { problem });
+    return visit.page('account/delete', t('account.delete.title'), data, { problem });
   }
 
   /** Requires the account's slug and the owner's password, because nobody can restore an erased account. */
   async function scheduleDeletion(visit: Visit) {
     const { id, slug } = visit.account;
     if (visit.field('slug').trim() !== slug) {
-      throw new FormProblem(422, `Enter ${slug} to confirm the deletion`);
+      throw new FormProblem(422, t('account.delete.wrong_slug', { slug }));
     }
     await askForPassword(visit);
     await visit.administer(admin => scheduleAccountDeletion(admin, id));
@@ -127,11 +129,12 @@ async function keepAccount(visit: Visit) {
   return visit.path('/admin/account', { notice: 'kept' });
 }
 
-const joinLabels: Record<JoinRule, string> = {
-  invited: 'Only invited people',
-  domains: 'People at these domains',
-  everybody: 'Everybody',
-};
+function presentOwners(addresses: readonly string[]): Html {
+  const shown = addresses.slice(0, maxOwners);
+  const owners = html`${shown.map((owner, index) => html`${index > 0 && ', '}<bdi>${shownAddress(owner)}</bdi>`)}`;
+  const count = addresses.length - shown.length;
+  return count === 0 ? owners : t('account.facts.more_owners_html', { owners, count });
+}
 
 interface Joining {
   rule: string;
@@ -139,7 +142,13 @@ interface Joining {
 }
 
 function presentJoining({ rule, domains }: Joining) {
-  return { rules: optionsOf(Object.entries(joinLabels), rule), domains };
+  return {
+    rules: optionsOf(
+      joinRules.map(one => [one, t(`account.joining.rules.${one}`)]),
+      rule,
+    ),
+    domains,
+  };
 }
 
 function joiningOf({ join_rule: rule, join_domains: domains }: AccountView): Joining {

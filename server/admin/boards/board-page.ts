@@ -3,8 +3,14 @@ import { requireBoard } from '../../domain/boards/find-board.ts';
 import type { Board } from '../../entities/board.ts';
 import { shownName } from '../../pages/shell/show.ts';
 import type { Visit, Words } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 
-const tabs = { settings: 'Settings', deadlines: 'Deadlines', statuses: 'Statuses', tags: 'Tags' };
+const tabs = {
+  settings: 'shell.labels.settings',
+  deadlines: 'board_settings.navigation.deadlines',
+  statuses: 'board_settings.navigation.statuses',
+  tags: 'shell.labels.tags',
+} as const;
 
 /**
  * Runs work in a transaction, on the board whose slug is in the path. Throws not_found for a board of another account.
@@ -33,7 +39,7 @@ interface BoardPage extends Words {
 /** Defines a page about the board whose slug is in the path, with a header and tabs. `read` reads the page's data. */
 export function boardPage(
   visit: Visit,
-  { tab, template = tab, title = tabs[tab], ...words }: BoardPage,
+  { tab, template = tab, title = t(tabs[tab]), ...words }: BoardPage,
   read: (admin: Administration, board: Board) => object,
 ) {
   return onBoard(visit, async (admin, board) => {
@@ -43,14 +49,14 @@ export function boardPage(
       name,
       flags: flagsOf(board, visit.server.clock.now()),
       links: [
-        ...Object.entries(tabs).map(([page, label]) => ({ label, href: path(page), isCurrent: page === tab })),
+        ...Object.entries(tabs).map(([page, key]) => ({ label: t(key), href: path(page), isCurrent: page === tab })),
         ...linksElsewhere(visit, board),
       ],
       path,
     };
     return visit.page(
       `boards/${template}`,
-      `${name}: ${title}`,
+      t('board_settings.navigation.page_title', { board: name, page: title }),
       { ...(await read(admin, board)), board: header },
       words,
     );
@@ -59,9 +65,9 @@ export function boardPage(
 
 export function linksElsewhere(visit: Visit, { slug, isPublic }: { slug: string; isPublic: boolean }) {
   return [
-    { label: 'Queue', href: visit.path('/admin/queue', { board: slug }) },
-    { label: 'Ideas', href: visit.path('/admin/ideas', { board: slug }) },
-    ...(isPublic ? [{ label: 'Public page', href: `/b/${slug}` }] : []),
+    { label: t('shell.admin.queue'), href: visit.path('/admin/queue', { board: slug }) },
+    { label: t('shell.labels.ideas'), href: visit.path('/admin/ideas', { board: slug }) },
+    ...(isPublic ? [{ label: t('board_settings.navigation.public_page'), href: `/b/${slug}` }] : []),
   ];
 }
 
@@ -79,17 +85,20 @@ type FlaggedBoard = Pick<
 /** Returns the state of a board as chips (small labels), such as `frozen`. */
 export function flagsOf(board: FlaggedBoard, now: Date) {
   return [
-    ...(board.isFrozen ? [{ label: 'Frozen', chip: 'chip-declined' }] : []),
-    ...flagsOfWindow('Submissions', { openAt: board.submissionsOpenAt, closeAt: board.submissionsCloseAt }, now),
-    ...flagsOfWindow('Voting', { openAt: board.votingOpenAt, closeAt: board.votingCloseAt }, now),
-    ...(board.preModeration ? [{ label: 'Pre-moderated', chip: 'chip-outline' }] : []),
-    { label: board.isPublic ? 'Public' : 'For members', chip: 'chip-outline' },
+    ...(board.isFrozen ? [{ label: t('board_settings.flags.frozen'), chip: 'chip-declined' }] : []),
+    ...flagsOfWindow('submissions', { openAt: board.submissionsOpenAt, closeAt: board.submissionsCloseAt }, now),
+    ...flagsOfWindow('voting', { openAt: board.votingOpenAt, closeAt: board.votingCloseAt }, now),
+    ...(board.preModeration ? [{ label: t('board_settings.flags.pre_moderated'), chip: 'chip-outline' }] : []),
+    {
+      label: t(board.isPublic ? 'board_settings.flags.public' : 'board_settings.flags.for_members'),
+      chip: 'chip-outline',
+    },
   ];
 }
 
-function flagsOfWindow(name: string, window: Window, now: Date) {
+function flagsOfWindow(name: 'submissions' | 'voting', window: Window, now: Date) {
   const state = stateOfWindow(window, now);
-  return state === 'open' ? [] : [{ label: `${name} ${state}`, chip: 'chip-active' }];
+  return state === 'open' ? [] : [{ label: t(`board_settings.flags.${name}_${state}`), chip: 'chip-active' }];
 }
 
 /** The period when a board accepts ideas, or votes. A missing time leaves that end of the period open. */
@@ -99,7 +108,7 @@ interface Window {
 }
 
 /** Returns a window's state. It is open from openAt, and closed from closeAt, as in checkSubmissions. */
-export function stateOfWindow({ openAt, closeAt }: Window, now: Date): 'not open yet' | 'open' | 'closed' {
-  if (openAt && now < openAt) return 'not open yet';
+export function stateOfWindow({ openAt, closeAt }: Window, now: Date): 'not_open_yet' | 'open' | 'closed' {
+  if (openAt && now < openAt) return 'not_open_yet';
   return closeAt && now >= closeAt ? 'closed' : 'open';
 }

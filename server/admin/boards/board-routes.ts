@@ -4,7 +4,8 @@ import { type BoardListing, listBoardOverviews } from '../../domain/boards/list-
 import type { Board } from '../../entities/board.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
-import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardPage, flagsOf, linksElsewhere, onBoard, pathOnBoard } from './board-page.ts';
 import { deadlineRoute } from './deadline-routes.ts';
@@ -14,11 +15,11 @@ import { tagRoutes } from './tag-routes.ts';
 const perPage = 25;
 
 const notices = {
-  created: 'The board is created, with six default statuses.',
-  saved: 'The settings are saved.',
-  frozen: 'The board is frozen.',
-  unfrozen: 'The board accepts ideas, votes and comments again.',
-};
+  created: 'board_settings.notices.created',
+  saved: 'board_settings.notices.saved',
+  frozen: 'board_settings.notices.frozen',
+  unfrozen: 'board_settings.notices.unfrozen',
+} satisfies Notices;
 
 export const boardRoutes: Route[] = [
   { path: '/admin/boards', show: showList },
@@ -27,36 +28,26 @@ export const boardRoutes: Route[] = [
   // only at /admin/boards/new/settings.
   { path: '/admin/boards/:slug', show: showSettings },
   { path: '/admin/boards/:slug/settings', show: showSettings, run: saveSettings },
-  freezeRoute(true, {
-    verb: 'Freeze',
-    explanation:
-      'Every idea, vote and comment will be refused, on the pages and in the API, with 423 board_frozen. Reading still works. You can unfreeze the board at any time.',
-    button: 'Freeze the board',
-    back: 'Keep it open',
-  }),
-  freezeRoute(false, {
-    verb: 'Unfreeze',
-    explanation: 'Clients can submit, vote and comment again at once, within the deadlines of the board.',
-    button: 'Unfreeze the board',
-    isHarmless: true,
-    back: 'Keep it frozen',
-  }),
+  freezeRoute('freeze'),
+  freezeRoute('unfreeze'),
   deadlineRoute,
   ...statusRoutes,
   ...tagRoutes,
 ];
 
 /** A form that freezes or unfreezes a board. It asks for confirmation, because it affects every client. */
-function freezeRoute(
-  isFrozen: boolean,
-  { back, ...question }: Omit<Question, 'name' | 'back'> & { back: string },
-): Route {
+function freezeRoute(change: 'freeze' | 'unfreeze'): Route {
+  const isFrozen = change === 'freeze';
   return {
-    path: `/admin/boards/:slug/${isFrozen ? 'freeze' : 'unfreeze'}`,
+    path: `/admin/boards/:slug/${change}`,
     ask: async visit => ({
-      ...question,
-      name: shownName(await onBoard(visit, (_admin, board) => board.name)),
-      back: { label: back, href: pathOnBoard(visit, 'settings') },
+      heading: t(`board_settings.${change}.heading_html`, {
+        name: shownName(await onBoard(visit, (_admin, board) => board.name)),
+      }),
+      explanation: t(`board_settings.${change}.explanation`),
+      button: t(`board_settings.${change}.button`),
+      isHarmless: !isFrozen,
+      back: { label: t(`board_settings.${change}.keep`), href: pathOnBoard(visit, 'settings') },
     }),
     run: async visit => {
       await onBoard(visit, (admin, board) => updateBoard(admin, board, { isFrozen }));
@@ -87,9 +78,7 @@ async function showList(visit: Visit) {
       listBoardOverviews(admin, visit.account.id, place),
     ),
   );
-  return visit.page('boards/list', 'Boards', {
-    boards,
-  });
+  return visit.page('boards/list', t('shell.labels.boards'), { boards });
 }
 
 function presentOverview(visit: Visit, board: BoardListing) {
@@ -112,7 +101,7 @@ function presentOverview(visit: Visit, board: BoardListing) {
     slug,
     href: pathOnBoard(visit, 'settings', { slug }),
     flags,
-    pending: count > 0 ? `${showCount(count, 'idea')} ${count === 1 ? 'awaits' : 'await'} approval` : undefined,
+    pending: count > 0 ? showCount('board_settings.pending', count) : undefined,
     links: linksElsewhere(visit, { slug, isPublic }),
   };
 }
@@ -125,7 +114,7 @@ function showNew(visit: Visit, problem?: Problem) {
     form,
     maxDescriptionLength,
   };
-  return visit.page('boards/new', 'New board', data, { problem });
+  return visit.page('boards/new', t('board_settings.new.title'), data, { problem });
 }
 
 function showSettings(visit: Visit, problem?: Problem) {
@@ -161,12 +150,20 @@ function readForm(visit: Visit) {
 }
 
 function differences(given: BoardForm, board: Board) {
-  const yesOrNo = (value: boolean) => (value ? 'yes' : 'no');
+  const yesOrNo = (value: boolean) => t(value ? 'board_settings.settings.yes' : 'board_settings.settings.no');
   const shown = [
-    { field: 'name', label: 'Name', value: shortLine(board.name, 100) },
-    { field: 'description', label: 'Description', value: shortLine(board.description, 200, '(none)') },
-    { field: 'preModeration', label: 'New ideas await approval', value: yesOrNo(board.preModeration) },
-    { field: 'isPublic', label: 'Public', value: yesOrNo(board.isPublic) },
+    { field: 'name', label: t('shell.labels.name'), value: shortLine(board.name, 100) },
+    {
+      field: 'description',
+      label: t('shell.labels.description'),
+      value: shortLine(board.description, 200, t('board_settings.settings.no_description')),
+    },
+    {
+      field: 'preModeration',
+      label: t('board_settings.settings.awaits_approval'),
+      value: yesOrNo(board.preModeration),
+    },
+    { field: 'isPublic', label: t('board_settings.flags.public'), value: yesOrNo(board.isPublic) },
   ] as const;
   return shown.filter(({ field }) => given[field] !== board[field]);
 }

@@ -2,14 +2,23 @@ import { AdministrationError } from '../../domain/administration.ts';
 import type { BoardChanges } from '../../domain/boards/edit-board.ts';
 import type { Board } from '../../entities/board.ts';
 import { fieldOf } from '../../pages/shell/form.ts';
+import { t } from '../../text/catalogue.ts';
 import { isTimeZone, openZone, type Zone } from './time-zones.ts';
 
 /** The start and end of the submission window and of the voting window. The form's fields have the names of the API. */
 export const bounds = [
-  { field: 'submissions_open_at', property: 'submissionsOpenAt', label: 'Submissions open' },
-  { field: 'submissions_close_at', property: 'submissionsCloseAt', label: 'Submissions close' },
-  { field: 'voting_open_at', property: 'votingOpenAt', label: 'Voting opens' },
-  { field: 'voting_close_at', property: 'votingCloseAt', label: 'Voting closes' },
+  {
+    field: 'submissions_open_at',
+    property: 'submissionsOpenAt',
+    key: 'board_settings.deadlines.bounds.submissions_open_at',
+  },
+  {
+    field: 'submissions_close_at',
+    property: 'submissionsCloseAt',
+    key: 'board_settings.deadlines.bounds.submissions_close_at',
+  },
+  { field: 'voting_open_at', property: 'votingOpenAt', key: 'board_settings.deadlines.bounds.voting_open_at' },
+  { field: 'voting_close_at', property: 'votingCloseAt', key: 'board_settings.deadlines.bounds.voting_close_at' },
 ] as const;
 
 export type Bound = (typeof bounds)[number];
@@ -26,7 +35,7 @@ export interface DeadlineForm {
 
 export function readDeadlineForm(body: unknown): DeadlineForm {
   const zone = fieldOf(body, 'zone');
-  if (!isTimeZone(zone)) throw new AdministrationError('invalid', 'Choose a time zone from the list');
+  if (!isTimeZone(zone)) throw new AdministrationError('invalid', t('board_settings.deadlines.unknown_zone'));
   const shownZone = fieldOf(body, 'shown_zone');
   return {
     zone,
@@ -70,12 +79,11 @@ export function changesOf(board: Board, form: DeadlineForm): { changes: BoardCha
   return { changes, twice };
 }
 
-function timesOf(text: string, { label }: Bound, zone: Zone): Date[] {
+function timesOf(text: string, { key }: Bound, zone: Zone): Date[] {
   const times = zone.timesOf(text);
-  if (!times) throw new AdministrationError('invalid', `${label}: enter a day and a time, such as 2026-03-14 09:00`);
+  const bound = t(key);
+  if (!times) throw new AdministrationError('invalid', t('board_settings.deadlines.invalid_time', { bound }));
   if (times.length > 0) return times;
-  throw new AdministrationError(
-    'invalid',
-    `${label}: clocks in ${zone.name} skip ${text.replace('T', ' ')}. Enter an earlier or a later time`,
-  );
+  const skipped = { bound, zone: zone.name, time: text.replace('T', ' ') };
+  throw new AdministrationError('invalid', t('board_settings.deadlines.skipped_time', skipped));
 }

@@ -3,19 +3,17 @@ import { updateBoard } from '../../domain/boards/edit-board.ts';
 import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { cookieOptions } from '../../pages/shell/session.ts';
-import type { Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { boardPage, pathOnBoard } from './board-page.ts';
 import { changesOf, type DeadlineForm, readDeadlineForm, untouchedInOtherZone } from './deadline-form.ts';
 import { presentDeadlines } from './present-deadlines.ts';
 import { isTimeZone } from './time-zones.ts';
 
 const notices = {
-  saved: 'The deadlines are saved and apply now.',
-  first:
-    'The deadlines are saved. One of the times occurs twice on its day, because clocks go back. The first one applies. Check its time in UTC.',
-};
-
-const look = 'The times below are now shown in the new time zone. Check them and save again';
+  saved: 'board_settings.deadlines.notices.saved',
+  first: 'board_settings.deadlines.notices.first',
+} satisfies Notices;
 
 /** The page with a board's deadlines for ideas and votes (specification: POST /api/v1/ideas; Idea actions, 2). */
 export const deadlineRoute: Route = {
@@ -37,7 +35,9 @@ export const deadlineRoute: Route = {
 function save(visit: Visit, form: DeadlineForm) {
   return visit.administer(async admin => {
     const board = await requireBoardAsSeen(admin, visit.account.id, visit.word('slug'), form.seenAt);
-    if (untouchedInOtherZone(board, form).length > 0) throw new AdministrationError('invalid', look);
+    if (untouchedInOtherZone(board, form).length > 0) {
+      throw new AdministrationError('invalid', t('board_settings.deadlines.other_zone'));
+    }
     const { changes, twice } = changesOf(board, form);
     await updateBoard(admin, board, changes);
     return twice;

@@ -1,5 +1,6 @@
 import type { Board } from '../../entities/board.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
+import { t } from '../../text/catalogue.ts';
 import { stateOfWindow } from './board-page.ts';
 import { type Bound, bounds, type DeadlineForm, storedText, untouchedInOtherZone } from './deadline-form.ts';
 import { localBounds, openZone, timeZones, type Zone } from './time-zones.ts';
@@ -13,7 +14,7 @@ export function presentDeadlines(
   const untouched = form ? untouchedInOtherZone(board, form) : bounds;
   const present = (bound: Bound) => ({
     field: bound.field,
-    label: bound.label,
+    label: t(bound.key),
     text: form && !untouched.includes(bound) ? form.textOf(bound) : storedText(board, bound, zone),
     stored: presentStored(board[bound.property], zone),
   });
@@ -28,14 +29,14 @@ export function presentDeadlines(
     zone: zone.name,
     windows: [
       window(
-        'Submissions',
-        'New ideas get 423 outside this window: submissions_not_open_yet before it, submissions_closed after it.',
+        t('board_settings.deadlines.submissions'),
+        t('board_settings.deadlines.submissions_explanation'),
         submissionsOpen,
         submissionsClose,
       ),
       window(
-        'Voting',
-        'Votes get 423 outside this window: voting_not_open_yet before it, voting_closed after it.',
+        t('board_settings.deadlines.voting'),
+        t('board_settings.deadlines.voting_explanation'),
         votingOpens,
         votingCloses,
       ),
@@ -52,13 +53,16 @@ function presentStored(time: Date | null | undefined, zone: Zone) {
 }
 
 function stateFlag(openAt: Date | null | undefined, closeAt: Date | null | undefined, now: Date) {
-  if (!openAt && !closeAt) return { label: 'Always open', chip: 'chip-outline' };
-  const state = stateOfWindow({ openAt, closeAt }, now);
-  if (state === 'open') return { label: 'Open now', chip: 'chip-completed' };
-  return state === 'closed'
-    ? { label: 'Closed', chip: 'chip-declined' }
-    : { label: 'Not open yet', chip: 'chip-planned' };
+  const state = openAt || closeAt ? stateOfWindow({ openAt, closeAt }, now) : 'always_open';
+  return { label: t(`board_settings.deadlines.states.${state}`), chip: stateChips[state] };
 }
+
+const stateChips = {
+  always_open: 'chip-outline',
+  open: 'chip-completed',
+  closed: 'chip-declined',
+  not_open_yet: 'chip-planned',
+};
 
 function regionsOf(chosen: string) {
   return [...Map.groupBy(timeZones, zone => zone.split('/', 1)[0] ?? zone)].map(([label, zones]) => ({

@@ -1,4 +1,4 @@
-import { type StatusCategory, statusCategories } from '../../../contract/status.ts';
+import { statusCategories } from '../../../contract/status.ts';
 import { type Administration, AdministrationError } from '../../domain/administration.ts';
 import {
   addStatus,
@@ -14,17 +14,18 @@ import { optionsOf } from '../../pages/shell/choices.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
-import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
 
 const perPage = 20;
 
 const notices = {
-  added: 'The status is added.',
-  moved: 'The order is changed.',
-  saved: 'The status is saved.',
-  removed: 'The status is removed.',
-};
+  added: 'board_settings.statuses.notices.added',
+  moved: 'board_settings.statuses.notices.moved',
+  saved: 'board_settings.statuses.notices.saved',
+  removed: 'board_settings.statuses.notices.removed',
+} satisfies Notices;
 
 const path = '/admin/boards/:slug/statuses';
 
@@ -76,15 +77,17 @@ async function askToRemove(visit: Visit): Promise<Question> {
   const list = pathOnBoard(visit, 'statuses');
   const count = status.idea_count + status.pending_count;
   if (count > 0) {
-    const explanation = `The status ${label} has ${showCount(count, 'idea')}. Move them to another status first.`;
-    throw new Refusal(409, 'Ideas have this status', explanation, { label: 'All statuses', href: list });
+    const explanation = showCount('board_settings.statuses.in_use.explanation', count, { label });
+    throw new Refusal(409, t('board_settings.statuses.in_use.title'), explanation, {
+      label: t('board_settings.statuses.in_use.all'),
+      href: list,
+    });
   }
   return {
-    verb: 'Remove',
-    name: label,
-    explanation: `Clients that set the status ${status.key} get 422 invalid_status from then on.`,
-    button: 'Remove the status',
-    back: { label: 'Keep the status', href: list },
+    heading: t('shell.questions.remove_html', { name: label }),
+    explanation: t('board_settings.statuses.remove.explanation', { key: status.key }),
+    button: t('board_settings.statuses.remove.button'),
+    back: { label: t('board_settings.statuses.remove.keep'), href: list },
   };
 }
 
@@ -101,8 +104,8 @@ function showList(visit: Visit, problem?: Problem, isOfForm = problem !== undefi
 }
 
 function showStatus(visit: Visit, problem?: Problem) {
-  const page = { tab: 'statuses', template: 'status', title: 'Status', problem } as const;
-  return boardPage(visit, page, async (admin, board) => {
+  const title = t('shell.labels.status');
+  return boardPage(visit, { tab: 'statuses', template: 'status', title, problem }, async (admin, board) => {
     const status = await readStatusInUse(admin, board, visit.word('key'));
     return {
       status: presentStatus(status),
@@ -112,18 +115,19 @@ function showStatus(visit: Visit, problem?: Problem) {
 }
 
 function presentStatus(status: StatusInUse) {
-  const { key, position, pending_count: pending } = status;
+  const { key, position, idea_count: count, pending_count: pendingCount } = status;
+  const ideas = count === 0 ? t('shell.counts.no_ideas') : showCount('shell.counts.ideas', count);
+  const pending = showCount('board_settings.statuses.pending', pendingCount);
   return {
     key,
     /** The data of the template parts/status. */
     status: { label: shownName(status.label), category: status.category },
     flags: [
-      ...(status.is_hidden ? ['Hidden'] : []),
-      ...(status.allow_votes ? [] : ['No votes']),
-      ...(status.allow_comments ? [] : ['No comments']),
+      ...(status.is_hidden ? [t('board_settings.statuses.flags.hidden')] : []),
+      ...(status.allow_votes ? [] : [t('board_settings.statuses.flags.no_votes')]),
+      ...(status.allow_comments ? [] : [t('board_settings.statuses.flags.no_comments')]),
     ],
-    ideas: status.idea_count === 0 ? 'no ideas' : showCount(status.idea_count, 'idea'),
-    pending: pending > 0 ? `${showCount(pending, 'more', 'more')} awaiting approval` : undefined,
+    ideas: pendingCount === 0 ? ideas : t('board_settings.statuses.ideas_and_pending', { ideas, pending }),
     before: position > 1 ? position - 1 : undefined,
     after: position < status.status_count ? position + 1 : undefined,
   };
@@ -145,7 +149,7 @@ function readForm(visit: Visit): typeof emptyForm {
 function readFields(visit: Visit) {
   const form = readForm(visit);
   const category = statusCategories.find(one => one === form.category);
-  if (!category) throw new AdministrationError('invalid', 'Choose a category');
+  if (!category) throw new AdministrationError('invalid', t('board_settings.statuses.fields.unknown_category'));
   return { ...form, category };
 }
 
@@ -154,19 +158,16 @@ function formOf({ key, label, category, is_hidden, allow_votes, allow_comments }
 }
 
 function shownForm(form: typeof emptyForm) {
-  const labels = Object.entries(categories).map(([value, { label }]) => [value, label] as const);
+  const categories = statusCategories.map(value => ({
+    value,
+    label: t(`board_settings.statuses.categories.${value}.label`),
+    meaning: t(`board_settings.statuses.categories.${value}.meaning`),
+  }));
+  const labels = categories.map(({ value, label }) => [value, label] as const);
+  const noCategory = ['', t('board_settings.statuses.fields.no_category')] as const;
   return {
     ...form,
-    categoryOptions: optionsOf(form.category ? labels : [['', 'Choose one'], ...labels], form.category),
-    categories: Object.entries(categories).map(([value, words]) => ({ value, ...words })),
+    categoryOptions: optionsOf(form.category ? labels : [noCategory, ...labels], form.category),
+    categories,
   };
 }
-
-const categories: Record<StatusCategory, { label: string; meaning: string }> = {
-  inbox: { label: 'Inbox', meaning: 'No decision yet. New ideas start in its first status.' },
-  planned: { label: 'Planned', meaning: 'We plan to do it or to look into it.' },
-  active: { label: 'Active', meaning: 'Somebody works on it.' },
-  completed: { label: 'Completed', meaning: 'It is done.' },
-  declined: { label: 'Declined', meaning: 'We will not do it.' },
-  archived: { label: 'Archived', meaning: 'It is no longer relevant.' },
-};

@@ -9,12 +9,17 @@ import {
 } from '../../domain/tags/board-tags.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
-import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
 
 const perPage = 50;
 
-const notices = { added: 'The tag is added.', saved: 'The tag is saved.', removed: 'The tag is removed.' };
+const notices = {
+  added: 'board_settings.tags.notices.added',
+  saved: 'board_settings.tags.notices.saved',
+  removed: 'board_settings.tags.notices.removed',
+} satisfies Notices;
 
 /** This default color is visible in light and in dark mode. */
 const emptyForm = { name: '', color: '#0f766e' };
@@ -47,14 +52,11 @@ async function remove(visit: Visit) {
 async function askToRemove(visit: Visit): Promise<Question> {
   const { name, idea_count: count } = await onBoard(visit, (admin, board) => readTagInUse(admin, board, visit.id()));
   return {
-    verb: 'Remove',
-    name: shownName(name),
+    heading: t('shell.questions.remove_html', { name: shownName(name) }),
     explanation:
-      count === 0
-        ? 'No idea has this tag.'
-        : `The tag is removed from ${showCount(count, 'idea')}. You cannot undo this. The ideas stay.`,
-    button: 'Remove the tag',
-    back: { label: 'Keep the tag', href: pathOnBoard(visit, 'tags') },
+      count === 0 ? t('board_settings.tags.remove.unused') : showCount('board_settings.tags.remove.explanation', count),
+    button: t('board_settings.tags.remove.button'),
+    back: { label: t('board_settings.tags.remove.keep'), href: pathOnBoard(visit, 'tags') },
   };
 }
 
@@ -68,13 +70,17 @@ function showList(visit: Visit, problem?: Problem) {
 }
 
 function showTag(visit: Visit, problem?: Problem) {
-  return boardPage(visit, { tab: 'tags', template: 'tag', title: 'Tag', problem }, async (admin, board) => {
-    const listing = await readTagInUse(admin, board, visit.id());
-    return {
-      tag: presentTag(listing),
-      form: problem ? readForm(visit) : listing,
-    };
-  });
+  return boardPage(
+    visit,
+    { tab: 'tags', template: 'tag', title: t('board_settings.tags.title'), problem },
+    async (admin, board) => {
+      const listing = await readTagInUse(admin, board, visit.id());
+      return {
+        tag: presentTag(listing),
+        form: problem ? readForm(visit) : listing,
+      };
+    },
+  );
 }
 
 function readForm(visit: Visit): typeof emptyForm {
@@ -86,6 +92,6 @@ function presentTag({ id, name, color, idea_count: count }: TagListing) {
     id,
     /** The data of the template parts/tag. */
     tag: { name: shownName(name), color },
-    ideas: count === 0 ? 'no ideas' : showCount(count, 'idea'),
+    ideas: count === 0 ? t('shell.counts.no_ideas') : showCount('shell.counts.ideas', count),
   };
 }

@@ -1,3 +1,5 @@
+import { currentLocale } from '../../text/language.ts';
+
 /*
  * Forms send local times, and the database stores instants. JavaScript can convert an instant to a local time in a time
  * zone. This file adds the opposite conversion.
@@ -74,7 +76,7 @@ export function openZone(name: string): Zone {
     },
     show(time) {
       const seconds = time.getTime() % 60_000 === 0 ? {} : ({ second: '2-digit' } as const);
-      const format = new Intl.DateTimeFormat('en-GB', {
+      const format = new Intl.DateTimeFormat(currentLocale(), {
         day: 'numeric',
         month: 'short',
         year: 'numeric',

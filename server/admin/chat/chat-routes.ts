@@ -12,12 +12,14 @@ import {
 } from '../../domain/chat/channels.ts';
 import { type ChannelListing, listChannelPage, readChannel } from '../../domain/chat/list-channels.ts';
 import { buildSecretBox } from '../../domain/secret-box.ts';
+import { shownReason } from '../../domain/webhooks/disabled-reason.ts';
 import { type ChatKind, chatKinds } from '../../entities/chat-channel.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
 import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
-import type { Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardOptions, chosenBoard, eventChoices, readEventChoices } from '../shell/choices.ts';
 
@@ -25,12 +27,12 @@ import { boardOptions, chosenBoard, eventChoices, readEventChoices } from '../sh
 const channelsPerPage = 20;
 
 const notices = {
-  created: 'The channel is added. Post a test message to check it.',
-  tested: 'The test message was posted.',
-  disabled: 'The channel is disabled. It gets no more messages.',
-  enabled: 'The channel is enabled. It gets messages again.',
-  deleted: 'The channel is deleted. Remove its incoming webhook in the chat, too.',
-};
+  created: 'chat.notices.created',
+  tested: 'chat.notices.tested',
+  disabled: 'chat.notices.disabled',
+  enabled: 'chat.notices.enabled',
+  deleted: 'chat.notices.deleted',
+} satisfies Notices;
 
 const kindNames: Record<ChatKind, string> = {
   slack: 'Slack',
@@ -54,23 +56,20 @@ export function chatRoutes(server: ServerDependencies, postTest: PostTest): Rout
     {
       path: '/admin/chat/:id/disable',
       ask: async visit => ({
-        verb: 'Disable',
-        name: await readName(visit),
-        explanation: 'The channel gets no messages until you enable it. It does not get missed messages later.',
-        button: 'Disable the channel',
-        back: { label: 'Keep it enabled', href: visit.path('/admin/chat') },
+        heading: t('chat.disable.heading_html', { name: await readName(visit) }),
+        explanation: t('chat.disable.explanation'),
+        button: t('chat.disable.button'),
+        back: { label: t('chat.disable.keep'), href: visit.path('/admin/chat') },
       }),
       run: change(disableChannel, 'disabled'),
     },
     {
       path: '/admin/chat/:id/delete',
       ask: async visit => ({
-        verb: 'Delete',
-        name: await readName(visit),
-        explanation:
-          'The channel gets no more messages. Its incoming webhook stays in the chat until you remove it there.',
-        button: 'Delete the channel',
-        back: { label: 'Keep the channel', href: visit.path('/admin/chat') },
+        heading: t('chat.delete.heading_html', { name: await readName(visit) }),
+        explanation: t('chat.delete.explanation'),
+        button: t('chat.delete.button'),
+        back: { label: t('chat.delete.keep'), href: visit.path('/admin/chat') },
       }),
       run: change(deleteChannel, 'deleted'),
     },
@@ -81,7 +80,7 @@ export function chatRoutes(server: ServerDependencies, postTest: PostTest): Rout
     await visit.administer(async admin => {
       await requireFirst(admin, visit.request.body);
       const kind = chatKinds.find(one => one === given.kind);
-      if (!kind) throw new AdministrationError('invalid', 'Choose a chat');
+      if (!kind) throw new AdministrationError('invalid', t('chat.new.choose_chat'));
       const { id: boardId } = chosenBoard(await listBoardNames(admin, visit.account.id), given.board);
       const { name, eventTypes } = given;
       const named = name.trim() === '' ? {} : { name };
@@ -114,7 +113,11 @@ export function chatRoutes(server: ServerDependencies, postTest: PostTest): Rout
       formId: newFormId(),
       failure: testFailure,
     };
-    return visit.page('chat/list', 'Chat', data, { notices, problem, ...(testFailure ? { status: 409 } : {}) });
+    return visit.page('chat/list', t('shell.admin.chat'), data, {
+      notices,
+      problem,
+      ...(testFailure ? { status: 409 } : {}),
+    });
   }
 }
 
@@ -160,14 +163,14 @@ function presentChannel(channel: ChannelListing) {
     name: nameOf(channel),
     kind: kindNames[channel.kind],
     board: channel.board,
-    url: channel.url ?? 'unreadable: it was encrypted with another APP_KEY',
+    url: channel.url ?? t('chat.list.unreadable'),
     events: channel.event_types,
     disabledAt: showStored(channel.disabled_at),
-    disabledReason: shortLine(channel.disabled_reason ?? '', 300, ''),
+    disabledReason: shortLine(shownReason(channel.disabled_reason ?? ''), 300, ''),
     created: showTime(new Date(channel.created_at)),
   };
 }
 
 function nameOf({ id, name, kind }: ChannelListing): string {
-  return shortLine(name, 100, `${kindNames[kind]} channel ${id}`);
+  return shortLine(name, 100, t('chat.list.unnamed', { kind: kindNames[kind], id }));
 }

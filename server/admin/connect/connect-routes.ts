@@ -17,6 +17,7 @@ import {
 } from '../../pages/shell/session.ts';
 import { shownHost, shownName } from '../../pages/shell/show.ts';
 import { serveRoutes, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { oneLine } from '../../text/plain-text.ts';
 import { emptyTokenForm, formOf, grantsOf, readTokenForm } from '../tokens/token-form.ts';
 
@@ -50,11 +51,7 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
   async function requireAsked({ request, reply }: Visit<AccountOfUser | undefined>): Promise<ConsentRequest> {
     const asked = await consents.find(request, reply, fieldOf(request.params, 'id'));
     if (asked) return asked;
-    throw new Refusal(
-      404,
-      'This request is no longer open',
-      'It has expired, was answered already, or was made in another browser. Start again in the program.',
-    );
+    throw new Refusal(404, t('tokens.connect.closed'), t('tokens.connect.closed_explanation'));
   }
 
   async function show(around: Visit<AccountOfUser | undefined>, problem?: Problem) {
@@ -63,8 +60,9 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
     const visit = new Visit(server, request, reply, account);
     const asked = await requireAsked(visit);
     if (!hasAgentApi(account, server.config)) {
-      const explanation = `The plan ${account.plan} of the account ${account.name} does not allow the Agent API.`;
-      throw new Refusal(403, 'Not in your plan', explanation);
+      const { plan, name } = account;
+      const explanation = t('tokens.connect.not_in_plan_explanation', { plan, account: name });
+      throw new Refusal(403, t('tokens.connect.not_in_plan'), explanation);
     }
     const boards = await visit.administer(admin => listBoardNames(admin, account.id));
     const here = path.replace(':id', asked.id);
@@ -79,7 +77,7 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
       form: formOf(problem ? readTokenForm(request.body) : emptyTokenForm, boards),
     };
     reply.formTarget = asked.formTarget;
-    return visit.page('connect/connect', 'Connect a program', data, { problem });
+    return visit.page('connect/connect', t('tokens.connect.title'), data, { problem });
   }
 }
 

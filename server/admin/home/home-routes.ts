@@ -4,14 +4,15 @@ import { listBoardOverviews } from '../../domain/boards/list-boards.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { isAdmin, isModerator, pathIn } from '../../pages/shell/session.ts';
 import { showCount, showErasure, shownName } from '../../pages/shell/show.ts';
-import type { Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 
 const notices = {
-  kept: 'Your deletion is canceled.',
-  joined: 'Welcome! You are now a member of the account.',
-  left: 'You have left the account.',
-  role: 'Your role has changed.',
-};
+  kept: 'home.notices.kept',
+  joined: 'home.notices.joined',
+  left: 'home.notices.left',
+  role: 'home.notices.role',
+} satisfies Notices;
 
 /** The maximum number of boards that a section of the home page lists. A link leads to the other boards. */
 const maxBoards = 8;
@@ -27,10 +28,14 @@ async function showHome(visit: Visit<AccountOfUser | undefined>) {
     account: account && (await visit.administer(admin => readAccountAtHome(admin, visit, account))),
     otherAccounts: user.accounts
       .filter(one => one !== account)
-      .map(one => ({ name: shownName(one.name), role: one.role, href: pathIn(request, one, '/admin') })),
+      .map(one => ({
+        name: shownName(one.name),
+        role: t(`shell.roles.${one.role}`),
+        href: pathIn(request, one, '/admin'),
+      })),
     erasedFrom: showErasure(user.deletion_requested_at, visit.server.config.USER_DELETION_GRACE_HOURS),
   };
-  return visit.page('home/home', 'Home', data, { notices });
+  return visit.page('home/home', t('home.title'), data, { notices });
 }
 
 /**
@@ -58,7 +63,7 @@ async function readAccountAtHome(
     boards: waiting.slice(0, maxBoards).map(({ name, slug, pending_count: count }) => ({
       name: shownName(name),
       href: visit.path('/admin/queue', { board: slug }),
-      note: showCount(count, 'idea'),
+      note: showCount('shell.counts.ideas', count),
     })),
     hasMore: waiting.length > maxBoards,
   };
@@ -67,23 +72,20 @@ async function readAccountAtHome(
   const overview = await readAccountOverview(admin, account.id);
   const { failing_webhooks: failing, disabled_webhooks: disabled, disabled_channels: channels } = overview;
   const troubles = [
-    { count: failing, noun: 'webhook', verbs: ['fails', 'fail'], path: '/admin/webhooks' },
-    { count: disabled, noun: 'webhook', verbs: ['is disabled', 'are disabled'], path: '/admin/webhooks' },
-    { count: channels, noun: 'chat channel', verbs: ['is disabled', 'are disabled'], path: '/admin/chat' },
-  ];
+    { count: failing, key: 'home.troubles.failing_webhooks', path: '/admin/webhooks' },
+    { count: disabled, key: 'home.troubles.disabled_webhooks', path: '/admin/webhooks' },
+    { count: channels, key: 'home.troubles.disabled_channels', path: '/admin/chat' },
+  ] as const;
   const administration = {
     boards: boards.slice(0, maxBoards).map(board => ({
       name: shownName(board.name),
       href: visit.path(`/admin/boards/${board.slug}/settings`),
-      note: board.is_frozen ? 'frozen' : undefined,
+      note: board.is_frozen ? t('home.boards.frozen') : undefined,
     })),
     hasMore: boards.length > maxBoards,
     troubles: troubles
       .filter(({ count }) => count > 0)
-      .map(({ count, noun, verbs: [one, several], path }) => ({
-        label: `${showCount(count, noun)} ${count === 1 ? one : several}`,
-        href: visit.path(path),
-      })),
+      .map(({ count, key, path }) => ({ label: showCount(key, count), href: visit.path(path) })),
     erasedFrom: showErasure(overview.deletion_scheduled_at, visit.server.config.ACCOUNT_DELETION_GRACE_DAYS * 24),
   };
   return { ...atHome, moderation, administration };

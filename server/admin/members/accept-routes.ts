@@ -1,18 +1,18 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { AdministrationError, administrationIn } from '../../domain/administration.ts';
+import { type Administration, AdministrationError, administrationIn } from '../../domain/administration.ts';
 import { acceptInvitation, signUpByInvitation } from '../../domain/invitations/accept-invitation.ts';
 import { invitationDays } from '../../domain/invitations/invite-member.ts';
 import { type FollowedInvitation, readInvitation } from '../../domain/invitations/open-invitations.ts';
 import { hashOfSecret } from '../../domain/sign-in/secret-text.ts';
-import { asRole } from '../../entities/membership.ts';
 import { FormProblem, fieldOf, type Problem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
-import { requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
+import { keepLanguageOfBrowser, requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import { serveRoutes, type Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths, readNewPassword } from '../../pages/sign-in/own-password.ts';
 import { buildKnownBrowsers } from '../../pages/sign-in/throttle.ts';
+import { t } from '../../text/catalogue.ts';
 
 const path = '/admin/invitations/:token';
 
@@ -34,8 +34,12 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
   async function accept(visit: Visit<undefined>) {
     const invitation = await requireInvitation(visit);
     // The visitor has signed in as another user since the page was loaded.
-    if (visit.user.id !== invitation.user_id) throw new FormProblem(409, 'The invitation is for another address');
-    await refuseExpired(visit.administer(admin => acceptInvitation(admin, invitation.hash, visit.user.id)));
+    if (visit.user.id !== invitation.user_id) throw new FormProblem(409, t('members.invitation.other_address'));
+    const accepting = visit.administer(async admin => {
+      await acceptInvitation(admin, invitation.hash, visit.user.id);
+      await keepLanguageOfBrowser(admin, visit.request, visit.user.id);
+    });
+    await refuseExpired(accepting);
     return pathOf(invitation);
   }
 
@@ -43,18 +47,16 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
     const { request, reply } = visit;
     const { hash, email, user_id: existing, ...invitation } = await requireInvitation(visit);
     // A user with this e-mail address was created since the page was loaded.
-    if (existing !== null) throw new FormProblem(409, 'The address has a user. Sign in to join');
+    if (existing !== null) throw new FormProblem(409, t('members.invitation.has_user'));
     const name = visit.field('name');
     const credential = await passwords.hash(await readNewPassword(request.body, email));
     const terms = sessionTerms(request, config, clock.now());
-    const signingUp = database.transaction(transaction =>
-      signUpByInvitation(
-        actor => administrationIn(transaction, { audit, actor, now: terms.now }),
-        hash,
-        { name, credential },
-        terms,
-      ),
-    );
+    const signingUp = database.transaction(async transaction => {
+      const adminAs = (actor: Administration['by']) => administrationIn(transaction, { audit, actor, now: terms.now });
+      const signedUp = await signUpByInvitation(adminAs, hash, { name, credential }, terms);
+      await keepLanguageOfBrowser(adminAs({ by: 'user', by_user_id: signedUp.userId }), request, signedUp.userId);
+      return signedUp;
+    });
     const { userId, token } = await refuseExpired(signingUp);
     audit.record('sign_in.succeeded', {
       request_id: request.id,
@@ -70,15 +72,20 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
   async function show(visit: Visit<undefined>, problem?: Problem) {
     const invitation = await requireInvitation(visit);
     const account = shownName(invitation.account);
+    const email = shownAddress(invitation.email);
+    const role = t(`members.as_role.${invitation.role}`);
+    const { inviter } = invitation;
     const data = {
       account,
-      role: asRole[invitation.role],
-      inviter: invitation.inviter === null ? 'The operator' : shownName(invitation.inviter),
-      email: shownAddress(invitation.email),
+      invited:
+        inviter === null
+          ? t('members.invitation.invited_by_operator_html', { email, account, role })
+          : t('members.invitation.invited_html', { inviter: shownName(inviter), email, account, role }),
+      email,
       expires: showTime(new Date(invitation.expires_at)),
       step: stepOf(visit, invitation),
     };
-    return visit.page('members/invitation', `Join ${account}`, data, { problem });
+    return visit.page('members/invitation', t('members.invitation.title', { account }), data, { problem });
   }
 
   async function requireInvitation({ request }: Visit<undefined>) {
@@ -117,7 +124,7 @@ async function refuseExpired<T>(work: Promise<T>): Promise<T> {
 function expiredLink() {
   return new Refusal(
     404,
-    'This invitation no longer works',
-    `A link works once, within ${invitationDays} days, unless somebody revokes it. Ask for a new invitation. If you have joined already, sign in.`,
+    t('members.invitation.invalid.title'),
+    t('members.invitation.invalid.explanation', { count: invitationDays }),
   );
 }

@@ -10,11 +10,11 @@ import {
 } from '../../domain/invitations/open-invitations.ts';
 import { mayManage } from '../../domain/members/authority.ts';
 import { cutRows } from '../../domain/pagination.ts';
-import { asRole } from '../../entities/membership.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
-import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
 import { buildThrottle } from '../../pages/sign-in/throttle.ts';
+import { t } from '../../text/catalogue.ts';
 import { presentRole, roleOf, roleOptions } from './present-role.ts';
 
 const invitationsPerPage = 25;
@@ -22,9 +22,9 @@ const invitationsPerPage = 25;
 const listPath = '/admin/members/invitations';
 
 const notices = {
-  invited: 'The invitation is on its way.',
-  revoked: 'The invitation is revoked. Its link no longer works.',
-};
+  invited: 'members.invitations.notices.invited',
+  revoked: 'members.invitations.notices.revoked',
+} satisfies Notices;
 
 export function invitationRoutes(server: ServerDependencies): Route[] {
   const { config } = server;
@@ -47,16 +47,16 @@ export function invitationRoutes(server: ServerDependencies): Route[] {
     const charged = await throttle.chargeInvitation(visit.request, visit.reply, invited);
     try {
       const role = roleOf(visit.field('role'));
-      if (!role) throw new AdministrationError('invalid', 'Choose a role');
+      if (!role) throw new AdministrationError('invalid', t('members.role.unknown'));
       const invitation = await visit.administer(admin => inviteMember(admin, { accountId, email, role }, { isMailed }));
       if (invitation.token === undefined) return visit.path(listPath, { notice: 'invited' });
       const data = {
         email: shownAddress(invitation.email),
-        role: asRole[role],
+        role: t(`members.as_role.${role}`),
         url: invitationUrl(config, invitation.token),
         expires: showTime(invitation.expiresAt),
       };
-      return visit.page('members/invitation-link', 'The link of the invitation', data, { status: 201 });
+      return visit.page('members/invitation-link', t('members.link.title'), data, { status: 201 });
     } catch (error) {
       // A refused invitation does not count against the rate limit.
       await charged.giveBack();
@@ -79,18 +79,17 @@ export function invitationRoutes(server: ServerDependencies): Route[] {
       email: visit.field('email'),
       roles: roleOptions(account.role, problem ? visit.field('role') : 'member'),
     };
-    return visit.page('members/invitations', 'Invitations', data, { notices, problem });
+    return visit.page('members/invitations', t('members.invitations.title'), data, { notices, problem });
   }
 }
 
 async function askToRevoke(visit: Visit): Promise<Question> {
   const { email, role } = await visit.administer(admin => requireInvitation(admin, visit.account.id, visit.id()));
   return {
-    verb: 'Revoke the invitation of',
-    name: shownAddress(email),
-    explanation: `They were invited as ${asRole[role]}. Their link stops working.`,
-    button: 'Revoke the invitation',
-    back: { label: 'Keep the invitation', href: visit.path(listPath) },
+    heading: t('members.invitations.revoke.heading_html', { name: shownAddress(email) }),
+    explanation: t('members.invitations.revoke.explanation', { role: t(`members.as_role.${role}`) }),
+    button: t('members.invitations.revoke.button'),
+    back: { label: t('members.invitations.revoke.keep'), href: visit.path(listPath) },
   };
 }
 
@@ -99,24 +98,20 @@ async function revoke(visit: Visit) {
   return visit.path(listPath, { notice: 'revoked' });
 }
 
-const deliveries: Record<InvitationView['delivery'], string> = {
-  by_hand: 'To be handed over by you',
-  waiting: 'Not mailed yet',
-  mailed: 'Mailed',
-  refused: 'Refused by the mail server. Check the address',
-};
-
 function present(visit: Visit, { id, email, role, inviter, delivery, ...invitation }: InvitationView) {
+  const { iso, text } = showTime(new Date(invitation.created_at));
+  const expires = showTime(new Date(invitation.expires_at));
   return {
     id,
     // The form that sends the invitation again needs the exact e-mail address.
     email,
     shownEmail: shownAddress(email),
     role: { ...presentRole(role), value: role },
-    inviter: inviter === null ? 'the operator' : shownName(inviter),
-    delivery: deliveries[delivery],
-    created: showTime(new Date(invitation.created_at)),
-    expires: showTime(new Date(invitation.expires_at)),
+    invited:
+      inviter === null
+        ? t('members.invitations.by_operator_html', { iso, text })
+        : t('members.invitations.by_html', { inviter: shownName(inviter), iso, text }),
+    delivery: t(`members.invitations.deliveries.${delivery}_html`, { ...expires }),
     // An admin cannot create or revoke an invitation to a higher role than their own.
     revokePath: mayManage(visit.account.role, role) ? visit.path(`${listPath}/${id}/revoke`) : undefined,
   };

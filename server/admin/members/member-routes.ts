@@ -10,6 +10,7 @@ import type { Problem } from '../../pages/shell/form.ts';
 import { isAdmin } from '../../pages/shell/session.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { presentRole, roleOf, roleOptions } from './present-role.ts';
 
 /** The number of members that load quickly on a phone. */
@@ -24,13 +25,11 @@ export const memberRoutes: Route[] = [
   {
     path: '/admin/members/:id/remove',
     ask: async visit => ({
-      verb: 'Remove',
-      name: shownName((await requireMember(visit)).name),
-      explanation:
-        'Their ideas, comments and votes stay. Their invitations stop working, and programs that they connected by OAuth are disconnected. API tokens that you keep still work but can no longer moderate. Invite them to bring them back.',
-      choice: { name: revokeField, label: 'Revoke their API tokens' },
-      button: 'Remove the member',
-      back: { label: 'Keep the member', href: visit.path(`/admin/members/${visit.id()}`) },
+      heading: t('shell.questions.remove_html', { name: shownName((await requireMember(visit)).name) }),
+      explanation: t('members.remove.explanation'),
+      choice: { name: revokeField, label: t('members.remove.revoke_tokens') },
+      button: t('members.remove.button'),
+      back: { label: t('members.remove.keep'), href: visit.path(`/admin/members/${visit.id()}`) },
     }),
     run: remove,
   },
@@ -39,13 +38,11 @@ export const memberRoutes: Route[] = [
 export const leaveRoute: Route = {
   path: '/admin/members/leave',
   ask: visit => ({
-    verb: 'Leave',
-    name: shownName(visit.account.name),
-    explanation:
-      'You can no longer open its boards and pages. Your ideas, comments and votes stay. Programs that you connected by OAuth are disconnected. API tokens that you keep still work but can no longer moderate. You need an invitation to come back.',
-    choice: isAdmin(visit.account) ? { name: revokeField, label: 'Revoke your API tokens' } : undefined,
-    button: 'Leave the account',
-    back: { label: 'Stay', href: visit.path('/admin') },
+    heading: t('members.leave.heading_html', { name: shownName(visit.account.name) }),
+    explanation: t('members.leave.explanation'),
+    choice: isAdmin(visit.account) ? { name: revokeField, label: t('members.leave.revoke_tokens') } : undefined,
+    button: t('members.leave.button'),
+    back: { label: t('members.leave.stay'), href: visit.path('/admin') },
   }),
   run: leave,
 };
@@ -67,17 +64,29 @@ async function showList(visit: Visit) {
   const data = {
     members: rows.map(member => presentMember(visit, member)),
     q,
-    roles: optionsOf([['', 'Every role'], ...roles.map(one => [one, presentRole(one).label] as const)], role),
-    blocks: optionsOf(Object.entries(blockLabels), blocked),
+    roles: optionsOf(
+      [['', t('members.list.every_role')], ...roles.map(one => [one, presentRole(one).label] as const)],
+      role,
+    ),
+    blocks: optionsOf(
+      blockChoices.map(([value, key]) => [value, t(key)] as const),
+      blocked,
+    ),
     isFiltered: Object.keys(parameters).length > 0,
     // The filter form sends the account's slug in a hidden field.
     accountSlug: visit.user.accounts.length > 1 ? account.slug : undefined,
     ...visit.pageLinks('/admin/members', 'after', last && `${last.role}.${last.user_id}`, { kept: parameters }),
   };
-  return visit.page('members/members', 'Members', data, { notices: { removed: 'The member is removed.' } });
+  return visit.page('members/members', t('shell.labels.members'), data, {
+    notices: { removed: 'members.notices.removed' },
+  });
 }
 
-const blockLabels = { '': 'Blocked or not', yes: 'Blocked', no: 'Not blocked' };
+const blockChoices = [
+  ['', 'members.list.blocked_or_not'],
+  ['yes', 'shell.labels.blocked'],
+  ['no', 'members.list.not_blocked'],
+] as const;
 
 /** The maximum length of a search text. Names have at most this length, and most e-mail addresses are shorter. */
 const maxBeginning = 100;
@@ -103,22 +112,28 @@ async function showMember(visit: Visit, problem?: Problem) {
     member: shown,
     roles: mayManage(account.role, member.role) ? roleOptions(account.role, chosen) : undefined,
     removal: shown.isYou
-      ? { label: 'Leave the account', href: visit.path('/admin/members/leave') }
-      : { label: 'Remove from the account', href: visit.path(`/admin/members/${member.user_id}/remove`) },
+      ? { label: t('members.leave.button'), href: visit.path('/admin/members/leave') }
+      : { label: t('members.remove.link'), href: visit.path(`/admin/members/${member.user_id}/remove`) },
     blocking:
       shown.isYou || !mayBlock(account.role, member.role)
         ? undefined
-        : { label: member.is_blocked ? 'Unblock' : 'Block', href: visit.path(`/admin/blocks/${member.user_id}`) },
+        : {
+            label: t(member.is_blocked ? 'members.member.unblock' : 'members.member.block'),
+            href: visit.path(`/admin/blocks/${member.user_id}`),
+          },
   };
-  const notices = { role: `Their role is now ${member.role}.` };
-  return visit.page('members/member', shown.name, data, { notices, problem });
+  return visit.page('members/member', shown.name, data, {
+    notices: { role: 'members.notices.role' },
+    values: { role: t(`shell.roles.${member.role}`) },
+    problem,
+  });
 }
 
 async function setRole(visit: Visit) {
   const { account } = visit;
   const userId = visit.id();
   const role = roleOf(visit.field('role'));
-  if (!role) throw new AdministrationError('invalid', 'Choose a role');
+  if (!role) throw new AdministrationError('invalid', t('members.role.unknown'));
   await visit.administer(admin => setMemberRole(admin, { accountId: account.id, userId }, role));
   // A person who has just given up the role of admin can no longer open the list of members.
   const isOwn = userId === visit.user.id && !isAdmin({ ...account, role });

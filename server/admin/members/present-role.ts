@@ -1,16 +1,17 @@
 import { mayManage } from '../../domain/members/authority.ts';
 import { type Role, roles } from '../../entities/membership.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
+import { t } from '../../text/catalogue.ts';
 
-const shown = {
-  owner: { label: 'Owner', chip: 'chip-planned' },
-  admin: { label: 'Admin', chip: 'chip-active' },
-  moderator: { label: 'Moderator', chip: 'chip-completed' },
-  member: { label: 'Member', chip: 'chip-outline' },
-} satisfies Record<Role, object>;
+const chips: Record<Role, string> = {
+  owner: 'chip-planned',
+  admin: 'chip-active',
+  moderator: 'chip-completed',
+  member: 'chip-outline',
+};
 
 export function presentRole(role: Role) {
-  return shown[role];
+  return { label: t(`members.role_labels.${role}`), chip: chips[role] };
 }
 
 /**
@@ -20,7 +21,7 @@ export function presentRole(role: Role) {
 export function roleOptions(own: Role, chosen: string) {
   const given = roles.filter(role => mayManage(own, role)).reverse();
   return optionsOf(
-    given.map(role => [role, shown[role].label]),
+    given.map(role => [role, presentRole(role).label]),
     chosen,
   );
 }

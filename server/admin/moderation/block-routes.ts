@@ -5,6 +5,7 @@ import type { Problem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { notices, wayBack, wayOf } from './way-back.ts';
 
 const blocksPerPage = 25;
@@ -44,7 +45,7 @@ async function showBlocks(visit: Visit) {
     blocks: rows.map(block => presentBlock(visit, block)),
     ...visit.pageLinks('/admin/blocks', 'cursor', nextCursor),
   };
-  return visit.page('moderation/blocks', 'Blocked people', data, { notices });
+  return visit.page('moderation/blocks', t('moderation.blocks.title'), data, { notices });
 }
 
 function presentBlock(visit: Visit, block: BlockView) {
@@ -61,7 +62,7 @@ function presentBlock(visit: Visit, block: BlockView) {
 async function showPerson(visit: Visit, problem?: Problem) {
   const person = await visit.administer(admin => requirePerson(admin, visit.account.id, visit.id()));
   const path = `/admin/blocks/${person.id}`;
-  const back = { label: 'Back', href: wayBack(visit, '/admin/blocks') };
+  const back = { label: t('shell.labels.back'), href: wayBack(visit, '/admin/blocks') };
   checkMay(visit, person, back);
   const data = {
     name: shownName(person.name),
@@ -72,7 +73,8 @@ async function showPerson(visit: Visit, problem?: Problem) {
     reason: visit.field('reason'),
     back,
   };
-  return visit.page('moderation/block', person.is_blocked ? 'Unblock a person' : 'Block a person', data, { problem });
+  const title = person.is_blocked ? t('moderation.unblock.title') : t('moderation.block.title');
+  return visit.page('moderation/block', title, data, { problem });
 }
 
 /** Refuses to show the form if the user may not block or unblock the person. */
@@ -80,11 +82,15 @@ function checkMay({ account, user }: Visit, person: PersonView, back: { label: s
   const isSelf = person.id === user.id;
   if (!isSelf && mayBlock(account.role, person.role)) return;
   const why = isSelf
-    ? 'You cannot block yourself.'
-    : `${shownName(person.name)} has the role ${roleOf(person)}, and your role is ${account.role}.`;
-  throw new Refusal(403, 'Not allowed', why, back);
+    ? t('moderation.block.self')
+    : t('moderation.block.higher_role', {
+        name: shownName(person.name),
+        role: roleOf(person),
+        own_role: t(`shell.roles.${account.role}`),
+      });
+  throw new Refusal(403, t('shell.refusal.forbidden'), why, back);
 }
 
 function roleOf({ role }: Pick<PersonView, 'role'>): string {
-  return role ?? 'no role';
+  return role === null ? t('moderation.block.no_role') : t(`shell.roles.${role}`);
 }

@@ -9,6 +9,7 @@ import { presentIdea } from '../../pages/boards/present-idea.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { shownName } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardOptions } from '../shell/choices.ts';
 import { actOnBoard } from './act-on-board.ts';
@@ -36,7 +37,7 @@ async function showIdeas(visit: Visit) {
   if (number !== undefined) return visit.path(ideaPath(number));
   const boards = await visit.administer(admin => listModeratedBoards(admin, visit.account.id));
   const slug = query.board ?? boards[0]?.slug;
-  return visit.page('moderation/ideas', 'Ideas', {
+  return visit.page('moderation/ideas', t('shell.labels.ideas'), {
     board: slug === undefined ? undefined : await showBoard(visit, boards, { ...query, board: slug }),
   });
 }
@@ -61,23 +62,25 @@ function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & {
       kept: hiddenFieldsOf(path({ q: undefined, board: undefined })),
       statuses: [
         {
-          label: hasHidden ? 'All but hidden' : 'All',
+          label: hasHidden ? t('moderation.ideas.all_but_hidden') : t('shell.labels.all'),
           href: path({ status_key: undefined }),
           isCurrent: statusKey === undefined,
         },
         ...board.statuses.map(({ key, label, is_hidden }) => ({
-          label: `${shortLine(label, 60)}${is_hidden ? ' (hidden)' : ''}`,
+          label: is_hidden
+            ? t('moderation.ideas.hidden_status', { status: shortLine(label, 60) })
+            : shortLine(label, 60),
           href: path({ status_key: key }),
           isCurrent: statusKey === key,
         })),
       ],
       orders: [
-        { label: 'Newest', href: path({ sort: 'newest' }), isCurrent: sort === 'newest' },
-        { label: 'Top', href: path({ sort: 'top' }), isCurrent: sort === 'top' },
+        { label: t('shell.labels.newest'), href: path({ sort: 'newest' }), isCurrent: sort === 'newest' },
+        { label: t('shell.labels.top'), href: path({ sort: 'top' }), isCurrent: sort === 'top' },
       ],
-      heading: q === undefined ? 'Ideas' : headingOfSearch(q),
+      heading: q === undefined ? t('shell.labels.ideas') : headingOfSearch(q),
       isFiltered: q !== undefined || statusKey !== undefined,
-      everything: { label: 'Show all ideas', href: path({ q: undefined, status_key: undefined }) },
+      everything: { label: t('moderation.ideas.show_all'), href: path({ q: undefined, status_key: undefined }) },
       ideas: page.rows.map(idea => listedIdea(idea, visit.path(ideaPath(idea.id)))),
       ...visit.pageLinks('/admin/ideas', 'cursor', page.nextCursor, { kept: kept() }),
     };
@@ -96,7 +99,7 @@ export function hiddenFieldsOf(path: string) {
 }
 
 export function headingOfSearch(q: string): string {
-  return `Ideas with “${shortLine(q, 100, '…')}” in the title`;
+  return t('moderation.ideas.found', { q: shortLine(q, 100, '…') });
 }
 
 export function listedIdea(idea: IdeaView, href: string) {

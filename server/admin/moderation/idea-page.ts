@@ -6,12 +6,14 @@ import { readMentions } from '../../domain/mentions/record-mentions.ts';
 import { listMergedIdeas, type MergedIdea, mergedSort } from '../../domain/merging/list-merged-ideas.ts';
 import { isFollowing } from '../../domain/notifications/followers.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
+import { findSharedNetworks, type SharedNetwork } from '../../domain/votes/vote-networks.ts';
 import { presentChanges } from '../../pages/boards/present-changes.ts';
 import { presentComment as presentCommentOfBoard } from '../../pages/boards/present-comment.ts';
 import { presentIdea } from '../../pages/boards/present-idea.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { actOnIdea } from './act-on-board.ts';
@@ -31,6 +33,7 @@ export function showIdea(visit: Visit, problem?: Problem) {
     const namesIn = await readMentions(op, idea, reply ? [...comments.rows, reply] : comments.rows);
     const merged = await listMergedIdeas(op, ideaId, visit.place(mergedSort, mergedPerPage, 'merged'));
     const target = idea.merged_into_id === null ? undefined : await readIdea(op, idea.merged_into_id);
+    const networks = await findSharedNetworks(op, ideaId);
     const authors = [idea.author_id, ...comments.rows.map(comment => comment.author_id)];
     const people = await readPeople(op, visit.account.id, authors);
     const isPending = idea.moderation_state === 'pending';
@@ -46,9 +49,10 @@ export function showIdea(visit: Visit, problem?: Problem) {
       isPending,
       isFrozen: board.is_frozen,
       mergedInto: target && linkTo(visit, target),
+      networks: networks.map(presentNetwork),
       changes: presentChanges(visit, idea, board),
       isFollowing: await isFollowing(op, op.actor.accountId, { ideaId, userId: op.actor.userId }),
-      reply: reply && presentCommentOfBoard(reply, namesIn),
+      reply: reply && presentCommentOfBoard(reply, { namesIn, pictures: new Map() }),
       comments: {
         rows: comments.rows.map(comment => ({
           ...presentComment(visit, ideaId, comment, people),
@@ -72,6 +76,15 @@ function presentComment(visit: Visit, ideaId: number, comment: CommentView, peop
     author: shownName(comment.author_name),
     person: presentPerson(visit, people.get(comment.author_id), wayToIdea(ideaId)),
     time: showTime(new Date(comment.created_at)),
+  };
+}
+
+function presentNetwork({ count, names }: SharedNetwork) {
+  const more = count - names.length;
+  return {
+    heading: t('moderation.networks.people', { count }),
+    names: names.map(shownName),
+    more: more > 0 && t('moderation.networks.more', { count: more }),
   };
 }
 

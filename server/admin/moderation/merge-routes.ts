@@ -11,6 +11,7 @@ import { idFieldOf, type Problem } from '../../pages/shell/form.ts';
 import { readQuery } from '../../pages/shell/query.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
 import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { actOnIdea, changeIdea } from './act-on-board.ts';
 import { headingOfSearch, hiddenFieldsOf, ideaNumberIn, ideasPerPage, listedIdea } from './idea-list-routes.ts';
@@ -36,8 +37,8 @@ export const mergeRoutes: Route[] = [
     },
     problemOf: problemOfAction,
     again: (visit, { status, message }) => {
-      const back = { label: 'Back', href: wayBack(visit, ideaPath(visit.id())) };
-      throw new Refusal(status, 'This is not possible now', `${message}.`, back);
+      const back = { label: t('shell.labels.back'), href: wayBack(visit, ideaPath(visit.id())) };
+      throw new Refusal(status, t('shell.refusal.conflict'), `${message}.`, back);
     },
   },
 ];
@@ -56,7 +57,7 @@ async function showMerge(visit: Visit) {
 
 async function merge(visit: Visit) {
   const targetId = idFieldOf(visit.request.body, 'target_id');
-  if (targetId === undefined) return showSearch(visit, noTarget);
+  if (targetId === undefined) return showSearch(visit, { status: 422, message: t('moderation.merge.no_target') });
   const id = visit.id();
   const turns = turnsOfMerge(id, targetId)({ accountId: visit.account.id });
   const actor = await actOnIdea(visit, id, async op => op.actor);
@@ -65,15 +66,13 @@ async function merge(visit: Visit) {
   return visit.path(ideaPath(targetId), { notice: 'merged' });
 }
 
-const noTarget: Problem = { status: 422, message: 'Choose the idea to merge into' };
-const unknownTarget: Problem = { status: 404, message: 'This board has no such idea' };
-
 /**
  * Returns the message for a refused merge. If an idea is not found, it is the target of the merge. For a missing
  * source, the page itself responds with not_found.
  */
 function problemOfTarget(error: unknown): Problem {
-  return error instanceof DomainError && error.key === 'not_found' ? unknownTarget : problemOfAction(error);
+  const isUnknown = error instanceof DomainError && error.key === 'not_found';
+  return isUnknown ? { status: 404, message: t('moderation.merge.unknown_target') } : problemOfAction(error);
 }
 
 async function showSearch(visit: Visit, problem?: Problem) {
@@ -91,11 +90,11 @@ async function showSearch(visit: Visit, problem?: Problem) {
     searchPath: path,
     kept: hiddenFieldsOf(visit.path('')),
     q: q ?? '',
-    heading: q === undefined ? 'The top ideas' : headingOfSearch(q),
+    heading: q === undefined ? t('moderation.merge.top_ideas') : headingOfSearch(q),
     candidates: page.rows.filter(idea => idea.id !== id).map(idea => listedIdea(idea, previewPath(visit, idea.id))),
     ...visit.pageLinks(path, 'cursor', page.nextCursor, { kept: q === undefined ? undefined : { q } }),
   };
-  return visit.page('moderation/merge', 'Merge an idea', data, { problem });
+  return visit.page('moderation/merge', t('moderation.merge.title'), data, { problem });
 }
 
 async function showPreview(visit: Visit, targetId: number) {
@@ -106,9 +105,9 @@ async function showPreview(visit: Visit, targetId: number) {
   const tallies = [
     { name: from.label, ...idea },
     { name: into.label, ...target },
-    { name: 'Together', ...combined },
+    { name: t('moderation.merge_preview.together'), ...combined },
   ];
-  return visit.page('moderation/merge-preview', 'Merge two ideas', {
+  return visit.page('moderation/merge-preview', t('moderation.merge_preview.title'), {
     source: from,
     target: into,
     rows: tallies.map(({ name, up_count, down_count, score }) => ({
@@ -120,7 +119,7 @@ async function showPreview(visit: Visit, targetId: number) {
     votedOnBoth: combined.voted_on_both,
     action: path,
     targetId,
-    other: { label: 'Choose another idea', href: path },
+    other: { label: t('moderation.merge_preview.choose_another'), href: path },
   });
 }
 
@@ -137,15 +136,14 @@ async function askToUnmerge(visit: Visit): Promise<Question> {
   });
   if (!source) throw new DomainError('not_found');
   if (!target) {
-    const own = { label: 'Back to the idea', href: visit.path(ideaPath(id)) };
-    throw new Refusal(409, 'The idea is not merged', 'You have nothing to undo.', own);
+    const own = { label: t('moderation.unmerge.back'), href: visit.path(ideaPath(id)) };
+    throw new Refusal(409, t('moderation.unmerge.not_merged'), t('moderation.unmerge.nothing_to_undo'), own);
   }
   return {
-    verb: 'Undo the merge of',
-    name: `“${shortLine(source.title, 200)}”`,
-    explanation: `The idea gets its own votes back, and “${shortLine(target.title, 200)}” keeps its own votes. The followers are notified.`,
-    button: 'Undo the merge',
+    heading: t('moderation.unmerge.heading_html', { title: shortLine(source.title, 200) }),
+    explanation: t('moderation.unmerge.explanation', { target: shortLine(target.title, 200) }),
+    button: t('moderation.unmerge.button'),
     isHarmless: true,
-    back: { label: 'Keep it merged', href: wayBack(visit, ideaPath(id)) },
+    back: { label: t('moderation.unmerge.keep'), href: wayBack(visit, ideaPath(id)) },
   };
 }

@@ -14,6 +14,7 @@ import type { Problem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine, truncate } from '../../text/plain-text.ts';
 import { actOnIdea, changeIdea } from './act-on-board.ts';
@@ -75,13 +76,13 @@ async function showQueue(visit: Visit) {
       kept: slug === '' ? undefined : { board: slug },
     }),
   };
-  return visit.page('moderation/queue', 'Queue', data, { notices });
+  return visit.page('moderation/queue', t('shell.admin.queue'), data, { notices });
 }
 
 /** Leaves out boards with an empty queue, except the selected board. */
 function presentBoards(visit: Visit, boards: ModeratedBoard[], chosen: string) {
   return [
-    { label: 'All boards', href: visit.path('/admin/queue'), isCurrent: chosen === '' },
+    { label: t('home.boards.all'), href: visit.path('/admin/queue'), isCurrent: chosen === '' },
     ...boards
       .filter(({ slug, pending_count }) => pending_count > 0 || slug === chosen)
       .map(({ slug, name, pending_count }) => ({
@@ -115,7 +116,7 @@ function presentPending(visit: Visit, ideas: PendingIdea[], boards: ModeratedBoa
 async function showRejected(visit: Visit) {
   const place = visit.place(rejectedSort, rejectedPerPage);
   const { rows, nextCursor } = await visit.administer(admin => pageRejectedIdeas(admin, visit.account.id, place));
-  return visit.page('moderation/rejected-list', 'Rejected ideas', {
+  return visit.page('moderation/rejected-list', t('moderation.rejected_list.title'), {
     ideas: rows.map(idea => ({
       title: shortLine(idea.title, 200),
       href: visit.path(ideaPath(idea.id)),
@@ -132,16 +133,17 @@ async function showRejection(visit: Visit, problem?: Problem) {
   const id = visit.id();
   const idea = await actOnIdea(visit, id, op => readIdea(op, id));
   if (idea?.moderation_state !== 'pending') {
-    const back = { label: 'Back', href: wayBack(visit, '/admin/queue') };
-    throw new Refusal(409, 'The idea no longer awaits approval', 'Somebody has approved or rejected it.', back);
+    const back = { label: t('shell.labels.back'), href: wayBack(visit, '/admin/queue') };
+    const explanation = t('moderation.reject_idea.not_pending_explanation');
+    throw new Refusal(409, t('moderation.reject_idea.not_pending'), explanation, back);
   }
   const data = {
     title: shortLine(idea.title, 200),
     author: shownName(idea.author_name),
     body: linkedText(idea.body),
     action: visit.path(`${ideaPath(id)}/reject`, wayOf(visit)),
-    back: { label: 'Cancel', href: wayBack(visit, ideaPath(id)) },
+    back: { label: t('shell.labels.cancel'), href: wayBack(visit, ideaPath(id)) },
     reason: visit.field('reason'),
   };
-  return visit.page('moderation/reject', 'Reject an idea', data, { problem });
+  return visit.page('moderation/reject', t('moderation.reject_idea.title'), data, { problem });
 }

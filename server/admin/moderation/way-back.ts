@@ -2,7 +2,7 @@ import { mayBlock } from '../../domain/users/block-user.ts';
 import type { PersonView } from '../../domain/users/read-people.ts';
 import { boardPath, ideaPath as ideaPathOnBoard } from '../../pages/boards/opened-board.ts';
 import { moderationNotices } from '../../pages/boards/present-changes.ts';
-import type { Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Visit } from '../../pages/shell/visit.ts';
 
 /*
  * Moderators open a form from the queue, from the page of an idea, or from the idea's page on its board. The form's URL
@@ -12,13 +12,13 @@ import type { Visit } from '../../pages/shell/visit.ts';
 
 export const notices = {
   ...moderationNotices,
-  merged: 'The ideas are merged.',
-  unmerged: 'The merge is undone.',
-  followed: 'You follow this idea now.',
-  unfollowed: 'You no longer follow this idea.',
-  blocked: 'The person is blocked.',
-  unblocked: 'The person is no longer blocked.',
-} as const;
+  merged: 'moderation.notices.merged',
+  unmerged: 'moderation.notices.unmerged',
+  followed: 'moderation.notices.followed',
+  unfollowed: 'boards.notices.unfollowed',
+  blocked: 'moderation.notices.blocked',
+  unblocked: 'moderation.notices.unblocked',
+} satisfies Notices;
 
 export type Notice = keyof typeof notices;
 

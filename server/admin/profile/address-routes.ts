@@ -18,6 +18,7 @@ import { shownAddress } from '../../pages/shell/show.ts';
 import type { Route } from '../../pages/shell/visit.ts';
 import type { askForOwnPassword } from '../../pages/sign-in/own-password.ts';
 import { buildThrottle } from '../../pages/sign-in/throttle.ts';
+import { t } from '../../text/catalogue.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
 
 /**
@@ -67,7 +68,7 @@ export function addressRoutes(
       isForSignIn: field === 'email',
       token,
     };
-    return visit.page('profile/confirm-address', 'Confirm an address', data);
+    return visit.page('profile/confirm-address', t('profile.confirm_address.title'), data);
   }
 
   async function confirm(visit: OwnVisit) {
@@ -84,8 +85,7 @@ export function addressRoutes(
   /** Mails a confirmation link to an e-mail address. Returns false if the user already has the address. */
   async function ask(visit: OwnVisit, field: AddressField, address: string): Promise<boolean> {
     const userId = visit.user.id;
-    if (config.SMTP_URL === undefined)
-      throw new FormProblem(409, 'This server sends no mail. Ask its operator to change the address');
+    if (config.SMTP_URL === undefined) throw new FormProblem(409, t('profile.email.no_mail'));
     const charged = await throttle.chargeAddressLink(visit.request, visit.reply, userId, address);
     let isAsked = false;
     try {
@@ -108,8 +108,8 @@ export function addressRoutes(
 function invalidLink() {
   return new Refusal(
     404,
-    'This link does not work',
-    `A link confirms an address once, within ${addressLinkHours} hours. Sign in as the user who requested it, or request a new link.`,
-    { label: 'Your profile', href: '/admin/profile' },
+    t('profile.confirm_address.invalid.title'),
+    t('profile.confirm_address.invalid.explanation', { count: addressLinkHours }),
+    { label: t('profile.title'), href: '/admin/profile' },
   );
 }

@@ -10,6 +10,7 @@ import { ideaPath } from '../../pages/boards/opened-board.ts';
 import { isAdmin, isModerator, pathIn } from '../../pages/shell/session.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { type OwnVisit, ownNavigation, profilePath } from './profile-page.ts';
 
@@ -45,8 +46,8 @@ async function showNotifications(visit: OwnVisit) {
     newestId: shown[0]?.id ?? 0,
     ...visit.pageLinks(notificationsPath, 'before', hasMore && shown.at(-1)?.id),
   };
-  return visit.page('profile/notifications', 'Notifications', data, {
-    notices: { read: 'The notification is marked as read.', all_read: 'All notifications are marked as read.' },
+  return visit.page('profile/notifications', t('profile.navigation.notifications'), data, {
+    notices: { read: 'profile.notifications.notices.read', all_read: 'profile.notifications.notices.all_read' },
   });
 }
 
@@ -85,8 +86,8 @@ async function showFollowing(visit: OwnVisit) {
     })),
     ...visit.pageLinks(followingPath, 'before', hasMore && shown.at(-1)?.idea_id),
   };
-  return visit.page('profile/following', 'Followed ideas', data, {
-    notices: { unfollowed: 'You no longer follow the idea.' },
+  return visit.page('profile/following', t('profile.navigation.following'), data, {
+    notices: { unfollowed: 'boards.own.notices.unfollowed' },
   });
 }
 
@@ -150,7 +151,10 @@ function describe(notification: NotificationView): { sentence: string; quote?: s
   // During an upgrade, a newer server may have stored a kind of notification that this server does not know.
   if (!notificationKinds.includes(kind)) {
     return {
-      sentence: title === null ? 'Something happened.' : `Something happened to “${shortLine(title, maxTitleLength)}”.`,
+      sentence:
+        title === null
+          ? t('profile.notifications.unknown')
+          : t('profile.notifications.unknown_of_idea', { title: shortLine(title, maxTitleLength) }),
     };
   }
   return wordsOf({

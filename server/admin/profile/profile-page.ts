@@ -1,40 +1,43 @@
 import { findHolds } from '../../domain/erasure/request-deletion.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { readUser } from '../../domain/users/list-users.ts';
+import { optionsOf } from '../../pages/shell/choices.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import type { NavigationLink } from '../../pages/shell/page.ts';
-import { showErasure, shownAddress } from '../../pages/shell/show.ts';
-import type { Visit } from '../../pages/shell/visit.ts';
+import { showErasure, showList, shownAddress } from '../../pages/shell/show.ts';
+import type { Notices, Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths } from '../../pages/sign-in/own-password.ts';
+import { t } from '../../text/catalogue.ts';
+import { languageNames, languages } from '../../text/language.ts';
 
 /** The visit of a profile page. These pages need no account, so users without an account can also open them. */
 export type OwnVisit = Visit<AccountOfUser | undefined>;
 
 const ownPages = [
-  { label: 'Profile', href: '/admin/profile' },
-  { label: 'Notifications', href: '/admin/profile/notifications' },
-  { label: 'Followed ideas', href: '/admin/profile/following' },
-];
+  { key: 'profile.navigation.profile', href: '/admin/profile' },
+  { key: 'profile.navigation.notifications', href: '/admin/profile/notifications' },
+  { key: 'profile.navigation.following', href: '/admin/profile/following' },
+] as const;
 
 export function ownNavigation(visit: OwnVisit, current: string): NavigationLink[] {
-  return ownPages.map(({ label, href }) => ({ label, href: visit.path(href), isCurrent: href === current }));
+  return ownPages.map(({ key, href }) => ({ label: t(key), href: visit.path(href), isCurrent: href === current }));
 }
 
 const notices = {
-  saved: 'Your profile is saved.',
-  email_asked: 'We sent a link to the new address. Open it to sign in with this address from then on.',
-  email_changed: 'You now sign in with the new address.',
-  mail_asked: 'We sent a link to the address. Open it to get your notifications there.',
-  mail_changed: 'Your notifications now go to this address.',
-  mail_ended: 'You get no more mail. Your notifications are on the page Notifications.',
-  password_changed: 'Your password is changed. You are signed out in every other browser.',
-};
+  saved: 'profile.notices.saved',
+  email_asked: 'profile.notices.email_asked',
+  email_changed: 'profile.notices.email_changed',
+  mail_asked: 'profile.notices.mail_asked',
+  mail_changed: 'profile.notices.mail_changed',
+  mail_ended: 'profile.notices.mail_ended',
+  password_changed: 'profile.notices.password_changed',
+} satisfies Notices;
 
 /** Shows the profile. A refused form keeps the values that the user entered. */
 export async function showProfile(
   visit: OwnVisit,
   problem?: Problem,
-  refusedForm?: 'name' | 'email' | 'notifications' | 'password',
+  refusedForm?: 'name' | 'language' | 'email' | 'notifications' | 'password',
 ) {
   const { config } = visit.server;
   const { user, holds } = await visit.administer(async admin => {
@@ -45,6 +48,7 @@ export async function showProfile(
     navigation: ownNavigation(visit, '/admin/profile'),
     refusedForm,
     name: refusedForm === 'name' ? visit.field('name') : user.name,
+    languages: languageChoices(visit.user.language ?? ''),
     email: shownAddress(user.email),
     newEmail: refusedForm === 'email' ? visit.field('email') : '',
     notificationEmail: user.notification_email === null ? undefined : shownAddress(user.notification_email),
@@ -56,9 +60,15 @@ export async function showProfile(
     ...passwordLengths,
     hasSecondFactor: visit.user.has_second_factor,
     erasedFrom: showErasure(user.deletion_requested_at, config.USER_DELETION_GRACE_HOURS),
-    holds,
+    holds: showList(holds),
   };
-  return visit.page('profile/profile', 'Your profile', data, { notices, problem });
+  return visit.page('profile/profile', t('profile.title'), data, { notices, problem });
+}
+
+/** The names of the languages are in the languages themselves, so that people find their own. */
+function languageChoices(chosen: string) {
+  const own = languages.map(code => [code, languageNames[code]] as const);
+  return optionsOf([['', t('profile.language.of_browser')], ...own], chosen);
 }
 
 export function profilePath(visit: OwnVisit, notice: keyof typeof notices): string {

@@ -6,13 +6,15 @@ import { changePassword } from '../../domain/sign-in/set-password.ts';
 import { updateUser } from '../../domain/users/edit-user.ts';
 import { exportUser, recordExport } from '../../domain/users/export-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
-import { ownProblemOf, type Problem } from '../../pages/shell/form.ts';
+import { FormProblem, ownProblemOf, type Problem } from '../../pages/shell/form.ts';
 import { accountAround, requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
-import { showErasure, shownAddress } from '../../pages/shell/show.ts';
+import { showErasure, showList, shownAddress } from '../../pages/shell/show.ts';
 import { chargeForm } from '../../pages/shell/throttle-forms.ts';
 import { type Route, serveRoutes } from '../../pages/shell/visit.ts';
 import { askForCode } from '../../pages/sign-in/code-routes.ts';
 import { askForOwnPassword, readNewPassword } from '../../pages/sign-in/own-password.ts';
+import { t } from '../../text/catalogue.ts';
+import { languageOf } from '../../text/language.ts';
 import { addressRoutes } from './address-routes.ts';
 import { notificationRoutes } from './notification-routes.ts';
 import { type OwnVisit, profilePath, showProfile } from './profile-page.ts';
@@ -27,6 +29,11 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   const askForPassword = askForOwnPassword(server);
   const routes: Route<AccountOfUser | undefined>[] = [
     { path: '/admin/profile', show: showProfile, run: saveName, again: (visit, p) => showProfile(visit, p, 'name') },
+    {
+      path: '/admin/profile/language',
+      run: saveLanguage,
+      again: (visit, p) => showProfile(visit, p, 'language'),
+    },
     { path: '/admin/profile/password', run: setPassword, again: (visit, p) => showProfile(visit, p, 'password') },
     { path: '/admin/profile/delete', show: askForDeletion, run: requestDeletion, problemOf: ownProblemOf },
     { path: '/admin/profile/export', show: showExport, run: sendExport },
@@ -69,9 +76,9 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
       email: shownAddress(visit.user.email),
       graceHours: config.USER_DELETION_GRACE_HOURS,
       erasedFrom: showErasure(clock.now().toISOString(), config.USER_DELETION_GRACE_HOURS),
-      holds: await visit.administer(admin => findHolds(admin, visit.user.id)),
+      holds: showList(await visit.administer(admin => findHolds(admin, visit.user.id))),
     };
-    return visit.page('profile/delete', 'Your deletion', data, { problem });
+    return visit.page('profile/delete', t('profile.deletion.title'), data, { problem });
   }
 
   async function requestDeletion(visit: OwnVisit) {
@@ -85,12 +92,20 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
 const exportsPerHour = 3;
 
 function showExport(visit: OwnVisit, problem?: Problem) {
-  return visit.page('profile/export', 'Your data', {}, { problem });
+  return visit.page('profile/export', t('profile.export.title'), {}, { problem });
 }
 
 async function saveName(visit: OwnVisit) {
   const name = visit.field('name');
   await visit.administer(async admin => updateUser(admin, await lockUser(admin, visit.user.id), { name }));
+  return profilePath(visit, 'saved');
+}
+
+async function saveLanguage(visit: OwnVisit) {
+  const code = visit.field('language');
+  const language = languageOf(code) ?? null;
+  if (language === null && code !== '') throw new FormProblem(422, t('profile.language.unknown'));
+  await visit.administer(async admin => updateUser(admin, await lockUser(admin, visit.user.id), { language }));
   return profilePath(visit, 'saved');
 }
 

@@ -15,17 +15,18 @@ import { FormProblem, newFormId, type Problem, requireFirst } from '../../pages/
 import { secondFactorPath } from '../../pages/shell/second-factor.ts';
 import { isAdmin, pathIn, sessionOf } from '../../pages/shell/session.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
-import type { Route } from '../../pages/shell/visit.ts';
+import type { Notices, Route } from '../../pages/shell/visit.ts';
 import { safeNextPath } from '../../pages/sign-in/next-path.ts';
 import type { askForOwnPassword } from '../../pages/sign-in/own-password.ts';
 import { buildThrottle } from '../../pages/sign-in/throttle.ts';
+import { t } from '../../text/catalogue.ts';
 import type { OwnVisit } from './profile-page.ts';
 import { drawQrCode } from './qr-code.ts';
 
 const notices = {
-  required: 'The page that you opened needs two-factor sign-in. Turn it on, and then open the page again.',
-  disabled: 'Two-factor sign-in is off.',
-};
+  required: 'profile.second_factor.notices.required',
+  disabled: 'profile.second_factor.notices.disabled',
+} satisfies Notices;
 
 /** A person has this number of minutes to scan the QR code and enter the first code. */
 const offerMinutes = 30;
@@ -65,7 +66,7 @@ export function secondFactorRoutes(
       formId: newFormId(),
       refused: problem && request.url.split('?', 1)[0],
     };
-    return visit.page('profile/second-factor', 'Two-factor sign-in', data, {
+    return visit.page('profile/second-factor', t('profile.second_factor.title'), data, {
       notices: factor ? {} : notices,
       problem,
     });
@@ -97,13 +98,13 @@ export function secondFactorRoutes(
       qrCode: drawQrCode(url),
       formId: newFormId(),
     };
-    return visit.page('profile/second-factor-offer', 'Turn on two-factor sign-in', data, { problem });
+    return visit.page('profile/second-factor-offer', t('profile.second_factor.turn_on'), data, { problem });
   }
 
   function requireOffer({ user }: OwnVisit, offered: string): string {
     const secret = keys.openOffer(user.id, offered, clock.now());
     if (secret !== undefined) return secret;
-    throw new FormProblem(409, `The QR code works for ${offerMinutes} minutes. Start again`);
+    throw new FormProblem(409, t('profile.second_factor_offer.expired', { count: offerMinutes }));
   }
 
   async function enable(visit: OwnVisit) {
@@ -143,7 +144,7 @@ export function secondFactorRoutes(
     if (result === undefined) {
       const entry = { request_id: request.id, ip: request.ip, user_id: user.id };
       audit.record('sign_in.second_factor_failed', { ...entry, method: methodOf(code) });
-      throw new FormProblem(422, 'The code is wrong, or was used already. Wait for the next code of your app');
+      throw new FormProblem(422, t('profile.second_factor.wrong_code'));
     }
     await charged.giveBack();
     return result;
@@ -151,7 +152,7 @@ export function secondFactorRoutes(
 
   function pageOfCodes(visit: OwnVisit, codes: string[]) {
     const data = { codes: codes.join('\n'), next: nextOf(visit) };
-    return visit.page('profile/recovery-codes', 'Recovery codes', data);
+    return visit.page('profile/recovery-codes', t('profile.recovery_codes.title'), data);
   }
 }
 

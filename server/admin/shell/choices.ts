@@ -4,6 +4,7 @@ import type { NamedBoard } from '../../domain/boards/list-boards.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
 import { fieldOf } from '../../pages/shell/form.ts';
 import { shownName } from '../../pages/shell/show.ts';
+import { type TextKey, t } from '../../text/catalogue.ts';
 
 export function boardOptions(boards: readonly NamedBoard[], chosen: string) {
   return optionsOf(
@@ -16,23 +17,23 @@ export function boardOptions(boards: readonly NamedBoard[], chosen: string) {
 export function chosenBoard(boards: readonly NamedBoard[], slug: string): NamedBoard {
   const board = boards.find(one => one.slug === slug);
   if (board) return board;
-  throw new AdministrationError('invalid', 'Choose a board from the list');
+  throw new AdministrationError('invalid', t('shell.admin.unknown_board'));
 }
 
-const eventLabels: Record<EventType, string> = {
-  'idea.created': 'An idea is published',
-  'idea.status_changed': 'The status of an idea changes',
-  'idea.merged': 'An idea is merged into another idea',
-  'idea.unmerged': 'A merge is undone',
-  'idea.voted': 'A vote is cast, changed or withdrawn',
-  'comment.created': 'A comment is added',
-};
+const eventLabels = {
+  'idea.created': 'shell.admin.events.idea_created',
+  'idea.status_changed': 'shell.admin.events.idea_status_changed',
+  'idea.merged': 'shell.admin.events.idea_merged',
+  'idea.unmerged': 'shell.admin.events.idea_unmerged',
+  'idea.voted': 'shell.admin.events.idea_voted',
+  'comment.created': 'shell.admin.events.comment_created',
+} as const satisfies Record<EventType, TextKey>;
 
 export function eventChoices(types: readonly EventType[], chosen: readonly string[]) {
   return types.map(type => ({
     field: `event_${type}`,
     type,
-    label: eventLabels[type],
+    label: t(eventLabels[type]),
     isChosen: chosen.includes(type),
   }));
 }

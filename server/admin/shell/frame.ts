@@ -1,29 +1,30 @@
 import type { FastifyRequest } from 'fastify';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { signedIn } from '../../pages/shell/area.ts';
-import type { Frame, Link } from '../../pages/shell/page.ts';
+import type { Frame } from '../../pages/shell/page.ts';
 import { isAdmin, isModerator, pathIn } from '../../pages/shell/session.ts';
 import { shownName } from '../../pages/shell/show.ts';
+import { t } from '../../text/catalogue.ts';
 
-const ofModerators: Link[] = [
-  { label: 'Queue', href: '/admin/queue' },
-  { label: 'Ideas', href: '/admin/ideas' },
-];
+const ofModerators = [
+  { key: 'shell.admin.queue', href: '/admin/queue' },
+  { key: 'shell.labels.ideas', href: '/admin/ideas' },
+] as const;
 
-const ofAdmins: Link[] = [
-  { label: 'Boards', href: '/admin/boards' },
-  { label: 'Tokens', href: '/admin/tokens' },
-  { label: 'Webhooks', href: '/admin/webhooks' },
-  { label: 'Chat', href: '/admin/chat' },
-  { label: 'Members', href: '/admin/members' },
-  { label: 'Account', href: '/admin/account' },
-];
+const ofAdmins = [
+  { key: 'shell.labels.boards', href: '/admin/boards' },
+  { key: 'shell.admin.tokens', href: '/admin/tokens' },
+  { key: 'shell.labels.webhooks', href: '/admin/webhooks' },
+  { key: 'shell.admin.chat', href: '/admin/chat' },
+  { key: 'shell.labels.members', href: '/admin/members' },
+  { key: 'account.title', href: '/admin/account' },
+] as const;
 
 /** Returns the frame of a signed-in user's page, with the navigation for the user's role. */
 export function frameOf(request: FastifyRequest, account: AccountOfUser | undefined, title: string): Frame {
   const path = request.url.split('?', 1)[0] ?? '';
-  const link = ({ label, href }: Link) => ({
-    label,
+  const link = ({ key, href }: (typeof ofModerators | typeof ofAdmins)[number]) => ({
+    label: t(key),
     href: pathIn(request, account, href),
     isCurrent: path === href || path.startsWith(`${href}/`),
   });

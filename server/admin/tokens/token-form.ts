@@ -4,13 +4,7 @@ import type { NamedBoard } from '../../domain/boards/list-boards.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
 import { fieldOf } from '../../pages/shell/form.ts';
 import { shownName } from '../../pages/shell/show.ts';
-
-const grantLabels: Record<Grant | '', string> = {
-  '': 'No access',
-  read: 'Read',
-  write: 'Write',
-  moderate: 'Moderate',
-};
+import { t } from '../../text/catalogue.ts';
 
 /**
  * The values of the token form. `expiresOn` is a day such as 2026-03-14, or empty. `grantOn` returns the grant for a
@@ -29,13 +23,14 @@ export function readTokenForm(body: unknown) {
 }
 
 export function formOf({ name, expiresOn, grantOn }: GivenToken, boards: NamedBoard[]) {
+  const labels = grants.map(grant => [grant, t(`tokens.grants.${grant}`)] as const);
   return {
     name,
     expiresOn,
     boards: boards.map(board => ({
       field: fieldOfBoard(board.id),
       name: shownName(board.name),
-      grants: optionsOf(Object.entries(grantLabels), grantOn(board.id)),
+      grants: optionsOf([['', t('tokens.grants.none')], ...labels], grantOn(board.id)),
     })),
   };
 }
@@ -45,7 +40,7 @@ export function grantsOf({ grantOn }: GivenToken, boards: NamedBoard[]): { board
     const chosen = grantOn(id);
     if (chosen === '') return [];
     const grant = grants.find(one => one === chosen);
-    if (!grant) throw new AdministrationError('invalid', `Choose a grant for the board ${name}`);
+    if (!grant) throw new AdministrationError('invalid', t('tokens.form.choose_grant', { board: name }));
     return [{ boardId: id, grant }];
   });
 }
@@ -56,7 +51,7 @@ const dayMs = 86_400_000;
 export function expiryOf({ expiresOn }: GivenToken): Date | null {
   if (expiresOn === '') return null;
   const day = /^\d{4}-\d{2}-\d{2}$/.test(expiresOn) ? Date.parse(`${expiresOn}T00:00:00Z`) : Number.NaN;
-  if (Number.isNaN(day)) throw new AdministrationError('invalid', 'Enter the last day as year-month-day');
+  if (Number.isNaN(day)) throw new AdministrationError('invalid', t('tokens.form.invalid_day'));
   return new Date(day + dayMs);
 }
 

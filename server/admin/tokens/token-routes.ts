@@ -7,6 +7,7 @@ import { hasAgentApi } from '../../pages/shell/session.ts';
 import { shownName, showStored, showTime } from '../../pages/shell/show.ts';
 import { loadTemplate } from '../../pages/shell/template.ts';
 import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { mcpServerOf, waysByOauth, waysByToken } from './agent-clients.ts';
 import { emptyTokenForm, expiryOf, formOf, grantsOf, readTokenForm } from './token-form.ts';
 
@@ -45,7 +46,10 @@ async function showList(visit: Visit, problem?: Problem) {
     planName: account.plan,
     formId: newFormId(),
   };
-  return visit.page('tokens/tokens', 'Tokens', data, { notices: { revoked: 'The token is revoked.' }, problem });
+  return visit.page('tokens/tokens', t('shell.admin.tokens'), data, {
+    notices: { revoked: 'tokens.notices.revoked' },
+    problem,
+  });
 }
 
 /**
@@ -75,7 +79,7 @@ async function create(visit: Visit) {
     },
     token: presentToken(visit, listing),
   };
-  return visit.page('tokens/token-created', 'The new token', data, { status: 201 });
+  return visit.page('tokens/token-created', t('tokens.created.title'), data, { status: 201 });
 }
 
 function presentAgent(visit: Visit) {
@@ -87,8 +91,8 @@ function presentAgent(visit: Visit) {
     name: server.name,
     isReadOnly,
     choices: [
-      { label: 'All tools', href: here(), isCurrent: !isReadOnly },
-      { label: 'Only tools that read', href: here({ tools: 'read' }), isCurrent: isReadOnly },
+      { label: t('tokens.agent.all_tools'), href: here(), isCurrent: !isReadOnly },
+      { label: t('tokens.agent.only_reading_tools'), href: here({ tools: 'read' }), isCurrent: isReadOnly },
     ],
   };
 }
@@ -98,27 +102,25 @@ async function askForRevocation(visit: Visit): Promise<Question> {
   const token = presentToken(visit, listing);
   const list = visit.path('/admin/tokens');
   if (!token.revokePath) {
-    throw new Refusal(409, 'The token is already revoked', 'You have nothing left to do.', {
-      label: 'All tokens',
+    throw new Refusal(409, t('tokens.revoke.already_revoked'), t('tokens.revoke.nothing_to_do'), {
+      label: t('tokens.list.all'),
       href: list,
     });
   }
   return {
-    verb: 'Revoke',
-    name: token.name,
-    explanation:
-      'Programs that use the token get 401 from then on. You cannot undo this. The token’s votes still count.',
+    heading: t('tokens.revoke.heading_html', { name: token.name }),
+    explanation: t('tokens.revoke.explanation'),
     details: renderFacts(token),
-    button: 'Revoke the token',
-    back: { label: 'Keep the token', href: list },
+    button: t('tokens.revoke.button'),
+    back: { label: t('tokens.revoke.keep'), href: list },
   };
 }
 
-const states = {
-  active: { label: 'Active', chip: 'chip-completed' },
-  expired: { label: 'Expired', chip: 'chip-archived' },
-  revoked: { label: 'Revoked', chip: 'chip-declined' },
-} satisfies Record<TokenListing['state'], object>;
+const chips: Record<TokenListing['state'], string> = {
+  active: 'chip-completed',
+  expired: 'chip-archived',
+  revoked: 'chip-declined',
+};
 
 function presentToken(visit: Visit, token: TokenListing) {
   return {
@@ -126,8 +128,8 @@ function presentToken(visit: Visit, token: TokenListing) {
     kind: token.kind === 'oauth' ? 'OAuth' : 'API',
     boards: token.boards,
     // The deleted user has no e-mail address.
-    issuer: token.issuer ?? 'Deleted user',
-    state: states[token.state],
+    issuer: token.issuer ?? t('tokens.facts.deleted_user'),
+    state: { label: t(`tokens.states.${token.state}`), chip: chips[token.state] },
     created: showTime(new Date(token.created_at)),
     lastUsed: showStored(token.last_used_at),
     expires: showStored(token.expires_at),

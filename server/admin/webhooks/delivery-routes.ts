@@ -2,10 +2,10 @@ import { AdministrationError } from '../../domain/administration.ts';
 import { listDeliveryPage, readDelivery } from '../../domain/webhooks/list-deliveries.ts';
 import { mostPendingCounted, readWebhook } from '../../domain/webhooks/list-webhooks.ts';
 import { redeliver, redeliverDeadSince } from '../../domain/webhooks/queue-deliveries.ts';
-import type { DeliveryState } from '../../entities/webhook.ts';
 import type { Problem } from '../../pages/shell/form.ts';
-import type { Route, Visit } from '../../pages/shell/visit.ts';
-import { deliveryStates, presentAttempts, presentDelivery, presentSummary } from './present-delivery.ts';
+import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
+import { type TextKey, t } from '../../text/catalogue.ts';
+import { deliveryStates, presentAttempts, presentDelivery, presentState, presentSummary } from './present-delivery.ts';
 import { presentWebhook } from './present-webhook.ts';
 
 /** The number of deliveries that load quickly on a phone. Each attempt is shown with its response. */
@@ -59,15 +59,15 @@ async function showDelivery(visit: Visit) {
     ...visit.pageLinks(path, 'before', attempts.hasMore && attempts.rows.at(-1)?.id),
   };
   const notices = {
-    tested: 'The test event is on its way. Reload this page to see the response.',
-    redelivered: 'The delivery is on its way again, with the same webhook-id.',
-  };
-  return visit.page('webhooks/delivery', 'Delivery', data, { notices });
+    tested: 'webhooks.delivery.notices.tested',
+    redelivered: 'webhooks.delivery.notices.redelivered',
+  } satisfies Notices;
+  return visit.page('webhooks/delivery', t('webhooks.delivery.title'), data, { notices });
 }
 
 async function showLog(visit: Visit, problem?: Problem) {
   const id = visit.id();
-  const state = allStates.find(one => one === visit.parameter('state'));
+  const state = deliveryStates.find(one => one === visit.parameter('state'));
   const before = visit.number('before');
   const { webhook, page } = await visit.administer(async admin => ({
     webhook: await readWebhook(admin, visit.account.id, id, mostPendingCounted),
@@ -78,9 +78,9 @@ async function showLog(visit: Visit, problem?: Problem) {
   const data = {
     webhook: presentWebhook(webhook),
     states: [
-      { label: 'All', href: visit.path(path), isCurrent: state === undefined },
-      ...allStates.map(one => ({
-        label: deliveryStates[one].label,
+      { label: t('shell.labels.all'), href: visit.path(path), isCurrent: state === undefined },
+      ...deliveryStates.map(one => ({
+        label: presentState(one).label,
         href: visit.path(path, { state: one }),
         isCurrent: state === one,
       })),
@@ -90,11 +90,14 @@ async function showLog(visit: Visit, problem?: Problem) {
     ...visit.pageLinks(path, 'before', page.next, { kept: state && { state } }),
     since: problem ? visit.field('since') : minuteOf(dayAgo),
   };
-  const notices = { redelivered: describeRedelivered(visit.number('count') ?? 0) };
-  return visit.page('webhooks/deliveries', 'Deliveries', data, { notices, problem });
+  const count = visit.number('count') ?? 0;
+  const notices = { redelivered: noticeOfRedelivered(count) };
+  return visit.page('webhooks/deliveries', t('webhooks.deliveries.title'), data, {
+    notices,
+    values: { count },
+    problem,
+  });
 }
-
-const allStates = Object.keys(deliveryStates) as DeliveryState[];
 
 function minuteOf(time: Date): string {
   return time.toISOString().slice(0, 16);
@@ -102,13 +105,12 @@ function minuteOf(time: Date): string {
 
 function timeOfMinute(text: string): Date {
   const time = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?$/.test(text) ? Date.parse(`${text}Z`) : Number.NaN;
-  if (Number.isNaN(time)) throw new AdministrationError('invalid', 'Enter a day and a time, such as 2026-03-14T09:30');
+  if (Number.isNaN(time)) throw new AdministrationError('invalid', t('webhooks.redelivery.invalid_time'));
   return new Date(time);
 }
 
-function describeRedelivered(count: number): string {
-  if (count === 0) return 'No delivery was given up since then.';
-  if (count === 1) return 'One delivery is on its way again.';
-  if (count < mostRedelivered) return `${count} deliveries are on their way again.`;
-  return `The oldest ${count} deliveries are on their way again. Send the form again for the others.`;
+function noticeOfRedelivered(count: number): TextKey {
+  if (count === 0) return 'webhooks.deliveries.notices.redelivered_none';
+  if (count < mostRedelivered) return 'webhooks.deliveries.notices.redelivered';
+  return 'webhooks.deliveries.notices.redelivered_oldest';
 }

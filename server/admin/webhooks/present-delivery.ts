@@ -2,12 +2,19 @@ import type { AttemptDetails, DeliveryDetails, DeliverySummary } from '../../dom
 import type { DeliveryState } from '../../entities/webhook.ts';
 import { quotationOf } from '../../pages/shell/quotation.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
+import { t } from '../../text/catalogue.ts';
 
-export const deliveryStates: Record<DeliveryState, { label: string; chip: string }> = {
-  pending: { label: 'Waiting', chip: 'chip-planned' },
-  delivered: { label: 'Delivered', chip: 'chip-completed' },
-  dead: { label: 'Given up', chip: 'chip-declined' },
+const chips: Record<DeliveryState, string> = {
+  pending: 'chip-planned',
+  delivered: 'chip-completed',
+  dead: 'chip-declined',
 };
+
+export const deliveryStates = Object.keys(chips) as DeliveryState[];
+
+export function presentState(state: DeliveryState) {
+  return { label: t(`webhooks.delivery_states.${state}`), chip: chips[state] };
+}
 
 /*
  * The maximum size of each text, so that a page stays below 50 kB. The page shows the whole stored response of the last
@@ -23,7 +30,7 @@ export function presentSummary(delivery: DeliverySummary) {
   return {
     id,
     type,
-    state: deliveryStates[state],
+    state: presentState(state),
     created: showTime(new Date(delivery.created_at)),
     outcome: last ? `${last.error ?? last.status} (${last.duration_ms} ms)` : '',
     next: showStored(delivery.next_attempt_at),
@@ -34,7 +41,7 @@ export function presentDelivery(delivery: DeliveryDetails) {
   const { type, state, body } = delivery;
   return {
     type,
-    state: deliveryStates[state],
+    state: presentState(state),
     isPending: state === 'pending',
     created: showTime(new Date(delivery.created_at)),
     finished: showStored(delivery.finished_at),
@@ -57,7 +64,7 @@ export function presentAttempts(attempts: readonly AttemptDetails[], isFirstPage
       timestamp: Math.floor(attemptedAt.getTime() / 1000),
       durationMs: duration_ms,
       outcome: {
-        label: status === null ? (error ?? '') : `Answered ${status}`,
+        label: status === null ? (error ?? '') : t('webhooks.delivery.answered', { status }),
         chip: isDelivered ? 'chip-completed' : 'chip-declined',
       },
       response: response === null ? undefined : quotationOf(response, maxBytes),

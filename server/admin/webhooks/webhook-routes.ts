@@ -2,6 +2,7 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import type { Administration } from '../../domain/administration.ts';
 import { listBoardNames } from '../../domain/boards/list-boards.ts';
 import { buildSecretBox } from '../../domain/secret-box.ts';
+import { storedReason } from '../../domain/webhooks/disabled-reason.ts';
 import {
   createWebhook,
   defaultOverlapHours,
@@ -22,7 +23,8 @@ import {
 import { sendTestEvent } from '../../domain/webhooks/queue-deliveries.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
-import type { Route, Visit } from '../../pages/shell/visit.ts';
+import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { boardOptions, chosenBoard } from '../shell/choices.ts';
 import { emptyForm, formOf, presentWebhook, readForm, shownForm, shownUrl } from './present-webhook.ts';
 
@@ -30,14 +32,13 @@ import { emptyForm, formOf, presentWebhook, readForm, shownForm, shownUrl } from
 const webhooksPerPage = 20;
 
 const notices = {
-  saved: 'The webhook is saved. Deliveries that are still waiting go to its current URL.',
-  disabled: 'The webhook is disabled. It gets no more events.',
-  enabled: 'The webhook is enabled. You can send missed events again on its deliveries page.',
-  deleted: 'The webhook is deleted.',
-};
+  saved: 'webhooks.notices.saved',
+  disabled: 'webhooks.notices.disabled',
+  enabled: 'webhooks.notices.enabled',
+  deleted: 'webhooks.notices.deleted',
+} satisfies Notices;
 
 /** The reason that the page of a webhook gives after an administrator has disabled the webhook. */
-const disabledReason = 'Disabled by an administrator';
 
 /** The pages for the webhooks of an account: the list, a new webhook, a webhook's settings and its secret. */
 export function webhookRoutes(server: ServerDependencies): Route[] {
@@ -54,26 +55,24 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
     {
       path: `${path}/disable`,
       ask: async visit => ({
-        verb: 'Disable',
-        name: presentWebhook(await read(visit)).name,
-        explanation:
-          'The webhook gets no more events, and waiting deliveries are given up. After you enable it, you can send those again.',
-        button: 'Disable the webhook',
-        back: { label: 'Keep it enabled', href: pathOf(visit) },
+        heading: t('webhooks.disable.heading_html', { name: presentWebhook(await read(visit)).name }),
+        explanation: t('webhooks.disable.explanation'),
+        button: t('webhooks.disable.button'),
+        back: { label: t('webhooks.disable.keep'), href: pathOf(visit) },
       }),
       run: visit => {
-        const disable: WebhookOperation = (admin, endpoint) => disableWebhook(admin, endpoint, disabledReason);
+        const disable: WebhookOperation = (admin, endpoint) =>
+          disableWebhook(admin, endpoint, storedReason('administrator'));
         return change(visit, disable, pathOf(visit, { notice: 'disabled' }));
       },
     },
     {
       path: `${path}/delete`,
       ask: async visit => ({
-        verb: 'Delete',
-        name: presentWebhook(await read(visit)).name,
-        explanation: 'The webhook gets no more events, and its delivery log is deleted. You cannot undo this.',
-        button: 'Delete the webhook',
-        back: { label: 'Keep the webhook', href: pathOf(visit) },
+        heading: t('webhooks.delete.heading_html', { name: presentWebhook(await read(visit)).name }),
+        explanation: t('webhooks.delete.explanation'),
+        button: t('webhooks.delete.button'),
+        back: { label: t('webhooks.delete.keep'), href: pathOf(visit) },
       }),
       run: visit => change(visit, deleteWebhook, visit.path('/admin/webhooks', { notice: 'deleted' })),
     },
@@ -88,7 +87,7 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
       const made = await createWebhook(admin, secretBox, { ...input, accountId: account.id, boardId }, guard);
       return { secret: made.secret, listing: await readWebhook(admin, account.id, made.endpoint.id) };
     });
-    return showSecret(visit, 'The new webhook', listing, secret, 201);
+    return showSecret(visit, t('webhooks.secret.title_of_new_webhook'), listing, secret, 201);
   }
 
   function saveWebhook(visit: Visit) {
@@ -110,7 +109,7 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
       const made = await rotateWebhookSecret(admin, secretBox, endpoint, /^\d+$/.test(hours) ? Number(hours) : -1);
       return { secret: made, listing: await readWebhook(admin, visit.account.id, visit.id(), 0) };
     });
-    return showSecret(visit, 'The new secret', listing, secret);
+    return showSecret(visit, t('webhooks.secret.title_of_new_secret'), listing, secret);
   }
 }
 
@@ -149,10 +148,10 @@ async function showList(visit: Visit, problem?: Problem) {
     webhooks: webhooks.rows.map(presentWebhook),
     ...visit.pageLinks('/admin/webhooks', 'before', webhooks.hasMore && webhooks.rows.at(-1)?.id),
     form: shownForm(given),
-    boards: [{ value: '', label: 'Every board of the account' }, ...boardOptions(boards, given.board)],
+    boards: [{ value: '', label: t('webhooks.new.every_board') }, ...boardOptions(boards, given.board)],
     formId: newFormId(),
   };
-  return visit.page('webhooks/list', 'Webhooks', data, { notices, problem });
+  return visit.page('webhooks/list', t('shell.labels.webhooks'), data, { notices, problem });
 }
 
 async function showWebhook(visit: Visit, problem?: Problem) {
@@ -161,7 +160,7 @@ async function showWebhook(visit: Visit, problem?: Problem) {
     webhook: presentWebhook(listing),
     form: shownForm(problem ? readForm(visit) : formOf(listing)),
   };
-  return visit.page('webhooks/webhook', 'Webhook', data, { notices, problem });
+  return visit.page('webhooks/webhook', t('webhooks.webhook.title'), data, { notices, problem });
 }
 
 async function showRotation(visit: Visit, problem?: Problem) {
@@ -171,7 +170,7 @@ async function showRotation(visit: Visit, problem?: Problem) {
     maxHours: maxOverlapHours,
     formId: newFormId(),
   };
-  return visit.page('webhooks/rotate-secret', 'Rotate the secret', data, { problem });
+  return visit.page('webhooks/rotate-secret', t('webhooks.rotation.title'), data, { problem });
 }
 
 /** The answer to the POST shows the secret. No other answer shows it. */

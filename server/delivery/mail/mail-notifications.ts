@@ -12,6 +12,7 @@ import { activeMemberships } from '../../domain/members/authority.ts';
 import type { NotificationKind } from '../../domain/notifications/notification-words.ts';
 import type { NotificationToMail } from '../../domain/notifications/notifications.ts';
 import { type Subscription, unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
+import { readerOf, writeFor } from '../../text/language.ts';
 import { deliver } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
 import { type Mail, type Mailer, requireMailer } from './mailer.ts';
@@ -69,6 +70,7 @@ const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountI
       n.ref('n.kind').$castTo<NotificationKind>().as('kind'),
       'n.user_id',
       n.ref('u.notification_email').$notNull().as('address'),
+      'u.language',
       'e.idea_id',
       'f.idea_id as followed_id',
       targetIdInEvent.as('target_id'),
@@ -175,11 +177,13 @@ export function mailNotifications(deps: TaskDependencies) {
     // shown on the page of its target.
     const shownId = kind === 'idea.merged' ? target_id : idea_id;
     const ideaPage = shownId === null || board_slug === null ? config.BASE_URL : ideaUrl(config, board_slug, shownId);
-    const content = writeNotificationMail({
-      ...notification,
-      url: kind === 'idea.rejected' ? null : ideaPage,
-      unsubscribeUrl: endingUrl,
-    });
+    const content = writeFor(readerOf(notification.language), () =>
+      writeNotificationMail({
+        ...notification,
+        url: kind === 'idea.rejected' ? null : ideaPage,
+        unsubscribeUrl: endingUrl,
+      }),
+    );
     const host = new URL(config.BASE_URL).hostname;
     return {
       ...content,

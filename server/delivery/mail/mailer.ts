@@ -3,12 +3,10 @@ import nodemailer, { type NodemailerError } from 'nodemailer';
 import type { Config } from '../../config.ts';
 import { mailboxOf } from '../../domain/users/canonical-address.ts';
 import type { Channel, Outcome } from '../channel.ts';
+import type { MailContent } from './write-mail.ts';
 
-export interface Mail {
+export interface Mail extends MailContent {
   to: string;
-  subject: string;
-  text: string;
-  html: string;
   /** The Message-ID without angle brackets. A notification that is sent again after a crash keeps its id. */
   messageId: string;
   /** The References header. It makes mail programs group the mails about one idea. */
@@ -42,7 +40,7 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
   });
   return {
     name: 'mail',
-    async send({ to, messageId, references, unsubscribeUrl, ...content }) {
+    async send({ to, language, messageId, references, unsubscribeUrl, ...content }) {
       try {
         await transport.sendMail({
           from,
@@ -53,6 +51,7 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
           references: references.map(id => `<${id}>`),
           headers: {
             ...(unsubscribeUrl === undefined ? {} : unsubscribeHeaders(unsubscribeUrl)),
+            'Content-Language': language,
             'Auto-Submitted': 'auto-generated',
           },
         });

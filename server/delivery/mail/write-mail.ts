@@ -1,5 +1,6 @@
 import { type NotificationSubject, wordsOf } from '../../domain/notifications/notification-words.ts';
 import { html } from '../../text/html.ts';
+import { currentLanguage, type Language } from '../../text/language.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { plainLines, truncate } from '../../text/plain-text.ts';
 
@@ -7,9 +8,10 @@ export interface MailContent {
   subject: string;
   text: string;
   html: string;
+  language: Language;
 }
 
-/** The parts of a mail with one link. */
+/** The parts of a mail with one link, in the language of the reader. */
 interface LinkMail {
   subject: string;
   /** An optional paragraph before the paragraph that says what the link is for. */
@@ -24,6 +26,7 @@ export function writeLinkMail({ subject, sentence, purpose, link, otherwise }: L
   const paragraphs = sentence === undefined ? [purpose] : [sentence, purpose];
   return {
     subject,
+    language: currentLanguage(),
     text: [...paragraphs, link.url, otherwise].join('\n\n'),
     html: pageOf(
       subject,
@@ -42,7 +45,7 @@ interface NotificationMail extends NotificationSubject {
 const maxQuoteLength = 1000;
 
 /**
- * Writes the mail of a notification. The quoted text of a user keeps its lines, and each line is marked as a quotation,
+ * Writes the mail of a notification, in the language of the reader. The quoted text of a user keeps its lines, and each line is marked as a quotation,
  * so that it cannot imitate other parts of the mail. Most mail programs link URLs in any text. So the quotation has links
  * of its own, which show the real host.
  */
@@ -51,6 +54,7 @@ export function writeNotificationMail(about: NotificationMail): MailContent {
   const quote = words.quote ? truncate(plainLines(words.quote), maxQuoteLength) : '';
   return {
     subject: words.subject,
+    language: currentLanguage(),
     text: [
       words.sentence,
       ...(quote ? [quote.replace(/^/gm, '> ')] : []),
@@ -70,7 +74,7 @@ ${about.url !== null && html`<p><a href="${about.url}">${words.link}</a></p>`}
 
 function pageOf(subject: string, content: ReturnType<typeof html>): string {
   return html`<!doctype html>
-<html lang="en">
+<html lang="${currentLanguage()}">
 <head><meta charset="utf-8"><title>${subject}</title></head>
 <body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif;color:#1c1917;background:#ffffff">
 ${content}

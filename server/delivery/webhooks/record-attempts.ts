@@ -3,6 +3,7 @@ import { coalesceCallsByAccount } from '../../database/coalesce-calls.ts';
 import type { Database, Queryable, Transaction } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { disableEndpoint } from '../../domain/webhooks/disable-endpoint.ts';
+import { maxFailingDays, storedReason } from '../../domain/webhooks/disabled-reason.ts';
 import { type AccountEndpoint, type Lane, wakeLanes } from '../../domain/webhooks/wake-lanes.ts';
 import type { AuditLog } from '../../observability/audit-log.ts';
 import { nextTry, retryPolicies } from '../retry-policy.ts';
@@ -28,8 +29,6 @@ interface Failure {
   /** Whether the endpoint answered 410 Gone. */
   isGone: boolean;
 }
-
-const maxFailingDays = 5;
 
 const now = sql<string>`now()`;
 
@@ -161,12 +160,6 @@ const noteFailure = query('note_webhook_failure', (db, $: Arguments<AccountEndpo
     .returning(sql<boolean>`w.failing_since <= now() - ${maxFailingDays} * interval '1 day'`.as('is_hopeless')),
 );
 
-/** The reasons why the server disables an endpoint after failed attempts. The admins of the account read them. */
-const disabledReasons = {
-  gone: 'The endpoint answered 410 Gone',
-  failing: `Nothing could be delivered for ${maxFailingDays} days`,
-};
-
 export function recordAttempts(database: Database, queue: Queryable, audit: AuditLog) {
   return {
     /** Records a successful try. Resolves to true if the endpoint was failing before. */
@@ -196,8 +189,8 @@ export function recordAttempts(database: Database, queue: Queryable, audit: Audi
     },
   };
 
-  async function disable(transaction: Transaction, endpoint: AccountEndpoint, reason: keyof typeof disabledReasons) {
-    if (!(await disableEndpoint(transaction, endpoint, disabledReasons[reason]))) return;
+  async function disable(transaction: Transaction, endpoint: AccountEndpoint, reason: 'gone' | 'failing') {
+    if (!(await disableEndpoint(transaction, endpoint, storedReason(reason)))) return;
     const fields = { account_id: endpoint.accountId, webhook_id: endpoint.endpointId, reason };
     transaction.afterCommit(() => audit.record('webhook.disabled', { by: 'server', ...fields }));
   }

@@ -6,6 +6,7 @@ import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkEventTypes, checkName } from '../fields.ts';
 import { type SecretBox, SecretBoxError } from '../secret-box.ts';
+import { storedReason } from '../webhooks/disabled-reason.ts';
 import { chatUrlPurpose, problemOfChatUrl } from './chat-url.ts';
 
 /** The types of events that a chat channel can show. Votes are left out, because they are too frequent. */
@@ -77,7 +78,7 @@ export async function enableChannel(admin: Administration, named: NamedChannel):
 export async function disableChannel(admin: Administration, named: NamedChannel): Promise<void> {
   const channel = await requireChannel(admin, named);
   if (channel.disabledAt !== null) return;
-  Object.assign(channel, { disabledAt: admin.now, disabledReason: 'Disabled by an administrator' });
+  Object.assign(channel, { disabledAt: admin.now, disabledReason: storedReason('administrator') });
   await admin.em.flush();
   admin.audit.record('chat_channel.disabled', { ...describe(channel), reason: 'administrator' });
 }

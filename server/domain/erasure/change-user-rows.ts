@@ -39,6 +39,16 @@ const changes = [
         .where(t => t.and({ 't.account_id': $.accountId, 't.issuer_id': $.userId })),
     ),
   ),
+  batchedRemoval('remove_vote_networks_of_user', 'vote_networks', (n, $: Arguments<UserBatch>) =>
+    n(
+      'voter_id',
+      'in',
+      n
+        .selectFrom('voters as v')
+        .select('v.id')
+        .where(v => v.and({ 'v.account_id': $.accountId, 'v.user_id': $.userId })),
+    ),
+  ),
   // The votes of the user stay and still count, but their voter no longer refers to the user.
   batchedChange('unlink_voters_of_user', 'voters', (db, $: Arguments<UserBatch>) =>
     db

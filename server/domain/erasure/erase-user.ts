@@ -56,6 +56,7 @@ const clearProfile = query(
         confirmed_email: null,
         avatar_url: null,
         notification_email: null,
+        language: null,
       })
       .where('id', '=', $.userId),
 );
@@ -76,7 +77,7 @@ interface Identity {
 
 /**
  * The statements that end the user's access: memberships, passwords, second factors, sessions, password links, sign-in
- * links, OAuth records and invitations. Recovery codes come before second factors, which would remove them by a cascade.
+ * links, OAuth records and invitations. They also remove the picture. Recovery codes come before second factors, which would remove them by a cascade.
  */
 const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
   ...(
@@ -88,6 +89,7 @@ const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
       'sign_in_challenges',
       'sessions',
       'password_links',
+      'pictures',
     ] as const
   ).map(table => ({
     table,

@@ -3,6 +3,7 @@ import { addJob } from '../../database/add-job.ts';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { Membership } from '../../entities/membership.ts';
+import { t } from '../../text/catalogue.ts';
 import { requireLockedAccount } from '../accounts/find-account.ts';
 import type { Administration } from '../administration.ts';
 import { lockUser } from '../users/find-user.ts';
@@ -29,8 +30,10 @@ export async function findHolds(
   erasedAccountIds: readonly number[] = [],
 ): Promise<string[]> {
   const rows = await database.query(selectHolds, { userId });
-  const owned = rows.filter(({ account_id: id }) => id !== null && !erasedAccountIds.includes(id));
-  return [...(rows[0]?.is_operator ? ['operator of the server'] : []), ...owned.map(({ slug }) => `owner of ${slug}`)];
+  const owned = rows.flatMap(({ account_id: id, slug }) =>
+    id === null || slug === null || erasedAccountIds.includes(id) ? [] : [t('profile.deletion.holds.owner', { slug })],
+  );
+  return [...(rows[0]?.is_operator ? [t('profile.deletion.holds.operator')] : []), ...owned];
 }
 
 /**
@@ -89,7 +92,7 @@ const selectDeletion = query('select_scheduled_deletion', (db, $: Arguments<{ ac
       join.on('m.account_id', '=', $.accountId).on('m.user_id', '=', $.ownerId).on('m.role', '=', 'owner'),
     )
     .innerJoin('users as u', join => join.onRef('u.id', '=', 'm.user_id').on('u.erasure_began_at', 'is', null))
-    .select(['u.email', 'a.name', 'a.slug', 'a.deletion_scheduled_at as scheduled_at'])
+    .select(['u.email', 'u.language', 'a.name', 'a.slug', 'a.deletion_scheduled_at as scheduled_at'])
     .where('a.id', '=', $.accountId)
     .where('a.deletion_scheduled_at', 'is not', null)
     .where('a.erasure_began_at', 'is', null)

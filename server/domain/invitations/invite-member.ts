@@ -1,6 +1,7 @@
 import { addJob } from '../../database/add-job.ts';
 import { Invitation } from '../../entities/account.ts';
 import type { Role } from '../../entities/membership.ts';
+import { currentLanguage } from '../../text/language.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { checkEmail } from '../fields.ts';
 import { lockMembers } from '../members/authority.ts';
@@ -78,7 +79,7 @@ export async function inviteMember(
   if (isMailed) {
     await addJob(admin, {
       task: 'mail_invitation',
-      payload: { invitation_id: id, account_id: accountId },
+      payload: { invitation_id: id, account_id: accountId, language: currentLanguage() },
       // The job key prevents several mails if an address is invited several times in a row.
       key: `invitation:${id}`,
       // Twelve attempts take about 16 hours, so they end long before the invitation expires.

@@ -4,7 +4,10 @@ import type { Administration } from '../administration.ts';
 import { makeSecret } from '../sign-in/secret-text.ts';
 import { isOpenInvitation } from './open-invitations.ts';
 
-/** The content of an invitation mail. The inviter's name is null for the operator of the server. */
+/**
+ * The content of an invitation mail. The inviter's name is null for the operator of the server. The language is the one of
+ * the user with the invited address, if there is one.
+ */
 export type MailedInvitation = RowOf<typeof updateLink>;
 
 interface OneInvitation {
@@ -32,6 +35,11 @@ const updateLink = query(
         'i.expires_at',
         'o.name as account',
         i.selectFrom('users as u').select('u.name').whereRef('u.id', '=', 'i.inviter_id').as('inviter'),
+        i
+          .selectFrom('users as v')
+          .select('v.language')
+          .whereRef('v.canonical_email', '=', 'i.canonical_email')
+          .as('language'),
       ]),
 );
 

@@ -1,5 +1,6 @@
 import { t } from '../../text/catalogue.ts';
 import { oneLine, shortLine, truncate } from '../../text/plain-text.ts';
+import { shownReason } from '../webhooks/disabled-reason.ts';
 
 /**
  * The kinds of notifications. A notification of the kind `webhook.disabled` is about a webhook endpoint, and all others
@@ -38,6 +39,19 @@ export interface NotificationSubject {
   endpointUrl: string | null;
 }
 
+/** The names of the texts for the kinds of notifications. */
+type TextKind =
+  | 'status_changed'
+  | 'status_changed_with_reply'
+  | 'mentioned'
+  | 'commented'
+  | 'merged'
+  | 'unmerged'
+  | 'approved'
+  | 'rejected'
+  | 'pending'
+  | 'webhook_disabled';
+
 interface Words {
   subject: string;
   sentence: string;
@@ -54,96 +68,71 @@ const maxNameLength = 100;
 const maxUrlLength = 300;
 
 /**
- * Writes the texts of a notification for mails and pages. Texts by users are put on one line, except the quoted text.
+ * Writes the texts of a notification for mails and pages, in the reader's language. Texts by users are put on one line,
+ * except the quoted text.
  */
 export function wordsOf(about: NotificationSubject): Words {
-  const actor = about.actor === null ? 'The operator' : shortLine(about.actor, maxNameLength, 'Somebody');
-  const board = shortLine(about.board ?? '', maxNameLength);
-  const title = `“${shortLine(about.title ?? '', maxTitleLength)}”`;
-  const short = `“${shortLine(about.title ?? '', maxTitleInSubject)}”`;
-  const target = `“${shortLine(about.targetTitle ?? '', maxTitleLength)}”`;
-  const shortTarget = `“${shortLine(about.targetTitle ?? '', maxTitleInSubject)}”`;
-  const status = shortLine(about.statusLabel ?? '', maxNameLength);
-  const url = about.endpointUrl ?? '';
-  const toFollower = (subject: string, sentence: string, quote: string | null = null): Words => ({
-    subject,
-    sentence,
+  const names = {
+    actor: about.actor === null ? t('mails.operator') : shortLine(about.actor, maxNameLength, t('mails.somebody')),
+    board: shortLine(about.board ?? '', maxNameLength),
+    status: shortLine(about.statusLabel ?? '', maxNameLength),
+    host: hostOf(about.endpointUrl ?? ''),
+    url: truncate(oneLine(about.endpointUrl ?? ''), maxUrlLength),
+  };
+  const inSubject = { ...names, ...titlesOf(about, maxTitleInSubject) };
+  const inText = { ...names, ...titlesOf(about, maxTitleLength) };
+  const toFollower = (kind: TextKind, quote: string | null = null): Words => ({
+    subject: t(`mails.notification.${kind}.subject`, inSubject),
+    sentence: t(`mails.notification.${kind}.sentence`, inText),
     quote,
-    link: 'Read the idea',
-    reason: `You get this because you follow the idea on the board ${board}.`,
-    ending: 'Unfollow the idea',
+    link: t('mails.notification.read_idea'),
+    reason: t('mails.notification.to_follower', names),
+    ending: t('mails.notification.unfollow'),
   });
   const toAuthor = (...text: Parameters<typeof toFollower>): Words => ({
     ...toFollower(...text),
-    reason: `You get this because you submitted the idea to the board ${board}.`,
+    reason: t('mails.notification.to_author', names),
   });
   const toModerator = (...text: Parameters<typeof toFollower>): Words => ({
     ...toFollower(...text),
-    reason: 'You get this because you are an owner, admin or moderator of the account.',
-    ending: 'Get no more mail',
+    reason: t('mails.notification.to_moderator'),
+    ending: t('mails.notification.no_more_mail'),
   });
 
   switch (about.kind) {
     case 'idea.status_changed':
-      return toFollower(
-        `${short} is now ${status}`,
-        about.detail === null
-          ? `${actor} moved ${title} to ${status}.`
-          : t('mails.notification.status_with_reply', { actor, title, status }),
-        about.detail,
-      );
+      return toFollower(about.detail === null ? 'status_changed' : 'status_changed_with_reply', about.detail);
     case 'user.mentioned':
       return {
-        ...toFollower(
-          t('mails.notification.mentioned_subject', { actor, title: short }),
-          t('mails.notification.mentioned', { actor, title }),
-          about.detail,
-        ),
-        reason: t('mails.notification.mentioned_reason', { board }),
-        ending: t('mails.notification.mentions_ending'),
+        ...toFollower('mentioned', about.detail),
+        reason: t('mails.notification.to_mentioned', names),
+        ending: t('mails.notification.no_more_mentions'),
       };
     case 'comment.created':
-      return toFollower(`${actor} commented on ${short}`, `${actor} commented on ${title}:`, about.comment);
+      return toFollower('commented', about.comment);
     case 'idea.merged':
-      return toFollower(
-        `${short} was merged into ${shortTarget}`,
-        `${actor} merged ${title} into ${target}, where its votes count from now on.`,
-      );
+      return toFollower('merged');
     case 'idea.unmerged':
-      return toFollower(
-        `${short} is no longer merged`,
-        `${actor} undid the merge of ${title} into ${target}. It has its own votes again.`,
-      );
+      return toFollower('unmerged');
     case 'idea.approved':
-      return toAuthor(
-        `Your idea ${short} was published`,
-        `Your idea ${title} was approved and is on the board ${board} now.`,
-      );
+      return toAuthor('approved');
     case 'idea.rejected':
-      return toAuthor(
-        `Your idea ${short} was not accepted`,
-        `Your idea ${title} was not accepted for the board ${board}. The reason:`,
-        about.detail,
-      );
+      return toAuthor('rejected', about.detail);
     case 'idea.pending':
-      return toModerator(
-        `${short} awaits approval on ${board}`,
-        `${actor} submitted ${title} to the board ${board}, where it awaits approval:`,
-        about.detail,
-      );
+      return toModerator('pending', about.detail);
     case 'webhook.disabled':
       return {
-        ...toModerator(
-          `A webhook to ${hostOf(url)} was disabled`,
-          `The webhook to ${truncate(oneLine(url), maxUrlLength)} was disabled:`,
-          about.detail,
-        ),
-        link: 'Open Idea-Board',
-        reason: 'You get this because you are an owner or admin of the account.',
+        ...toModerator('webhook_disabled', about.detail === null ? null : shownReason(about.detail)),
+        link: t('mails.notification.open'),
+        reason: t('mails.notification.to_admin'),
       };
   }
 }
 
+function titlesOf({ title, targetTitle }: NotificationSubject, maxLength: number) {
+  return { title: shortLine(title ?? '', maxLength), target: shortLine(targetTitle ?? '', maxLength) };
+}
+
 function hostOf(url: string): string {
-  return truncate(oneLine(URL.parse(url)?.host ?? ''), maxNameLength) || 'an endpoint';
+  return truncate(oneLine(URL.parse(url)?.host ?? ''), maxNameLength) || t('mails.notification.an_endpoint');
 }

@@ -2,6 +2,7 @@ import { addJob } from '../../database/add-job.ts';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { RecoveryCode, SecondFactor } from '../../entities/user.ts';
+import { currentLanguage } from '../../text/language.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { endChallenges } from '../sign-in/challenge.ts';
 import { lockUser } from '../users/find-user.ts';
@@ -144,5 +145,9 @@ async function addCodes(admin: Administration, keys: SecondFactorKeys, userId: n
 
 /** Adds the job that mails a notice. It has few attempts, because a notice that arrives much later is useless. */
 export async function notify(admin: Administration, userId: number, change: SecondFactorChange): Promise<void> {
-  await addJob(admin, { task: 'mail_second_factor_notice', payload: { user_id: userId, change }, maxAttempts: 5 });
+  await addJob(admin, {
+    task: 'mail_second_factor_notice',
+    payload: { user_id: userId, change, language: currentLanguage() },
+    maxAttempts: 5,
+  });
 }

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { currentLanguage } from '../../text/language.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { canonicalAddress } from '../users/canonical-address.ts';
 import { hashOfSecret, makeSecret } from './secret-text.ts';
@@ -12,7 +13,7 @@ export const passwordLinkMinutes = 30;
  * Adds the job that mails a password link. It has few attempts, because a late link is useless. Has no filter on the
  * account, because an e-mail address belongs to no account.
  */
-const leaveMail = query('leave_password_link_mail', (db, $: Arguments<{ email: string }>) =>
+const leaveMail = query('leave_password_link_mail', (db, $: Arguments<{ email: string; language: string }>) =>
   db
     .with('asking', cte =>
       cte.selectNoFrom(from =>
@@ -28,7 +29,7 @@ const leaveMail = query('leave_password_link_mail', (db, $: Arguments<{ email: s
     .select([
       'user_id',
       sql`graphile_worker.add_job(
-        'mail_password_link', json_build_object('user_id', user_id), max_attempts => 5
+        'mail_password_link', json_build_object('user_id', user_id, 'language', ${$.language}::text), max_attempts => 5
       )`.as('job'),
     ]),
 );
@@ -40,7 +41,7 @@ const leaveMail = query('leave_password_link_mail', (db, $: Arguments<{ email: s
  * The worker creates the link, so no job contains a link. Returns the user's id for the audit log.
  */
 export async function requestPasswordLink(db: Queryable, email: string): Promise<number | undefined> {
-  const [row] = await db.query(leaveMail, { email: canonicalAddress(email) });
+  const [row] = await db.query(leaveMail, { email: canonicalAddress(email), language: currentLanguage() });
   return row?.user_id ?? undefined;
 }
 
@@ -60,7 +61,7 @@ const insertLink = query('insert_password_link', (db, $: Arguments<NewLink>) =>
     .with('of_user', cte =>
       cte
         .selectFrom('users as u')
-        .select(['u.id', 'u.email', 'u.name'])
+        .select(['u.id', 'u.email', 'u.name', 'u.language'])
         .where('u.id', '=', $.userId)
         .where(maySignIn)
         .forShare('u'),
@@ -76,7 +77,7 @@ const insertLink = query('insert_password_link', (db, $: Arguments<NewLink>) =>
         ),
     )
     .selectFrom('of_user')
-    .select(['email', 'name'])
+    .select(['email', 'name', 'language'])
     .$narrowType<{ email: string }>(),
 );
 
@@ -85,7 +86,7 @@ export async function insertPasswordLink(
   db: Queryable,
   userId: number,
   now: Date,
-): Promise<{ token: string; email: string; name: string; expiresAt: Date } | undefined> {
+): Promise<{ token: string; email: string; name: string; language: string | null; expiresAt: Date } | undefined> {
   const { text: token, hash } = makeSecret();
   const expiresAt = new Date(now.getTime() + passwordLinkMinutes * 60_000);
   const [user] = await db.query(insertLink, { tokenHash: hash, userId, now, expiresAt });

@@ -22,8 +22,8 @@ const takeLink = query('take_sign_in_link', (db, $: Arguments<{ tokenHash: Buffe
 
 /**
  * Signs in the owner of the mailbox that got a link. A link to sign up creates the user, unless the owner of the
- * mailbox has a user by now, and makes the user a member of the link's account. The link works only once, even if a user
- * with a second factor then enters no code.
+ * mailbox has a user by now, and makes the user a member of the link's account. A user with a second factor does not
+ * become a member. The link works only once, even if the user then enters no code.
  *
  * The link has proven that the person reads the mailbox, so the address of the user is confirmed. The audit log names
  * the server as the creator of a user.
@@ -44,10 +44,11 @@ export async function redeemSignInLink(
   const userId = existing ?? (await createUser(server, { email, name })).id;
   const admin = adminAs({ by: 'user', by_user_id: userId });
   await admin.em.nativeUpdate(User, { id: userId }, { confirmedEmail: canonicalAddress(email) });
-  if (account) await joinAccount(admin, { accountId: account.id, userId });
   // Password changes and erasures also lock the user before they delete the links and end the sessions.
   const started = await startSession(admin, { id: userId, set_at: null }, terms);
   if (!started) throw expired();
+  // A user with a second factor has not entered the code yet. After the code, the board offers to join.
+  if (account && 'token' in started) await joinAccount(admin, { accountId: account.id, userId });
   return { userId, email, next, ...started };
 }
 

@@ -144,7 +144,15 @@ const selectSession = query('select_session', (db, $: Arguments<{ tokenHash: Buf
   db
     .selectFrom('sessions as s')
     .innerJoin('users as u', 'u.id', 's.user_id')
-    .select(['u.id', 'u.name', 'u.email', 'u.is_operator', 'u.deletion_requested_at', 's.has_second_factor'])
+    .select([
+      'u.id',
+      'u.name',
+      'u.email',
+      'u.language',
+      'u.is_operator',
+      'u.deletion_requested_at',
+      's.has_second_factor',
+    ])
     .select(u => [
       u('s.last_seen_at', '>', minuteBefore($.now)).as('is_noted'),
       jsonArrayFrom(accountsOfUser(u)).as('accounts'),

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { currentLanguage } from '../../text/language.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { endPasswordLinks } from './password-links.ts';
 import { endAllSessions, maySignIn, type ProvenUser, provenUsers, type SessionTerms } from './session.ts';
@@ -64,7 +65,11 @@ export async function setPassword(admin: Administration, userId: number, credent
   if (!password) throw new Error('The password was not set');
   if (password.is_another) {
     // The notice warns the user, because another person may have set the password.
-    await addJob(admin, { task: 'mail_password_notice', payload: { user_id: userId }, maxAttempts: 5 });
+    await addJob(admin, {
+      task: 'mail_password_notice',
+      payload: { user_id: userId, language: currentLanguage() },
+      maxAttempts: 5,
+    });
   }
   await endPasswordLinks(admin, userId);
   await endSignInLinks(admin, userId);

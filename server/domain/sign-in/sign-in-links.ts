@@ -1,10 +1,11 @@
 import { sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { currentLanguage } from '../../text/language.ts';
 import { admits, type JoinableAccount, readJoinable } from '../accounts/join-rule.ts';
 import { findBoards } from '../boards/read-board.ts';
 import { canonicalAddress } from '../users/canonical-address.ts';
-import { readSignInAddress } from '../users/find-user.ts';
+import { readMailRecipient } from '../users/find-user.ts';
 import { hashOfSecret, makeSecret } from './secret-text.ts';
 import { maySignIn } from './session.ts';
 
@@ -27,7 +28,7 @@ export interface LinkRequest {
  */
 const leaveMail = query(
   'leave_sign_in_link_mail',
-  (db, $: Arguments<{ email: string; canonicalEmail: string; next: string; board: string | null }>) =>
+  (db, $: Arguments<{ email: string; canonicalEmail: string; next: string; board: string | null; language: string }>) =>
     db
       .with('asking', cte =>
         cte.selectNoFrom(from =>
@@ -44,7 +45,8 @@ const leaveMail = query(
             'email', case when user_id is null then ${$.email}::text end,
             'canonical_email', case when user_id is null then ${$.canonicalEmail}::text end,
             'next', ${$.next}::text,
-            'board', ${$.board}::text
+            'board', ${$.board}::text,
+            'language', ${$.language}::text
           ),
           max_attempts => 5
         )`.as('job'),
@@ -60,15 +62,16 @@ export async function requestSignInLink(
   db: Queryable,
   { email, next, board }: { email: string; next: string; board: string | undefined },
 ): Promise<number | undefined> {
-  const values = { email, canonicalEmail: canonicalAddress(email), next, board: board ?? null };
-  const [row] = await db.query(leaveMail, values);
+  const canonicalEmail = canonicalAddress(email);
+  const asked = { email, canonicalEmail, next, board: board ?? null, language: currentLanguage() };
+  const [row] = await db.query(leaveMail, asked);
   return row?.user_id ?? undefined;
 }
 
 const selectOwner = query('select_owner_of_address', (db, $: Arguments<{ canonicalEmail: string }>) =>
   db
     .selectFrom('users as u')
-    .select('u.id')
+    .select(['u.id', 'u.language'])
     .select(u => maySignIn(u).as('may_sign_in'))
     .where('u.canonical_email', '=', $.canonicalEmail),
 );
@@ -102,6 +105,8 @@ export interface MailedLink {
   email: string;
   /** Undefined for a link that signs a new person up. */
   userId: number | undefined;
+  /** The language of the user's profile. */
+  language: string | null;
   /** The account that a new person joins. */
   account: JoinableAccount | undefined;
 }
@@ -115,7 +120,7 @@ export async function makeSignInLink(
   { user_id, email: given, next, board }: LinkRequest,
   now: Date,
 ): Promise<MailedLink | undefined> {
-  const email = user_id === null ? given : await readSignInAddress(db, user_id);
+  const email = user_id === null ? given : (await readMailRecipient(db, user_id))?.email;
   if (email === null || email === undefined) return undefined;
   const canonicalEmail = canonicalAddress(email);
   const [owner] = await db.query(selectOwner, { canonicalEmail });
@@ -126,7 +131,7 @@ export async function makeSignInLink(
   const expiresAt = new Date(now.getTime() + signInLinkMinutes * 60_000);
   const [userId, accountId] = [owner?.id ?? null, account?.id ?? null];
   await db.query(insertLink, { tokenHash, userId, accountId, email, canonicalEmail, next, now, expiresAt });
-  return { token, email, userId: owner?.id, account };
+  return { token, email, userId: owner?.id, language: owner?.language ?? null, account };
 }
 
 /** Returns the account of a public board if the account lets the address join. */

@@ -2,6 +2,7 @@ import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../config.ts';
 import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { currentLanguage } from '../../text/language.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkEmail } from '../fields.ts';
 import { updateUser } from './edit-user.ts';
@@ -87,10 +88,10 @@ export async function requestAddress(
   const email = checkEmail(address);
   const user = await lockUser(admin, userId);
   if (email === (field === 'email' ? user.email : user.notificationEmail)) return false;
-  const payload = { user_id: userId, field, address: email, basis: await basisOf(admin, userId, field) };
+  const asked = { user_id: userId, language: currentLanguage() };
+  const payload = { ...asked, field, address: email, basis: await basisOf(admin, userId, field) };
   await addJob(admin, { task: 'mail_address_link', payload, maxAttempts });
-  if (field === 'email')
-    await addJob(admin, { task: 'mail_address_notice', payload: { user_id: userId }, maxAttempts });
+  if (field === 'email') await addJob(admin, { task: 'mail_address_notice', payload: asked, maxAttempts });
   admin.audit.record('user.address_requested', { user_id: userId, field, email });
   return true;
 }

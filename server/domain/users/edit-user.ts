@@ -1,4 +1,6 @@
+import { type Arguments, query } from '../../database/query.ts';
 import { User } from '../../entities/user.ts';
+import type { Language } from '../../text/language.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import { checkEmail, checkName } from '../fields.ts';
 import { endChallenges } from '../sign-in/challenge.ts';
@@ -46,19 +48,22 @@ interface UserChanges {
   email?: string;
   /** The e-mail address for notifications. Null removes the address. */
   notificationEmail?: string | null;
+  /** The language of pages and mails. Null leaves the choice to the user's browser. */
+  language?: Language | null;
   /** Whether the user gets notifications of mentions. */
   wantsMentions?: boolean;
 }
 
 export async function updateUser(admin: Administration, user: User, changes: UserChanges): Promise<void> {
-  const { notificationEmail } = changes;
-  const changedFields = noteFields(user, ['name', 'email', 'notificationEmail', 'wantsMentions']);
+  const { notificationEmail, language, wantsMentions } = changes;
+  const changedFields = noteFields(user, ['name', 'email', 'notificationEmail', 'language', 'wantsMentions']);
   if (changes.name !== undefined) user.name = checkName(changes.name, 100);
   if (changes.email !== undefined) user.email = checkEmail(changes.email);
   if (notificationEmail !== undefined) {
     user.notificationEmail = notificationEmail === null ? null : checkEmail(notificationEmail);
   }
-  if (changes.wantsMentions !== undefined) user.wantsMentions = changes.wantsMentions;
+  if (language !== undefined) user.language = language;
+  if (wantsMentions !== undefined) user.wantsMentions = wantsMentions;
   const { email: address } = changes;
   await explainViolations(emailTaken(user.email ?? ''), async () => {
     await admin.em.flush();
@@ -76,4 +81,20 @@ export async function updateUser(admin: Administration, user: User, changes: Use
     await endChallenges(admin, user.id);
   }
   admin.audit.record('user.updated', { user_id: user.id, changed, ...email });
+}
+
+const setFirstLanguage = query('set_first_language_of_user', (db, $: Arguments<{ userId: number; language: string }>) =>
+  db
+    .updateTable('users as u')
+    .set({ language: $.language })
+    .where('u.id', '=', $.userId)
+    .where('u.language', 'is', null)
+    .where('u.erasure_began_at', 'is', null)
+    .returning('u.id'),
+);
+
+/** Sets the language of pages and mails for a user who has none. Later mails then are in the language of the pages. */
+export async function keepLanguage(admin: Administration, userId: number, language: Language): Promise<void> {
+  const [changed] = await admin.query(setFirstLanguage, { userId, language });
+  if (changed) admin.audit.record('user.updated', { user_id: userId, changed: ['language'] });
 }

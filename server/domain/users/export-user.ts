@@ -234,9 +234,11 @@ export const notExported: Partial<Record<keyof Tables, string>> = {
   idempotency_keys: 'A stored response repeats what a token of the person did, and is deleted after a day.',
   oauth_records: 'The records contain secrets of OAuth. The list of tokens has the access that the person gave.',
   password_links: 'A link is a secret that is valid for a short time.',
+  pictures: 'The profile has the path of the picture.',
   recovery_codes: 'The codes are secrets, of which the server keeps only hashes.',
   sign_in_challenges: 'A sign-in that waits for a code is valid for a short time.',
   sign_in_links: 'A link is a secret that is valid for a short time.',
+  vote_networks: 'The export has the votes. A network is only a hash, and is deleted after some time.',
 };
 
 /** Reads the votes of the person, and of the person's tokens, voter by voter. */
@@ -303,7 +305,7 @@ function inBatches<Row extends object, Key>(
 export async function* exportUser({ db }: QueryBuilding, userId: number, now: Date): AsyncIterable<string> {
   const profile = await db
     .selectFrom('users')
-    .select(['id', 'name', 'email', 'notification_email', 'wants_mentions', 'avatar_url', 'is_operator'])
+    .select(['id', 'name', 'email', 'notification_email', 'wants_mentions', 'avatar_url', 'language', 'is_operator'])
     .select(['created_at', 'deletion_requested_at'])
     .where('id', '=', userId)
     .executeTakeFirstOrThrow();

@@ -1,5 +1,5 @@
 import type { Queryable } from '../../database/database.ts';
-import { type Arguments, query } from '../../database/query.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { User } from '../../entities/user.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
@@ -33,17 +33,20 @@ export async function lockUser(admin: Administration, userId: number): Promise<U
   return admin.em.findOneOrFail(User, row.id, { refresh: true });
 }
 
-const selectSignInAddress = query('select_sign_in_address', (db, $: Arguments<{ userId: number }>) =>
+const selectMailRecipient = query('select_mail_recipient', (db, $: Arguments<{ userId: number }>) =>
   db
     .selectFrom('users')
-    .select('email')
+    .select(['email', 'language'])
     .where(u => u.and({ id: $.userId, erasure_began_at: null }))
     .where('email', 'is not', null)
     .$narrowType<{ email: string }>(),
 );
 
-/** Returns a user's e-mail address for the sign-in, or undefined if the user is being erased. */
-export async function readSignInAddress(db: Queryable, userId: number): Promise<string | undefined> {
-  const [user] = await db.query(selectSignInAddress, { userId });
-  return user?.email;
+/** A user who gets mails about the sign-in. The language is null if the profile has none. */
+export type MailRecipient = RowOf<typeof selectMailRecipient>;
+
+/** Returns a user's e-mail address for the sign-in and the language, or undefined if the user is being erased. */
+export async function readMailRecipient(db: Queryable, userId: number): Promise<MailRecipient | undefined> {
+  const [recipient] = await db.query(selectMailRecipient, { userId });
+  return recipient;
 }

@@ -5,6 +5,7 @@ import { bigint, integer, nullable, smallint, sql, text, time } from '../../data
 import { DomainError } from '../domain-error.ts';
 import type { PersonInAccount } from '../members/find-actor.ts';
 import { noVoter, type Operation } from '../operation.ts';
+import { keepNetwork } from './vote-networks.ts';
 
 export interface Tally {
   score: number;
@@ -68,12 +69,20 @@ const upsertVoter = query('upsert_voter', (db, $: Arguments<PersonInAccount>) =>
 
 /**
  * Sets the own vote of a person. It is apart from the votes of the tokens that the person issued (specification: Vote
- * tally).
+ * tally). Keeps the hash of the network for a while, so that moderators see several votes from one network.
  */
-export async function castOwnVote(op: Operation, ideaId: number, value: VoteValue): Promise<Tally> {
-  if (op.actor.voterId !== noVoter) return castVote(op, ideaId, value);
+export async function castOwnVote(op: Operation, ideaId: number, value: VoteValue, network: Buffer): Promise<Tally> {
+  const voter = await ownVoterOf(op);
+  const tally = await castVote(voter, ideaId, value);
+  await keepNetwork(voter, ideaId, value, network);
+  return tally;
+}
+
+/** Returns the operation with the voter of the person. */
+async function ownVoterOf(op: Operation): Promise<Operation> {
+  if (op.actor.voterId !== noVoter) return op;
   const [voter] = await op.query(upsertVoter, op.actor);
   if (!voter) throw new Error('An upsert returned no row');
   const actor = { ...op.actor, voterId: voter.id };
-  return castVote({ actor, query: op.query, now: op.now }, ideaId, value);
+  return { actor, query: op.query, now: op.now };
 }

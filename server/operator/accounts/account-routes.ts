@@ -12,6 +12,8 @@ import { cancelAccountDeletion, scheduleAccountDeletion } from '../../domain/era
 import { listTroubledWebhooks, troubles } from '../../domain/webhooks/list-troubled-webhooks.ts';
 import { hasAgentApi } from '../../pages/shell/session.ts';
 import { showCount, showErasure, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
+import type { Notices } from '../../pages/shell/visit.ts';
+import { type TextKey, t } from '../../text/catalogue.ts';
 import { type AskForPassword, changeRoute, type OperatorRoute, type OperatorVisit, operate } from '../shell/change.ts';
 import { searchOf } from '../shell/search.ts';
 import { presentWebhook } from '../webhooks/present-webhook.ts';
@@ -21,16 +23,16 @@ const mostOwners = 5;
 const mostWebhooks = 10;
 
 const notices = {
-  plan: 'The plan is changed.',
-  scheduled: 'The deletion is scheduled.',
-  kept: 'The deletion is canceled.',
-};
+  plan: 'operator.accounts.notices.plan',
+  scheduled: 'operator.accounts.notices.scheduled',
+  kept: 'operator.accounts.notices.kept',
+} satisfies Notices;
 
-const stateLabels: Record<AccountState, { label: string; chip: string }> = {
-  active: { label: 'Active', chip: 'chip-completed' },
-  scheduled: { label: 'Deletion scheduled', chip: 'chip-active' },
-  erasing: { label: 'Being erased', chip: 'chip-declined' },
-};
+const states = {
+  active: { label: 'operator.accounts.active', chip: 'chip-completed' },
+  scheduled: { label: 'operator.accounts.scheduled', chip: 'chip-active' },
+  erasing: { label: 'operator.being_erased', chip: 'chip-declined' },
+} as const satisfies Record<AccountState, { label: TextKey; chip: string }>;
 
 export function accountRoutes({ config, clock }: ServerDependencies, askForPassword: AskForPassword): OperatorRoute[] {
   const graceHours = config.ACCOUNT_DELETION_GRACE_DAYS * 24;
@@ -54,10 +56,10 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
       q: search ?? '',
       state,
       isFiltered: Object.keys(kept).length > 0,
-      filters: [filter('All'), ...accountStates.map(one => filter(stateLabels[one].label, one))],
+      filters: [filter(t('shell.labels.all')), ...accountStates.map(one => filter(t(states[one].label), one))],
       ...visit.pageLinks('/operator/accounts', 'before', hasMore && rows.at(-1)?.id, { kept }),
     };
-    return visit.page('accounts/list', 'Accounts', data);
+    return visit.page('accounts/list', t('operator.accounts.title'), data);
   }
 
   async function showAccount(visit: OperatorVisit) {
@@ -86,19 +88,19 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
       name: shownName(account.name),
       slug: account.slug,
       plan: account.plan,
-      state: stateLabels[account.state],
+      state: { label: t(states[account.state].label), chip: states[account.state].chip },
       isScheduled: account.state === 'scheduled',
       isActive: account.state === 'active',
-      members: showCount(account.member_count, 'member'),
-      boards: showCount(account.board_count, 'board'),
-      ideas: showCount(account.idea_count, 'idea'),
+      members: showCount('shell.counts.members', account.member_count),
+      boards: showCount('shell.counts.boards', account.board_count),
+      ideas: showCount('shell.counts.ideas', account.idea_count),
       created: showTime(new Date(account.created_at)),
       erasedFrom: showErasure(account.deletion_scheduled_at, graceHours),
     };
   }
 
   const backTo = (account: AccountSummary) => ({
-    label: 'Back to the account',
+    label: t('operator.accounts.back'),
     href: `/operator/accounts/${account.id}`,
   });
   const readFor = (visit: OperatorVisit) => operate(visit, admin => readAccountSummary(admin, visit.id(), 0));
@@ -111,13 +113,12 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
       async ask(visit) {
         const account = await readFor(visit);
         return {
-          verb: 'Change the plan of',
-          name: shownName(account.name),
-          explanation: `The plan is ${account.plan}. The new plan applies at once.`,
+          heading: t('operator.accounts.change_plan.heading_html', { name: shownName(account.name) }),
+          explanation: t('operator.accounts.change_plan.explanation', { plan: account.plan }),
           fields: [
             {
               name: 'plan',
-              label: 'New plan',
+              label: t('operator.accounts.change_plan.field'),
               value: visit.isSent ? visit.field('plan') : account.plan,
               required: true,
               maxlength: 50,
@@ -127,7 +128,7 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
               hint: describePlans(config.PLANS_WITHOUT_AGENT_API),
             },
           ],
-          button: 'Change the plan',
+          button: t('operator.accounts.change_plan.button'),
           back: backTo(account),
         };
       },
@@ -144,20 +145,22 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
         const account = await readFor(visit);
         // The page of the account already shows a scheduled deletion.
         if (account.state !== 'active') return backTo(account).href;
-        const { text } = showErasure(clock.now().toISOString(), graceHours) ?? { text: '' };
+        const { text: time } = showErasure(clock.now().toISOString(), graceHours) ?? { text: '' };
         return {
-          verb: 'Delete',
-          name: shownName(account.name),
-          explanation: `Until ${text} everything works as before, and you or an owner can cancel the deletion. Then the clean-up erases the account. Nobody can undo that. The owners get a mail now.`,
+          heading: t('shell.questions.delete_html', { name: shownName(account.name) }),
+          explanation: t('operator.accounts.delete.explanation', { time }),
           facts: [
-            { term: 'Slug', text: account.slug },
+            { term: t('shell.admin.slug'), text: account.slug },
             {
-              term: 'Erased',
-              text: `${showCount(account.board_count, 'board')}, ${showCount(account.idea_count, 'idea')}`,
+              term: t('account.delete.erased'),
+              text: `${showCount('shell.counts.boards', account.board_count)}, ${showCount('shell.counts.ideas', account.idea_count)}`,
             },
-            { term: 'Ended', text: showCount(account.member_count, 'membership') },
+            {
+              term: t('account.delete.ended'),
+              text: showCount('operator.accounts.memberships', account.member_count),
+            },
           ],
-          button: 'Schedule the deletion',
+          button: t('account.delete.button'),
           isDangerous: true,
           back: backTo(account),
         };
@@ -173,10 +176,9 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
         const account = await readFor(visit);
         if (account.state !== 'scheduled') return backTo(account).href;
         return {
-          verb: 'Keep',
-          name: shownName(account.name),
-          explanation: 'This cancels the scheduled deletion of the account. Nothing was erased so far.',
-          button: 'Cancel the deletion',
+          heading: t('operator.keep_html', { name: shownName(account.name) }),
+          explanation: t('operator.accounts.keep.explanation'),
+          button: t('shell.labels.cancel_deletion'),
           back: backTo(account),
         };
       },
@@ -189,8 +191,7 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
 }
 
 function describePlans(without: readonly string[]): string {
-  const form = 'Lower-case letters, digits, hyphens and underscores.';
   return without.length === 0
-    ? `${form} Every plan includes the Agent API.`
-    : `${form} Plans without the Agent API: ${without.join(', ')}.`;
+    ? t('operator.accounts.change_plan.hint')
+    : t('operator.accounts.change_plan.hint_without_api', { plans: without.join(', ') });
 }

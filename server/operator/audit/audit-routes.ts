@@ -1,5 +1,6 @@
 import { type AuditLine, readAuditTail } from '../../observability/read-audit-tail.ts';
 import { showTime } from '../../pages/shell/show.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { OperatorRoute, OperatorVisit } from '../shell/change.ts';
 
@@ -16,12 +17,12 @@ async function showAudit(visit: OperatorVisit) {
     output,
     mostEntries,
     filters: [
-      { label: 'Without views of this panel', href: '/operator/audit', isCurrent: !isAll },
-      { label: 'All', href: '/operator/audit?entries=all', isCurrent: isAll },
+      { label: t('operator.audit.without_views'), href: '/operator/audit', isCurrent: !isAll },
+      { label: t('shell.labels.all'), href: '/operator/audit?entries=all', isCurrent: isAll },
     ],
     ...(await readEntries(visit, isAll)),
   };
-  return visit.page('audit/audit', 'Audit log', data);
+  return visit.page('audit/audit', t('operator.audit.title'), data);
 }
 
 async function readEntries({ server: { config, logger } }: OperatorVisit, isAll: boolean) {

@@ -4,6 +4,7 @@ import type { Link } from '../../pages/shell/page.ts';
 import { shownAddress } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
 import type { askForOwnPassword } from '../../pages/sign-in/own-password.ts';
+import type { Html } from '../../text/html.ts';
 
 /** A visit of the panel. Its pages belong to no account. */
 export type OperatorVisit = Visit<undefined>;
@@ -18,9 +19,8 @@ export function operate<T>({ server, user }: OperatorVisit, work: (admin: Admini
 
 /** The page of a change, with a form that asks for the operator's password. */
 interface ChangePage {
-  /** The verb at the start of the heading, such as `Block` in `Block <name>?` */
-  verb: string;
-  name: string;
+  /** The question itself, such as `Block <name>?` */
+  heading: Html;
   explanation: string;
   facts?: { term: string; text: string }[];
   /** The fields of the form, for the template `field`. */

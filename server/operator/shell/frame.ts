@@ -1,24 +1,29 @@
 import type { FastifyRequest } from 'fastify';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { signedIn } from '../../pages/shell/area.ts';
-import type { Frame, Link } from '../../pages/shell/page.ts';
+import type { Frame } from '../../pages/shell/page.ts';
+import { t } from '../../text/catalogue.ts';
 
-const links: Link[] = [
-  { label: 'Accounts', href: '/operator/accounts' },
-  { label: 'Users', href: '/operator/users' },
-  { label: 'Webhooks', href: '/operator/webhooks' },
-  { label: 'Audit log', href: '/operator/audit' },
-];
+const links = [
+  { key: 'operator.accounts.title', href: '/operator/accounts' },
+  { key: 'operator.users.title', href: '/operator/users' },
+  { key: 'shell.labels.webhooks', href: '/operator/webhooks' },
+  { key: 'operator.audit.title', href: '/operator/audit' },
+] as const;
 
 /** Returns the frame of a page of the operator's panel. The pages belong to no account. */
 export function frameOf(request: FastifyRequest, account: AccountOfUser | undefined, title: string): Frame {
   const path = request.url.split('?', 1)[0] ?? '';
   return {
     title,
-    site: { label: "Operator's panel", href: '/operator' },
+    site: { label: t('operator.panel'), href: '/operator' },
     navigation: [
-      { label: 'Status', href: '/operator', isCurrent: path === '/operator' },
-      ...links.map(link => ({ ...link, isCurrent: path === link.href || path.startsWith(`${link.href}/`) })),
+      { label: t('operator.status.title'), href: '/operator', isCurrent: path === '/operator' },
+      ...links.map(({ key, href }) => ({
+        label: t(key),
+        href,
+        isCurrent: path === href || path.startsWith(`${href}/`),
+      })),
     ],
     ...signedIn(request, account),
   };

@@ -12,6 +12,7 @@ import {
   readinessChecks,
 } from '../../observability/readiness.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { type OperatorRoute, type OperatorVisit, operate } from '../shell/change.ts';
 
@@ -36,7 +37,7 @@ async function showStatus(visit: OperatorVisit) {
       ...presentQueue(await readJobQueue(admin)),
     };
   });
-  return visit.page('status/status', 'Status', data);
+  return visit.page('status/status', t('operator.status.title'), data);
 }
 
 interface Facts {
@@ -47,14 +48,16 @@ interface Facts {
 
 /** Explains a check of GET /ready, with the facts that it compares. */
 function explain(check: ReadinessCheck, { server, streams, heartbeat }: Facts): string {
-  if (check === 'database') return 'PostgreSQL answers a reserved connection in time.';
+  if (check === 'database') return t('operator.status.database');
   if (check === 'migrations') {
     const pending = streams.flatMap(({ stream, pending }) => pending.map(name => `${stream}/${name}`));
-    return pending.length === 0 ? 'No migration is pending.' : `Pending: ${pending.join(', ')}.`;
+    return pending.length === 0
+      ? t('operator.status.no_migration_pending')
+      : t('operator.status.migrations_pending', { names: pending.join(', ') });
   }
-  const limit = `The limit is ${server.config.READINESS_CRON_MAX_AGE_MINUTES} minutes.`;
-  if (heartbeat === undefined) return `The scheduled jobs have never run. ${limit}`;
-  return `The scheduled jobs last ran at ${showTime(new Date(heartbeat)).text}. ${limit}`;
+  const limit = server.config.READINESS_CRON_MAX_AGE_MINUTES;
+  if (heartbeat === undefined) return t('operator.status.never_run', { limit });
+  return t('operator.status.last_run', { time: showTime(new Date(heartbeat)).text, limit });
 }
 
 function presentStream({ stream, appliedCount, last, pending, unknown }: StreamState) {
@@ -72,8 +75,11 @@ async function readVersions(database: Queryable, { extensions }: ServerDependenc
   return [
     { term: 'Idea-Board', text: info.version },
     { term: 'Node.js', text: process.version },
-    { term: 'PostgreSQL', text: postgres?.version ?? 'unknown' },
-    { term: 'Extensions', text: extensions.map(({ name }) => name).join(', ') || 'none' },
+    { term: 'PostgreSQL', text: postgres?.version ?? t('operator.status.unknown_version') },
+    {
+      term: t('operator.status.extensions'),
+      text: extensions.map(({ name }) => name).join(', ') || t('operator.status.no_extensions'),
+    },
   ];
 }
 
@@ -87,9 +93,10 @@ function presentQueue(tasks: TaskQueue[]) {
       failing_jobs.map(job => ({
         task,
         id: job.id,
-        attempts: `${job.attempts} of ${job.max_attempts}`,
+        attempts: job.attempts,
+        maxAttempts: job.max_attempts,
         next: showStored(job.next_attempt_at),
-        error: shortLine(job.last_error ?? '', 300, '(no message)'),
+        error: shortLine(job.last_error ?? '', 300, t('operator.status.no_message')),
       })),
     ),
   };

@@ -3,7 +3,9 @@ import { requireAccount } from '../../domain/accounts/find-account.ts';
 import { cancelUserDeletion, findHolds, requestUserDeletion } from '../../domain/erasure/request-deletion.ts';
 import { blockUser, unblockUser } from '../../domain/users/block-user.ts';
 import { listUserPage, readUserSummary, type UserSummary } from '../../domain/users/list-users.ts';
-import { showErasure, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
+import { showErasure, showList, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
+import type { Notices } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { type AskForPassword, changeRoute, type OperatorRoute, type OperatorVisit, operate } from '../shell/change.ts';
 import { searchOf } from '../shell/search.ts';
@@ -11,16 +13,16 @@ import { searchOf } from '../shell/search.ts';
 const usersPerPage = 25;
 
 const notices = {
-  blocked: 'The user is blocked in the account.',
-  unblocked: 'The user is no longer blocked in the account.',
-  scheduled: 'The deletion is requested.',
-  kept: 'The deletion is canceled.',
-};
+  blocked: 'operator.users.notices.blocked',
+  unblocked: 'operator.users.notices.unblocked',
+  scheduled: 'operator.users.notices.scheduled',
+  kept: 'operator.users.notices.kept',
+} satisfies Notices;
 
 export function userRoutes({ config, clock }: ServerDependencies, askForPassword: AskForPassword): OperatorRoute[] {
   const graceHours = config.USER_DELETION_GRACE_HOURS;
 
-  async function showList(visit: OperatorVisit) {
+  async function showUsers(visit: OperatorVisit) {
     const search = searchOf(visit);
     const { rows, hasMore } = await operate(visit, admin =>
       listUserPage(admin, { search, before: visit.number('before'), limit: usersPerPage }),
@@ -32,7 +34,7 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
         kept: search === undefined ? {} : { q: search },
       }),
     };
-    return visit.page('users/list', 'Users', data);
+    return visit.page('users/list', t('operator.users.title'), data);
   }
 
   async function showUser(visit: OperatorVisit) {
@@ -43,11 +45,11 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
     const data = {
       user: present(user),
       isSelf: user.id === visit.user.id,
-      holds,
+      holds: showList(holds),
       accounts: user.accounts.map(account => ({
         slug: account.slug,
         href: `/operator/accounts/${account.id}`,
-        role: account.role ?? 'not a member',
+        role: account.role === null ? t('operator.users.not_a_member') : t(`shell.roles.${account.role}`),
         isBlocked: account.is_blocked,
         reason: shortLine(account.block_reason ?? '', 500, ''),
         blockPath: pathOf(user, account.is_blocked ? 'unblock' : 'block', account.slug),
@@ -73,10 +75,10 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
 
   const readFor = (visit: OperatorVisit) => operate(visit, admin => readUserSummary(admin, visit.id()));
   const nameOf = (user: UserSummary) => `${shownName(user.name)} (${shownAddress(user.email)})`;
-  const backTo = (user: UserSummary) => ({ label: 'Back to the user', href: `/operator/users/${user.id}` });
+  const backTo = (user: UserSummary) => ({ label: t('operator.users.back'), href: `/operator/users/${user.id}` });
   const slugField = (visit: OperatorVisit) => ({
     name: 'slug',
-    label: 'Slug of the account',
+    label: t('operator.users.slug'),
     value: visit.isSent ? visit.field('slug') : visit.parameter('in'),
     required: true,
     maxlength: 63,
@@ -86,30 +88,28 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
   });
 
   return [
-    { path: '/operator/users', show: showList },
+    { path: '/operator/users', show: showUsers },
     { path: '/operator/users/:id', show: showUser },
     changeRoute(askForPassword, {
       path: '/operator/users/:id/block',
       async ask(visit) {
         const user = await readFor(visit);
         return {
-          verb: 'Block',
-          name: nameOf(user),
-          explanation:
-            'While they are blocked in the account, they and their API tokens cannot write there, and they cannot open its pages. Programs that they connected by OAuth are disconnected permanently.',
+          heading: t('moderation.block.question_html', { name: nameOf(user) }),
+          explanation: t('operator.users.block.explanation'),
           fields: [
             slugField(visit),
             {
               name: 'reason',
-              label: 'Reason',
+              label: t('shell.labels.reason'),
               isOptional: true,
               isLong: true,
               value: visit.field('reason'),
               maxlength: 500,
-              hint: 'The moderators of the account can read it. At most 500 characters.',
+              hint: t('operator.users.block.reason_hint'),
             },
           ],
-          button: 'Block the user',
+          button: t('operator.users.block.button'),
           isDangerous: true,
           back: backTo(user),
         };
@@ -126,11 +126,10 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
       async ask(visit) {
         const user = await readFor(visit);
         return {
-          verb: 'Unblock',
-          name: nameOf(user),
-          explanation: 'They and their API tokens can write in the account again.',
+          heading: t('moderation.unblock.question_html', { name: nameOf(user) }),
+          explanation: t('operator.users.unblock.explanation'),
           fields: [slugField(visit)],
-          button: 'Unblock the user',
+          button: t('operator.users.unblock.button'),
           back: backTo(user),
         };
       },
@@ -147,13 +146,20 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
         const user = await readFor(visit);
         if (user.deletion_requested_at !== null) return backTo(user).href;
         const holds = await operate(visit, admin => findHolds(admin, user.id));
-        const { text } = showErasure(clock.now().toISOString(), graceHours) ?? { text: '' };
+        const { text: time } = showErasure(clock.now().toISOString(), graceHours) ?? { text: '' };
         return {
-          verb: 'Delete',
-          name: nameOf(user),
-          explanation: `Until ${text} nothing changes, and you or the user can cancel the deletion. Then the clean-up erases the user. Nobody can undo that. Their ideas and comments stay, under the name “Deleted user”.`,
-          facts: holds.length === 0 ? [] : [{ term: 'Not erased while', text: `the user is ${holds.join(' and ')}` }],
-          button: 'Request the deletion',
+          heading: t('shell.questions.delete_html', { name: nameOf(user) }),
+          explanation: t('operator.users.delete.explanation', { time }),
+          facts:
+            holds.length === 0
+              ? []
+              : [
+                  {
+                    term: t('operator.users.delete.not_erased_while'),
+                    text: t('operator.users.delete.holds', { holds: showList(holds) }),
+                  },
+                ],
+          button: t('operator.users.delete.button'),
           isDangerous: true,
           back: backTo(user),
         };
@@ -170,10 +176,9 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
         const user = await readFor(visit);
         if (user.deletion_requested_at === null || user.erasure_began_at !== null) return backTo(user).href;
         return {
-          verb: 'Keep',
-          name: nameOf(user),
-          explanation: 'This cancels the requested deletion of the user. Nothing was erased so far.',
-          button: 'Cancel the deletion',
+          heading: t('operator.keep_html', { name: nameOf(user) }),
+          explanation: t('operator.users.keep.explanation'),
+          button: t('shell.labels.cancel_deletion'),
           back: backTo(user),
         };
       },

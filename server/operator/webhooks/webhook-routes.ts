@@ -1,14 +1,15 @@
 import { listTroubledWebhooks, troubles, type WebhookTrouble } from '../../domain/webhooks/list-troubled-webhooks.ts';
+import { type TextKey, t } from '../../text/catalogue.ts';
 import { type OperatorRoute, type OperatorVisit, operate } from '../shell/change.ts';
 import { presentWebhook } from './present-webhook.ts';
 
 const webhooksPerPage = 25;
 
-const labels: Record<WebhookTrouble, string> = {
-  failing: 'Failing',
-  disabled: 'Disabled',
-  dead: 'With dead deliveries',
-};
+const labels = {
+  failing: 'webhooks.failing',
+  disabled: 'shell.labels.disabled',
+  dead: 'operator.webhooks.with_dead',
+} as const satisfies Record<WebhookTrouble, TextKey>;
 
 export const webhookRoute: OperatorRoute = { path: '/operator/webhooks', show: showWebhooks };
 
@@ -21,7 +22,7 @@ async function showWebhooks(visit: OperatorVisit) {
   const data = {
     webhooks: rows.map(presentWebhook),
     filters: troubles.map(one => ({
-      label: labels[one],
+      label: t(labels[one]),
       href: visit.path('/operator/webhooks', { state: one }),
       isCurrent: one === trouble,
     })),
@@ -29,7 +30,7 @@ async function showWebhooks(visit: OperatorVisit) {
       kept: { state: trouble },
     }),
   };
-  return visit.page('webhooks/list', 'Webhooks', data);
+  return visit.page('webhooks/list', t('shell.labels.webhooks'), data);
 }
 
 /** Reads the place of the last webhook on the previous page, such as 12.345. Ignores an invalid place. */

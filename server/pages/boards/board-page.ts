@@ -9,10 +9,13 @@ import { type IdeaFilter, listIdeas } from '../../domain/ideas/list-ideas.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { readStanding } from '../../domain/members/join-account.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
+import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
+import { loadTemplate } from '../shell/template.ts';
+import type { Notices } from '../shell/visit.ts';
 import { type BoardVisit, boardOf, boardPath, pathOn } from './opened-board.ts';
 import { moderationNotices } from './present-changes.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
@@ -28,13 +31,15 @@ const BoardQuery = z.object({
 });
 type BoardQuery = z.output<typeof BoardQuery>;
 
+const renderTag = loadTemplate<{ tag: { name: string } }>('pages/shell/parts/tag');
+
 const excerptLength = 220;
 
 const notices = {
-  confirm: 'We mailed you a link. Open it to confirm your address. Then you can join.',
-  awaits_approval: 'Your idea was sent. The moderators of the board publish or reject it.',
+  confirm: 'boards.notices.confirm',
+  awaits_approval: 'boards.notices.awaits_approval',
   ...moderationNotices,
-};
+} satisfies Notices;
 
 /**
  * Shows the ideas of a board, filtered by status, tag and search text. The newest or the most popular ideas come first.
@@ -108,7 +113,7 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
     ),
     statuses: [
       {
-        label: 'All',
+        label: t('shell.labels.all'),
         href: link({ status: undefined, status_key: undefined }),
         isCurrent: status === undefined && status_key === undefined,
       },
@@ -119,13 +124,16 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
       })),
     ],
     orders: [
-      { label: 'Newest', href: link({ sort: 'newest' }), isCurrent: sort === 'newest' },
-      { label: 'Top', href: link({ sort: 'top' }), isCurrent: sort === 'top' },
+      { label: t('shell.labels.newest'), href: link({ sort: 'newest' }), isCurrent: sort === 'newest' },
+      { label: t('shell.labels.top'), href: link({ sort: 'top' }), isCurrent: sort === 'top' },
     ],
-    tag: tag === undefined ? undefined : { name: shortLine(tag, 40), removal: link({ tag: undefined }) },
-    heading: q === undefined ? 'Ideas' : `Ideas with “${shortLine(q, 100, '…')}” in the title`,
+    tag:
+      tag === undefined
+        ? undefined
+        : { chip: renderTag({ tag: { name: shortLine(tag, 40) } }), removal: link({ tag: undefined }) },
+    heading: q === undefined ? t('shell.labels.ideas') : t('boards.board.found', { q: shortLine(q, 100, '…') }),
     isFiltered,
-    everything: { label: 'Show all ideas', href: pathOn(request) },
+    everything: { label: t('boards.board.all_ideas'), href: pathOn(request) },
     ideas: page.rows.map(idea => ({
       ...presentIdea(idea),
       tags: presentTags(request, idea.tags),
@@ -133,8 +141,11 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
       href: pathOn(request, `/ideas/${idea.id}`),
       vote: presentVote(visit, board, idea, `?${new URLSearchParams(changesOf(query))}`),
     })),
-    first: query.cursor === undefined ? undefined : { label: 'Back to the first page', href: link({}) },
-    next: page.nextCursor === null ? undefined : { label: 'More ideas', href: link({ cursor: page.nextCursor }) },
+    first: query.cursor === undefined ? undefined : { label: t('boards.board.first_page'), href: link({}) },
+    next:
+      page.nextCursor === null
+        ? undefined
+        : { label: t('shell.labels.more_ideas'), href: link({ cursor: page.nextCursor }) },
   };
 }
 

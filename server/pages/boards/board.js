@@ -34,7 +34,7 @@ document.addEventListener('submit', async event => {
     if (page.getElementById('problem') || !replacePart(id, page)) throw new Error('The vote was refused');
     const replaced = document.getElementById(id);
     [...replaced.querySelectorAll('button')].find(one => one.getAttribute('aria-label') === label)?.focus();
-    status.textContent = `Score ${replaced.querySelector('.score-number').textContent}`;
+    status.textContent = document.getElementById(form.id)?.dataset.announcement ?? '';
   } catch {
     // form.submit() runs no listeners.
     form.append(Object.assign(document.createElement('input'), { type: 'hidden', name: 'value', value: button.value }));

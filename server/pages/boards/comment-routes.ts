@@ -10,13 +10,15 @@ import {
 import { readComment } from '../../domain/comments/comments.ts';
 import { turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { problemOfAction } from '../shell/act.ts';
 import { FormProblem, type Problem } from '../shell/form.ts';
+import { shownName } from '../shell/show.ts';
 import type { Route } from '../shell/visit.ts';
 import { showIdea } from './idea-page.ts';
 import { type BoardVisit, changeAsMember, memberOf, pathOn } from './opened-board.ts';
-import { frameOfBoard, presentName } from './present-idea.ts';
+import { frameOfBoard } from './present-idea.ts';
 
 /** The pages on which people edit and delete their own comments. Moderators can also delete the comments of others. */
 export const commentRoutes: Route<AccountOfUser | undefined>[] = [
@@ -26,7 +28,7 @@ export const commentRoutes: Route<AccountOfUser | undefined>[] = [
     run: async visit => {
       const place = placeOf(visit);
       const input = CommentInput.safeParse({ body: visit.field('body') });
-      if (!input.success) throw new FormProblem(422, 'Enter a comment of 1 to 500 characters');
+      if (!input.success) throw new FormProblem(422, t('boards.comment.refused'));
       await changeAsMember(visit, op => editComment(op, { ...place, body: input.data.body }), [
         turnOnIdea(place.ideaId),
       ]);
@@ -40,11 +42,10 @@ export const commentRoutes: Route<AccountOfUser | undefined>[] = [
       const { ideaId } = placeOf(visit);
       const comment = await readChangeable(visit, 'delete');
       return {
-        verb: 'Delete the comment by',
-        name: presentName(comment.author_name),
-        explanation: `“${shortLine(comment.body, 300, '')}” Nobody can restore the comment. Mails, chats and programs that already got it keep it.`,
-        button: 'Delete the comment',
-        back: { label: 'Cancel', href: pathOn(visit.request, `/ideas/${ideaId}`) },
+        heading: t('boards.delete_comment.heading_html', { author: shownName(comment.author_name) }),
+        explanation: t('boards.delete_comment.explanation', { comment: shortLine(comment.body, 300, '') }),
+        button: t('boards.delete_comment.button'),
+        back: { label: t('shell.labels.cancel'), href: pathOn(visit.request, `/ideas/${ideaId}`) },
       };
     },
     run: async visit => {
@@ -72,7 +73,9 @@ async function showEdit(visit: BoardVisit, problem?: Problem) {
     isRefused: problem !== undefined,
     back: `${pathOn(visit.request, `/ideas/${ideaId}`)}#comment-${commentId}`,
   };
-  return visit.page('edit-comment', frameOfBoard(visit, board, { page: 'Edit your comment' }), data, { problem });
+  return visit.page('edit-comment', frameOfBoard(visit, board, { page: t('boards.edit_comment.title') }), data, {
+    problem,
+  });
 }
 
 /** Reads a comment that the person may edit or delete now. */

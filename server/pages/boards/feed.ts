@@ -8,9 +8,9 @@ import { presentTime } from '../../domain/time.ts';
 import { t } from '../../text/catalogue.ts';
 import type { Html } from '../../text/html.ts';
 import { shortLine } from '../../text/plain-text.ts';
+import { shownName } from '../shell/show.ts';
 import { loadTemplate } from '../shell/template.ts';
 import { boardPath, feedPath, ideaPath } from './opened-board.ts';
-import { presentName } from './present-idea.ts';
 
 const renderFeed = loadTemplate<object>('pages/boards/feed');
 
@@ -33,7 +33,7 @@ export async function showFeed(op: ReadOperation, { BASE_URL }: Pick<Config, 'BA
     title: shortLine(idea.title, 200),
     published: presentTime(idea.created_at),
     updated: [idea.updated_at, ...timesOf(replies.get(idea.id))].map(presentTime).sort().at(-1) ?? '',
-    author: presentName(idea.author_name),
+    author: shownName(idea.author_name),
     url: `${BASE_URL}${ideaPath(board.slug, idea.id)}`,
     categories: [idea.status_label, ...idea.tags.map(({ name }) => name)].map(label => shortLine(label, 60)),
     content: withReply(idea.body, replies.get(idea.id)),
@@ -55,7 +55,7 @@ function timesOf(reply: CommentView | undefined): string[] {
 
 function withReply(body: string, reply: CommentView | undefined): string {
   if (!reply) return body;
-  const heading = t('boards.official_reply.in_feed', { author: presentName(reply.author_name) });
+  const heading = t('boards.official_reply.in_feed', { author: shownName(reply.author_name) });
   return `${body}\n\n${heading}\n${reply.body}`;
 }
 

@@ -11,29 +11,33 @@ import { readMentions } from '../../domain/mentions/record-mentions.ts';
 import { isFollowing } from '../../domain/notifications/followers.ts';
 import type { Actor, ReadOperation } from '../../domain/operation.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
+import { picturesOf } from '../../domain/pictures/pictures.ts';
 import { readPeople } from '../../domain/users/read-people.ts';
+import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { fieldOf, type Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
+import { shownName } from '../shell/show.ts';
+import type { Notices } from '../shell/visit.ts';
 import { type BoardVisit, boardOf, ideaPath, pathOn } from './opened-board.ts';
 import { moderationNotices, presentChanges } from './present-changes.ts';
-import { type NamesIn, presentComment } from './present-comment.ts';
-import { frameOfBoard, presentIdea, presentName, presentVote } from './present-idea.ts';
+import { presentComment, type ShownBeside } from './present-comment.ts';
+import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
 import { presentTags } from './tag-filter.ts';
 
 const IdeaQuery = z.object({ cursor: word(500).optional() });
 
 const notices = {
-  submitted: 'Your idea is on the board.',
-  voted: 'Your vote counts.',
-  commented: 'Your comment is on the page.',
-  comment_edited: 'Your comment has the new text.',
-  comment_deleted: 'The comment is deleted.',
-  followed: 'You follow this idea. You get a notice when it changes.',
-  unfollowed: 'You no longer follow this idea.',
+  submitted: 'boards.notices.submitted',
+  voted: 'boards.notices.voted',
+  commented: 'boards.notices.commented',
+  comment_edited: 'boards.notices.comment_edited',
+  comment_deleted: 'boards.notices.comment_deleted',
+  followed: 'boards.notices.followed',
+  unfollowed: 'boards.notices.unfollowed',
   ...moderationNotices,
-};
+} satisfies Notices;
 
 /** Shows an idea of a board with a page of its comments, the oldest first. Members can vote, comment and follow it. */
 export async function showIdea(visit: BoardVisit, problem?: Problem) {
@@ -51,8 +55,16 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   ]);
   if (!idea) throw new DomainError('not_found');
   const reply = replies.get(idea.id);
-  const namesIn = await readMentions(read, idea, reply ? [...comments.rows, reply] : comments.rows);
+  const shown = reply ? [...comments.rows, reply] : comments.rows;
   const target = idea.merged_into_id === null ? undefined : await readIdea(read, idea.merged_into_id);
+  const [pictures, namesIn] = await Promise.all([
+    picturesOf(
+      server.database,
+      [idea, ...shown].map(one => one.author_id),
+    ),
+    readMentions(read, idea, shown),
+  ]);
+  const beside = { pictures, namesIn };
   const path = pathOn(request, `/ideas/${idea.id}`);
   const frame = frameOfBoard(visit, board, {
     page: shortLine(idea.title, 200),
@@ -62,20 +74,25 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   });
   const isOpen = idea.moderation_state === 'published' && idea.merged_into_id === null && !board.is_frozen;
   const data = {
-    idea: { ...presentIdea(idea), tags: presentTags(request, idea.tags), body: linkedText(idea.body, namesIn(null)) },
+    idea: {
+      ...presentIdea(idea),
+      tags: presentTags(request, idea.tags),
+      body: linkedText(idea.body, namesIn(null)),
+      picture: pictures.get(idea.author_id),
+    },
     board: { label: shortLine(board.name, 100), href: pathOn(request) },
     isPending: idea.moderation_state === 'pending',
     isMerged: idea.merged_into_id !== null,
     // Undefined if the reader may not see the target of the merge.
     mergedInto: target && { label: shortLine(target.title, 200), href: pathOn(request, `/ideas/${target.id}`) },
-    reply: reply && presentComment(reply, namesIn),
+    reply: reply && presentComment(reply, beside),
     ...presentComments(
       visit,
       comments,
-      { isOpen, namesIn },
+      { isOpen, ...beside },
       cursor => `${pathOn(request, `/ideas/${idea.id}`, { cursor })}#comments`,
     ),
-    first: cursor === undefined ? undefined : { label: 'Back to the first comments', href: path },
+    first: cursor === undefined ? undefined : { label: t('boards.idea.first_comments'), href: path },
     vote: presentVote(visit, board, idea),
     // Moderators change the idea with the forms of the admin area, which lead back to this page.
     moderator: member?.isModerator && {
@@ -99,12 +116,12 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
 function presentComments(
   visit: BoardVisit,
   { rows, nextCursor }: Page<CommentView>,
-  { isOpen, namesIn }: { isOpen: boolean; namesIn: NamesIn },
+  { isOpen, ...beside }: ShownBeside & { isOpen: boolean },
   pathAt: (cursor: string) => string,
 ) {
   return {
-    comments: rows.map(comment => ({ ...presentComment(comment, namesIn), links: linksOf(visit, comment, isOpen) })),
-    next: nextCursor === null ? undefined : { label: 'More comments', href: pathAt(nextCursor) },
+    comments: rows.map(comment => ({ ...presentComment(comment, beside), links: linksOf(visit, comment, isOpen) })),
+    next: nextCursor === null ? undefined : { label: t('boards.idea.more_comments'), href: pathAt(nextCursor) },
   };
 }
 
@@ -121,17 +138,18 @@ async function findMentionable(member: Actor, read: ReadOperation, texts: readon
   authors.delete(member.userId);
   const people = await readPeople(read, member.accountId, [...authors]);
   const names = [...people.values()].filter(({ role, is_blocked }) => role !== null && !is_blocked);
-  return [...new Set(names.map(({ name }) => presentName(name)))];
+  return [...new Set(names.map(({ name }) => shownName(name)))];
 }
 
 /** Returns the links to the pages on which the reader can edit or delete a comment. */
 function linksOf({ request, server }: BoardVisit, comment: CommentView, isOpen: boolean) {
   const { member } = boardOf(request);
   if (!member) return [];
+  const author = shownName(comment.author_name);
   const may = mayChangeComment({ actor: member, now: server.clock.now() }, comment);
   const pathTo = (verb: string) => pathOn(request, `/ideas/${comment.idea_id}/comments/${comment.id}/${verb}`);
   return [
-    ...(may.edit && isOpen ? [{ label: 'Edit', href: pathTo('edit') }] : []),
-    ...(may.delete ? [{ label: 'Delete', href: pathTo('delete') }] : []),
+    ...(may.edit && isOpen ? [{ label: t('boards.comment.edit_html', { author }), href: pathTo('edit') }] : []),
+    ...(may.delete ? [{ label: t('boards.comment.delete_html', { author }), href: pathTo('delete') }] : []),
   ];
 }

@@ -2,6 +2,7 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { joinAccount, readStanding } from '../../domain/members/join-account.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { requestSignInLink } from '../../domain/sign-in/sign-in-links.ts';
+import { t } from '../../text/catalogue.ts';
 import type { Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import type { Route } from '../shell/visit.ts';
@@ -35,7 +36,7 @@ export function joinRoute(server: ServerDependencies): Route<AccountOfUser | und
   }
 
   function refuse(visit: BoardVisit, { status, message }: Problem): never {
-    const back = { label: 'Back to the board', href: boardPath(visit.word('slug')) };
-    throw new Refusal(status, 'This is not possible now', `${message}.`, back);
+    const back = { label: t('boards.back_to_board'), href: boardPath(visit.word('slug')) };
+    throw new Refusal(status, t('shell.refusal.conflict'), `${message}.`, back);
   }
 }

@@ -9,6 +9,9 @@ import { turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
 import { followIdea, unfollowIdea } from '../../domain/notifications/followers.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { castOwnVote } from '../../domain/votes/cast-vote.ts';
+import { hashNetwork } from '../../domain/votes/vote-networks.ts';
+import { networkOf } from '../../http/rate-limit.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { type PersonOperation, problemOfAction } from '../shell/act.ts';
 import { FormProblem, newFormId, type Problem, requireFirst } from '../shell/form.ts';
@@ -25,8 +28,8 @@ export const memberRoutes: Route<AccountOfUser | undefined>[] = [
   { path: '/b/:slug/new', show: showNewIdea, run: submitIdea, problemOf: problemOfAction },
   changeRoute('vote', async (op, ideaId, visit) => {
     const value = VoteValue.safeParse(visit.field('value'));
-    if (!value.success) throw new FormProblem(422, 'Vote up, down or not at all');
-    await castOwnVote(op, ideaId, value.data);
+    if (!value.success) throw new FormProblem(422, t('boards.vote.refused'));
+    await castOwnVote(op, ideaId, value.data, hashNetwork(visit.server.appKey, networkOf(visit.request.ip)));
     // A form in a list names the list, so that the person stays there.
     const list = visit.field('list');
     if (list.startsWith('?')) return `${listPathOf(visit.request, list)}#idea-${ideaId}`;
@@ -34,7 +37,7 @@ export const memberRoutes: Route<AccountOfUser | undefined>[] = [
   }),
   changeRoute('comments', async (op, ideaId, visit) => {
     const input = CommentInput.safeParse({ body: visit.field('body') });
-    if (!input.success) throw new FormProblem(422, 'Enter a comment of at most 500 characters');
+    if (!input.success) throw new FormProblem(422, t('boards.idea.comment_refused'));
     const { id } = await commentOnIdea(op, ideaId, input.data.body);
     return `${pathOn(visit.request, `/ideas/${ideaId}`, { notice: 'commented' })}#comment-${id}`;
   }),
@@ -92,7 +95,7 @@ async function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[]
       vote: presentVote(visit, board, idea),
     })),
   };
-  return visit.page('new-idea', frameOfBoard(visit, board, { page: 'Submit an idea' }), data, { problem });
+  return visit.page('new-idea', frameOfBoard(visit, board, { page: t('boards.submit_idea') }), data, { problem });
 }
 
 /** Creates the idea, unless similar ideas exist that the person has not seen yet. Then it shows these ideas first. */
@@ -116,7 +119,7 @@ async function submitIdea(visit: BoardVisit) {
 }
 
 function wordsOf(field: PropertyKey | undefined): string {
-  return field === 'title' ? 'Enter a title of 1 to 200 characters' : 'Describe the idea in 1 to 10,000 characters';
+  return field === 'title' ? t('boards.new_idea.title_refused') : t('boards.new_idea.body_refused');
 }
 
 /** Returns the reason why the board accepts no ideas now. */

@@ -5,6 +5,7 @@ import { DomainError } from '../../domain/domain-error.ts';
 import { findMember } from '../../domain/members/find-actor.ts';
 import type { Actor, ReadOperation } from '../../domain/operation.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { t } from '../../text/catalogue.ts';
 import { actAs, type PersonOperation } from '../shell/act.ts';
 import { fieldOf } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
@@ -58,7 +59,7 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>) {
     // The person may have left the account since the server read the session.
     if (!member && !board.isPublic) throw new DomainError('not_found');
     const visitor = { accountId, boardId, voterId: null, isModerator: false } as const;
-    request.wayOut = wayToBoard(slug);
+    request.wayOut = () => wayToBoard(slug);
     request.boardOfRequest = {
       slug,
       isPublic: board.isPublic,
@@ -73,9 +74,8 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>) {
 /** The way out for a missing page of a board, such as an idea that awaits approval. */
 function wayToBoard(slug: string) {
   return {
-    explanation:
-      'This board has no such page. The idea may be deleted, hidden or not yet approved, or the link may be incomplete.',
-    link: { label: 'All ideas of the board', href: boardPath(slug) },
+    explanation: t('boards.no_such_page.explanation'),
+    link: { label: t('boards.no_such_page.all_ideas'), href: boardPath(slug) },
   };
 }
 
@@ -107,8 +107,8 @@ export async function sendToSignIn(request: FastifyRequest, reply: FastifyReply)
 export async function requireMember(request: FastifyRequest) {
   const { slug, member } = boardOf(request);
   if (member) return;
-  throw new Refusal(403, 'Only for members', 'Only members of this board can submit ideas, vote and comment.', {
-    label: 'Back to the board',
+  throw new Refusal(403, t('shell.only_for.members.title'), t('boards.only_for_members'), {
+    label: t('boards.back_to_board'),
     href: boardPath(slug),
   });
 }
@@ -152,7 +152,7 @@ export async function changeAsMember<T>(
   const { slug } = boardOf(request);
   const { actor: member } = memberOf(visit);
   const limit = server.config.RATE_LIMIT_MEMBER;
-  await chargeForm(server, visit, 'votes, ideas and comments', [['member', String(user.id), limit, hour]]);
+  await chargeForm(server, visit, 'writes', [['member', String(user.id), limit, hour]]);
   const { accountId } = member;
   // Finds the member again in the transaction, because the person may have been blocked or removed meanwhile.
   const find: Parameters<typeof actAs>[1] = async db => {

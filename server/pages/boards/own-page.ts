@@ -3,21 +3,18 @@ import { readBoard } from '../../domain/boards/read-board.ts';
 import { listFollowedOnBoard, listSubmitted, listVoted, type OwnIdea, ownSort } from '../../domain/ideas/list-own.ts';
 import type { Page, Place } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import type { Route } from '../shell/visit.ts';
+import type { Notices, Route } from '../shell/visit.ts';
 import { type BoardVisit, memberOf, pathOn } from './opened-board.ts';
 import { frameOfBoard, presentTime } from './present-idea.ts';
 
 /** The lists of a member's own things on a board, by the ends of their paths. */
 const ownLists = {
-  '/mine': { label: 'My ideas', empty: 'You have submitted no idea to this board.', list: presentSubmitted },
-  '/mine/votes': { label: 'My votes', empty: 'You have voted on no idea of this board.', list: presentVoted },
-  '/mine/following': {
-    label: 'Followed ideas',
-    empty: 'You follow no idea of this board. You follow each idea that you submit or comment on.',
-    list: presentFollowed,
-  },
-};
+  '/mine': { name: 'submitted', list: presentSubmitted },
+  '/mine/votes': { name: 'voted', list: presentVoted },
+  '/mine/following': { name: 'followed', list: presentFollowed },
+} as const;
 
 type OwnPath = keyof typeof ownLists;
 const ownPaths = Object.keys(ownLists) as OwnPath[];
@@ -34,51 +31,59 @@ export function pathToFollowed(visit: BoardVisit, notice: keyof typeof notices):
   return pathOn(visit.request, '/mine/following', { ...(cursor === '' ? {} : { cursor }), notice });
 }
 
-const notices = { unfollowed: 'You no longer follow the idea.' };
+const notices = { unfollowed: 'boards.own.notices.unfollowed' } satisfies Notices;
 
 async function showOwn(visit: BoardVisit, path: OwnPath) {
   const { request } = visit;
-  const { label, empty, list } = ownLists[path];
+  const { name, list } = ownLists[path];
+  const label = t(`boards.own.${name}.label`);
   const place = visit.place(ownSort, defaultPerPage);
   const [board, { rows, nextCursor }] = await Promise.all([readBoard(memberOf(visit)), list(visit, place)]);
   const data = {
-    tabs: ownPaths.map(one => ({ label: ownLists[one].label, href: pathOn(request, one), isCurrent: one === path })),
+    tabs: ownPaths.map(one => ({
+      label: t(`boards.own.${ownLists[one].name}.label`),
+      href: pathOn(request, one),
+      isCurrent: one === path,
+    })),
     label,
-    empty,
+    empty: t(`boards.own.${name}.empty`),
     ideas: rows,
     cursor: visit.parameter('cursor'),
     board: { label: shortLine(board.name, 100), href: pathOn(request) },
-    first: visit.parameter('cursor') === '' ? undefined : { label: 'First page', href: pathOn(request, path) },
+    first: visit.parameter('cursor') === '' ? undefined : { label: t('shell.first_page'), href: pathOn(request, path) },
     next:
-      nextCursor === null ? undefined : { label: 'More ideas', href: pathOn(request, path, { cursor: nextCursor }) },
+      nextCursor === null
+        ? undefined
+        : { label: t('shell.labels.more_ideas'), href: pathOn(request, path, { cursor: nextCursor }) },
   };
   return visit.page('own', frameOfBoard(visit, board, { page: label, view: 'mine' }), data, { notices });
 }
 
 /** A pending or rejected idea has no page that its author may open, so it has no link and no status. */
 async function presentSubmitted(visit: BoardVisit, place: Place) {
-  const states = { published: undefined, pending: 'Awaits approval', rejected: 'Not accepted' };
   return shown(await listSubmitted(memberOf(visit), place), idea => {
     const { title, href, status } = presentOwn(visit, idea);
-    const state = states[idea.moderation_state];
+    const { moderation_state: state } = idea;
     const reason = idea.rejection_reason ?? undefined;
-    return { title, ...(state ? { state, reason } : { href, status }), done: 'submitted', time: presentTime(idea.at) };
+    return {
+      title,
+      ...(state === 'published' ? { href, status } : { state: t(`boards.own.submitted.${state}`), reason }),
+      done: t('boards.own.submitted.done_html', presentTime(idea.at)),
+    };
   });
 }
 
 async function presentVoted(visit: BoardVisit, place: Place) {
   return shown(await listVoted(memberOf(visit), place), idea => ({
     ...presentOwn(visit, idea),
-    done: idea.value === 1 ? 'you voted for it' : 'you voted against it',
-    time: presentTime(idea.at),
+    done: t(`boards.own.voted.${idea.value === 1 ? 'for' : 'against'}_html`, presentTime(idea.at)),
   }));
 }
 
 async function presentFollowed(visit: BoardVisit, place: Place) {
   return shown(await listFollowedOnBoard(memberOf(visit), place), idea => ({
     ...presentOwn(visit, idea),
-    done: 'followed since',
-    time: presentTime(idea.at),
+    done: t('boards.own.followed.done_html', presentTime(idea.at)),
     unfollowPath: pathOn(visit.request, `/ideas/${idea.id}/follow`),
   }));
 }

@@ -1,20 +1,21 @@
 import { maxTagsOfIdea } from '../../../contract/limits.ts';
 import type { BoardView } from '../../domain/boards/read-board.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { optionsOf } from '../shell/choices.ts';
-import type { Visit } from '../shell/visit.ts';
+import type { Notices, Visit } from '../shell/visit.ts';
 
 /** The notices after a moderator's change of an idea, on the pages of boards and in the admin area. */
 export const moderationNotices = {
-  approved: 'The idea is published.',
-  approved_already: 'The idea was already published.',
-  rejected: 'The idea is rejected. Its author gets the reason.',
-  rejected_already: 'The idea was already rejected.',
-  status_set: 'The status is set.',
-  tag_added: 'The tag is added.',
-  tag_removed: 'The tag is removed.',
-};
+  approved: 'boards.notices.approved',
+  approved_already: 'boards.notices.approved_already',
+  rejected: 'boards.notices.rejected',
+  rejected_already: 'boards.notices.rejected_already',
+  status_set: 'boards.notices.status_set',
+  tag_added: 'boards.notices.tag_added',
+  tag_removed: 'boards.notices.tag_removed',
+} satisfies Notices;
 
 /**
  * Returns the forms with which moderators change an idea. Returns undefined for pending and merged ideas, and on a frozen
@@ -25,10 +26,7 @@ export function presentChanges(visit: Pick<Visit, 'field'>, idea: IdeaView, boar
   const assigned = new Set(idea.tags.map(({ id }) => id));
   return {
     statuses: optionsOf(
-      board.statuses.map(({ key, label, is_hidden }) => [
-        key,
-        `${shortLine(label, 60)}${is_hidden ? ' (hidden)' : ''}`,
-      ]),
+      board.statuses.map(({ key, label, is_hidden }) => [key, labelOf(label, is_hidden)]),
       visit.field('status') || idea.status_key,
     ),
     reply: visit.field('reply'),
@@ -43,4 +41,9 @@ export function presentChanges(visit: Pick<Visit, 'field'>, idea: IdeaView, boar
       board.tags.filter(({ id }) => !assigned.has(id)).map(({ id, name }) => [String(id), shortLine(name, 40)]),
     ),
   };
+}
+
+function labelOf(label: string, isHidden: boolean): string {
+  const status = shortLine(label, 60);
+  return isHidden ? t('boards.changes.hidden_status', { status }) : status;
 }

@@ -1,9 +1,12 @@
 import type { VoteValue } from '../../../contract/idea.ts';
 import type { BoardView } from '../../domain/boards/read-board.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
+import { t } from '../../text/catalogue.ts';
+import { forEachLanguage } from '../../text/language.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardScript } from '../shell/assets.ts';
 import type { Frame } from '../shell/page.ts';
+import { shownName } from '../shell/show.ts';
 import { loadTemplate } from '../shell/template.ts';
 import { signInPath } from '../sign-in/next-path.ts';
 import { type BoardVisit, boardOf, feedPath, pathOn } from './opened-board.ts';
@@ -38,15 +41,17 @@ export function frameOfBoard(
     ...(request.browserSession ? {} : { actions: renderSignIn({ path: signInPath(request.url) }) }),
     site: { label: name, href: pathOn(request) },
     navigation: [
-      { label: 'Ideas', href: pathOn(request), isCurrent: view === 'ideas' },
-      { label: 'Roadmap', href: pathOn(request, '/roadmap'), isCurrent: view === 'roadmap' },
-      ...(member ? [{ label: 'Mine', href: pathOn(request, '/mine'), isCurrent: view === 'mine' }] : []),
+      { label: t('shell.labels.ideas'), href: pathOn(request), isCurrent: view === 'ideas' },
+      { label: t('boards.frame.roadmap'), href: pathOn(request, '/roadmap'), isCurrent: view === 'roadmap' },
+      ...(member
+        ? [{ label: t('boards.frame.mine'), href: pathOn(request, '/mine'), isCurrent: view === 'mine' }]
+        : []),
     ],
   };
   if (!isPublic) return frame;
   return {
     ...frame,
-    feed: { label: `New ideas of ${name}`, href: feedPath(slug) },
+    feed: { label: t('boards.frame.new_ideas', { board: name }), href: feedPath(slug) },
     ...(canonicalPath === undefined ? {} : { canonicalUrl: `${server.config.BASE_URL}${canonicalPath}` }),
     preview: {
       type: isArticle ? 'article' : 'website',
@@ -70,23 +75,19 @@ export function presentIdea(idea: Omit<IdeaView, 'body'>) {
     upCount: idea.up_count,
     downCount: idea.down_count,
     commentCount: idea.comment_count,
-    authorName: presentName(idea.author_name),
+    authorName: shownName(idea.author_name),
     createdAt: presentTime(idea.created_at),
   };
 }
 
-export function presentName(name: string): string {
-  return shortLine(name, 100, '(no name)');
-}
-
-const dates = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+const dates = forEachLanguage(locale => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }));
 
 /**
  * Formats a time as a day in UTC. The page is cached and the same for all readers, so it cannot use their time zones.
  */
 export function presentTime(time: string): { iso: string; text: string } {
   const date = new Date(time);
-  return { iso: date.toISOString(), text: dates.format(date) };
+  return { iso: date.toISOString(), text: dates().format(date) };
 }
 
 /** A form with a button for each direction. Pressing the button of the present vote withdraws the vote. */

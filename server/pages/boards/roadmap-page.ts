@@ -1,6 +1,7 @@
 import { readBoard } from '../../domain/boards/read-board.ts';
 import { ideasOfStatus, listRoadmap, roadmapCategories } from '../../domain/ideas/list-roadmap.ts';
 import { cutRows } from '../../domain/pagination.ts';
+import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { type BoardVisit, boardOf, pathOn, roadmapPath } from './opened-board.ts';
 import { frameOfBoard } from './present-idea.ts';
@@ -10,7 +11,7 @@ export async function showRoadmap(visit: BoardVisit) {
   const { read, slug } = boardOf(visit.request);
   const [board, ideas] = await Promise.all([readBoard(read), listRoadmap(read)]);
   const frame = frameOfBoard(visit, board, {
-    page: 'Roadmap',
+    page: t('boards.frame.roadmap'),
     view: 'roadmap',
     description: board.description,
     canonicalPath: roadmapPath(slug),

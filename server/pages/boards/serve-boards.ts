@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { definePages, openArea, signedIn } from '../shell/area.ts';
+import { definePages, type OwnArea, openArea, signedIn } from '../shell/area.ts';
 import { serveRoutes } from '../shell/visit.ts';
 import { sendXml } from '../shell/xml.ts';
 import { showBoard } from './board-page.ts';
@@ -14,13 +14,13 @@ import { type BoardVisit, boardOf, openBoards, requireMember, sendToSignIn } fro
 import { ownRoutes } from './own-page.ts';
 import { showRoadmap } from './roadmap-page.ts';
 
-const area = {
+const area: OwnArea = {
   pageOf: definePages('pages/boards'),
-  frameOf: (request: Parameters<typeof signedIn>[0], account: Parameters<typeof signedIn>[1], title: string) => ({
+  frameOf: (request, account, title) => ({
     title,
     ...signedIn(request, account),
   }),
-  home: { label: 'Go to the start page', href: '/' },
+  home: { label: 'shell.home.start', href: '/' },
 };
 
 /**

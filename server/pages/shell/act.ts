@@ -4,6 +4,7 @@ import type { Administration } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { Actor } from '../../domain/operation.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Problem, problemOf } from './form.ts';
 import type { Visit } from './visit.ts';
 
@@ -35,23 +36,31 @@ export function actAs<T>(
  */
 export function problemOfAction(error: unknown): Problem {
   const key = error instanceof DomainError ? (error as DomainError).key : undefined;
-  const message = key && explanations[key];
+  const message = key && reasonOf(key);
   return message ? { status: errors[key].status, message } : problemOf(error);
 }
 
-const explanations: Partial<Record<ErrorKey, string>> = {
-  board_frozen: 'The board is frozen. An owner or admin must unfreeze it first',
-  submissions_not_open_yet: 'This board does not accept ideas yet',
-  submissions_closed: 'This board no longer accepts ideas',
-  voting_not_open_yet: 'Voting has not begun on this board',
-  voting_closed: 'Voting has ended on this board',
-  status_votes_closed: 'Ideas in this status accept no votes',
-  status_comments_closed: 'Ideas in this status accept no comments',
-  consecutive_comment: 'The last comment is yours. Wait until somebody else has commented',
-  invalid_status: 'The board no longer has this status. Choose another status',
-  invalid_tag: 'The board no longer has this tag. Choose another tag',
-  too_many_tags: `An idea can have at most ${maxTagsOfIdea} tags. Remove a tag before you add another`,
-  idea_not_published: 'The idea awaits approval. A moderator must approve or reject it first',
-  idea_already_merged: 'The idea is already merged into another idea',
-  merge_into_self: 'An idea cannot be merged into itself. Choose another idea',
-};
+/** The errors of operations that pages explain. */
+const explained = [
+  'board_frozen',
+  'submissions_not_open_yet',
+  'submissions_closed',
+  'voting_not_open_yet',
+  'voting_closed',
+  'status_votes_closed',
+  'status_comments_closed',
+  'consecutive_comment',
+  'invalid_status',
+  'invalid_tag',
+  'too_many_tags',
+  'idea_not_published',
+  'idea_already_merged',
+  'merge_into_self',
+  'unauthorized',
+] as const satisfies ErrorKey[];
+
+/** Returns the reason of a refusal in words, without a period. Returns undefined for errors that have their own pages. */
+export function reasonOf(key: ErrorKey): string | undefined {
+  const found = explained.find(one => one === key);
+  return found && t(`shell.refused.${found}`, { max: maxTagsOfIdea });
+}

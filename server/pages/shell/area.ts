@@ -4,12 +4,14 @@ import cookie from '@fastify/cookie';
 import formbody from '@fastify/formbody';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
+import { PasswordsBusyError } from '../../domain/sign-in/passwords.ts';
 import { type AccountOfUser, newestNotifications } from '../../domain/sign-in/session.ts';
+import { type TextKey, t } from '../../text/catalogue.ts';
 import { copyScript } from './assets.ts';
 import { guardForms } from './form.ts';
 import { writeForReaderOf } from './language.ts';
-import { definePage, type Frame, type Link, sendPage } from './page.ts';
-import { busyRefusal, refusalOf } from './refusal.ts';
+import { definePage, type Frame, sendPage } from './page.ts';
+import { refusalOf } from './refusal.ts';
 import { accountAround, pathIn, readBrowserSessions, sessionOf } from './session.ts';
 import { shownName } from './show.ts';
 import { loadTemplate } from './template.ts';
@@ -20,6 +22,11 @@ export interface Area {
   pageOf(template: string): ReturnType<typeof definePage>;
   /** Returns the frame of a page for a signed-in user, with the area's navigation. */
   frameOf(request: FastifyRequest, account: AccountOfUser | undefined, title: string): Frame;
+}
+
+export interface OwnArea extends Area {
+  /** The link on the page of a refusal that has no link of its own. */
+  home: { label: TextKey; href: string };
 }
 
 declare module 'fastify' {
@@ -35,7 +42,7 @@ const maxFormBytes = 64 * 1024;
  * Adds sessions, forms and the error pages for refused requests to a plugin. Call it before the plugin registers its
  * routes.
  */
-export async function openArea(app: FastifyInstance, server: ServerDependencies, area: Area & { home: Link }) {
+export async function openArea(app: FastifyInstance, server: ServerDependencies, area: OwnArea) {
   await app.register(cookie);
   await app.register(formbody, { bodyLimit: maxFormBytes });
   app.decorate('area', area);
@@ -90,15 +97,16 @@ const busyRetrySeconds = 60;
 const refusalPage = definePage<object>('pages/shell/refusal');
 
 /** Answers refused requests with error pages. Signed-in users also get the usual navigation. */
-function answerRefusals(app: FastifyInstance, { frameOf, home }: Area & { home: Link }) {
+function answerRefusals(app: FastifyInstance, { frameOf, home }: OwnArea) {
   app.addHook('onRequest', async request => {
     if (request.browserSession) request.frameOfError = title => frameOf(request, accountAround(request), title);
   });
   const answer = (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
     const refusal = refusalOf(error);
     if (!refusal) throw error;
-    const { title, status, link = home, message: explanation } = refusal;
-    if (refusal === busyRefusal) reply.header('Retry-After', busyRetrySeconds);
+    const { title, status, message: explanation } = refusal;
+    const link = refusal.link ?? { label: t(home.label), href: home.href };
+    if (error instanceof PasswordsBusyError) reply.header('Retry-After', busyRetrySeconds);
     const page = refusalPage(request.frameOfError?.(title) ?? { title }, { title, explanation, link });
     return sendPage(reply, page, status);
   };

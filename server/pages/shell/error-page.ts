@@ -4,7 +4,9 @@ import type { DomainError } from '../../domain/domain-error.ts';
 import { noteErrors } from '../../http/error-handler.ts';
 import { pathOf } from '../../http/request-context.ts';
 import type { ErrorReporter } from '../../observability/error-reporter.ts';
+import { t } from '../../text/catalogue.ts';
 import { signInPath } from '../sign-in/next-path.ts';
+import { reasonOf } from './act.ts';
 import { writeForReaderOf } from './language.ts';
 import { definePage, type Frame, type Link, sendPage } from './page.ts';
 
@@ -13,7 +15,7 @@ declare module 'fastify' {
     /** Builds the frame of an error page. Without this function, the frame has only a title. */
     frameOfError: ((title: string) => Frame) | null | undefined;
     /** The explanation and the link of the page for a missing path, if the route knows them better than this file. */
-    wayOut: WayOut | null | undefined;
+    wayOut: (() => WayOut) | null | undefined;
   }
 }
 
@@ -41,13 +43,13 @@ export function answerErrorPages(reporter: ErrorReporter) {
   const answer = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const { key } = note(error, request, reply);
     const status = statusOf(key);
-    const { title, explanation } = words[status] ?? otherwise(key);
+    const { title, explanation } = wordsFor(key, status);
     const data: ErrorPageData = {
       status,
       title,
       explanation,
       link: wayOn(request, status),
-      ...(status === 404 ? (request.wayOut ?? wayOutOf(request)) : {}),
+      ...(status === 404 ? (request.wayOut?.() ?? wayOutOf(request)) : {}),
       ...(status === 500 ? { requestId: request.id } : {}),
     };
     return sendPage(reply, errorPage(request.frameOfError?.(title) ?? { title }, data), status);
@@ -57,9 +59,11 @@ export function answerErrorPages(reporter: ErrorReporter) {
 }
 
 function wayOn(request: FastifyRequest, status: number): Link | undefined {
-  if (status === 400) return { label: 'Start again', href: pathOf(request) };
+  if (status === 400) return { label: t('shell.errors.bad_address.start_again'), href: pathOf(request) };
   const isLost = status === 404 || status === 405;
-  return isLost && pathOf(request).startsWith('/admin') ? { label: 'To the admin area', href: '/admin' } : undefined;
+  return isLost && pathOf(request).startsWith('/admin')
+    ? { label: t('shell.errors.not_found.to_admin_area'), href: '/admin' }
+    : undefined;
 }
 
 /**
@@ -69,12 +73,12 @@ function wayOn(request: FastifyRequest, status: number): Link | undefined {
 function wayOutOf(request: FastifyRequest): WayOut | undefined {
   const path = pathOf(request);
   if (!path.startsWith('/b/')) return undefined;
-  const explanation =
-    'There is no public board at this address. The board may be private or deleted, its address may have changed, or the link may be incomplete.';
-  if (request.isPersonal) return { explanation, link: { label: 'Go to your boards', href: '/admin' } };
+  const explanation = t('shell.errors.no_board.explanation');
+  if (request.isPersonal)
+    return { explanation, link: { label: t('shell.errors.no_board.your_boards'), href: '/admin' } };
   return {
-    explanation: `${explanation} If you are a member of the board, sign in.`,
-    link: { label: 'Sign in', href: signInPath(path) },
+    explanation: `${explanation} ${t('shell.errors.no_board.sign_in')}`,
+    link: { label: t('shell.labels.sign_in'), href: signInPath(path) },
   };
 }
 
@@ -83,29 +87,23 @@ function statusOf(key: DomainError['key']): number {
   return key === 'validation_failed' ? 400 : errors[key].status;
 }
 
-const words: Record<number, { title: string; explanation: string }> = {
-  400: {
-    title: 'Invalid address',
-    explanation: 'The part of the address after the question mark is invalid. The link may be incomplete.',
-  },
-  404: {
-    title: 'Not found',
-    explanation: 'There is no page here, or you may not open it. The link may be old or incomplete.',
-  },
-  405: { title: 'Not possible here', explanation: 'This page does not accept this kind of request.' },
-  413: { title: 'Too large', explanation: 'The request is larger than this page accepts.' },
-  415: { title: 'Unsupported format', explanation: 'This page does not accept requests in this format.' },
-  429: {
-    title: 'Too many requests',
-    explanation: 'Your network sent too many requests within a minute. Try again in a minute.',
-  },
-  500: {
-    title: 'Something went wrong',
-    explanation: 'The server failed and logged the error. Try again later.',
-  },
-  503: { title: 'Back in a moment', explanation: 'The server cannot reach its database now. Try again in a minute.' },
-};
+const namesOfErrors = {
+  400: 'bad_address',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  413: 'too_large',
+  415: 'unsupported_format',
+  429: 'too_many_requests',
+  500: 'internal_error',
+  503: 'unavailable',
+} as const;
 
-function otherwise(key: ErrorKey) {
-  return { title: 'The request failed', explanation: errors[key].meaning };
+function wordsFor(key: ErrorKey, status: number) {
+  const name = new Map(Object.entries(namesOfErrors)).get(String(status));
+  if (name) return { title: t(`shell.errors.${name}.title`), explanation: t(`shell.errors.${name}.explanation`) };
+  const reason = reasonOf(key);
+  return {
+    title: t('shell.errors.refused.title'),
+    explanation: reason === undefined ? t('shell.errors.refused.explanation') : `${reason}.`,
+  };
 }

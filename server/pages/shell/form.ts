@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { type Administration, AdministrationError } from '../../domain/administration.ts';
 import { charge, isExhausted } from '../../http/rate-limit.ts';
+import { t } from '../../text/catalogue.ts';
 import { oneLine } from '../../text/plain-text.ts';
 import { Refusal } from './refusal.ts';
 
@@ -79,7 +80,7 @@ export function newFormId(): string {
  */
 export async function requireFirst(admin: Administration, body: unknown): Promise<void> {
   const id = fieldOf(body, 'form_id');
-  if (!/^[\w-]{22}$/.test(id)) throw new AdministrationError('conflict', 'Send the form again from this page');
+  if (!/^[\w-]{22}$/.test(id)) throw new AdministrationError('conflict', t('shell.form.send_again'));
   const counter = {
     name: 'form',
     key: `form:${id}`,
@@ -90,10 +91,7 @@ export async function requireFirst(admin: Administration, body: unknown): Promis
     expiresAt: new Date(admin.now.getTime() + formIdSeconds * 1000),
   };
   if (isExhausted(await charge(admin, counter, admin.now))) {
-    throw new AdministrationError(
-      'conflict',
-      'This form was sent twice but ran only once. A secret is shown only in the first answer',
-    );
+    throw new AdministrationError('conflict', t('shell.form.sent_twice'));
   }
 }
 
@@ -128,10 +126,10 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
     const isElsewhere = reason === 'origin' && config.isBaseUrlSet;
     throw new Refusal(
       403,
-      'This form is no longer valid',
+      t('shell.form.expired.title'),
       isElsewhere
-        ? `This server accepts forms only from its pages at ${config.BASE_URL}. Open the page there and try again.`
-        : 'You may have signed in again since you opened the page, or the form is from another site. Go back, reload the page and try again.',
+        ? t('shell.form.expired.from_elsewhere', { url: config.BASE_URL })
+        : t('shell.form.expired.explanation'),
     );
   }
 }

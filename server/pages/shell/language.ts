@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import Negotiator from 'negotiator';
-import { languageOf, languages, type Reader, writeFor } from '../../text/language.ts';
+import { type Language, languageOf, languages, type Reader, writeFor } from '../../text/language.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -19,12 +19,20 @@ export function writeForReaders(app: FastifyInstance) {
 
 /** Runs work whose texts are for the reader of a page. Call it in error handlers, which may run without the hooks. */
 export function writeForReaderOf<T>(request: FastifyRequest, work: () => T): T {
-  request.reader ??= { language: preferredLanguage(request) };
+  request.reader ??= { language: languageOfBrowser(request) ?? languages[0] };
   return writeFor(request.reader, work);
 }
 
-/** Returns the best language for the request's Accept-Language. */
-function preferredLanguage(request: FastifyRequest) {
-  const [language] = new Negotiator(request).languages([...languages]);
-  return languageOf(language) ?? languages[0];
+/** Writes the rest of the response in the language of the user's profile, if the profile has one. */
+export function useLanguageOfProfile({ reader }: FastifyRequest, code: string | null) {
+  if (reader) reader.language = languageOf(code) ?? reader.language;
+}
+
+/**
+ * Returns the language that the browser prefers among the languages of the server. Undefined if the browser names none
+ * of these languages.
+ */
+export function languageOfBrowser(request: FastifyRequest): Language | undefined {
+  const tags = new Negotiator(request).languages();
+  return tags.map(tag => languageOf(tag.toLowerCase().split('-')[0])).find(language => language !== undefined);
 }

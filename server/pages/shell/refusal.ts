@@ -1,6 +1,7 @@
 import { AdministrationError } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { PasswordsBusyError } from '../../domain/sign-in/passwords.ts';
+import { t } from '../../text/catalogue.ts';
 import type { Link } from './page.ts';
 
 /** An error that has its own page. */
@@ -20,13 +21,6 @@ export class Refusal extends Error {
 }
 
 const statuses = { invalid: 422, conflict: 409, forbidden: 403 } as const;
-const titles = {
-  invalid: 'This is not possible',
-  conflict: 'This is not possible now',
-  forbidden: 'Not allowed',
-} as const;
-
-export const busyRefusal = new Refusal(503, 'Too busy', 'Many people are signing in right now. Try again in a minute.');
 
 /**
  * Converts an operation's error to an error with a page of its own. Returns undefined for other errors, which have the
@@ -34,9 +28,11 @@ export const busyRefusal = new Refusal(503, 'Too busy', 'Many people are signing
  */
 export function refusalOf(error: Error): Refusal | undefined {
   if (error instanceof Refusal) return error;
-  if (error instanceof PasswordsBusyError) return busyRefusal;
+  if (error instanceof PasswordsBusyError) {
+    return new Refusal(503, t('shell.refusal.busy.title'), t('shell.refusal.busy.explanation'));
+  }
   if (!(error instanceof AdministrationError)) return undefined;
   const { reason, message } = error;
   if (reason === 'not_found') throw new DomainError('not_found');
-  return new Refusal(statuses[reason], titles[reason], `${message}.`);
+  return new Refusal(statuses[reason], t(`shell.refusal.${reason}`), `${message}.`);
 }

@@ -5,7 +5,10 @@ import { type Administration, administrationIn } from '../../domain/administrati
 import { DomainError } from '../../domain/domain-error.ts';
 import { hashOfSecret } from '../../domain/sign-in/secret-text.ts';
 import { type AccountOfUser, readSession, type SessionTerms, type SignedInUser } from '../../domain/sign-in/session.ts';
+import { keepLanguage } from '../../domain/users/edit-user.ts';
+import { t } from '../../text/catalogue.ts';
 import { fieldOf } from './form.ts';
+import { languageOfBrowser, useLanguageOfProfile } from './language.ts';
 import { Refusal } from './refusal.ts';
 import { shownName } from './show.ts';
 
@@ -38,6 +41,7 @@ export function readBrowserSessions(app: FastifyInstance, { database, clock, con
     const user = await readSession(database, tokenHash, terms);
     if (!user) return;
     request.browserSession = { user, tokenHash };
+    useLanguageOfProfile(request, user.language);
     request.isPersonal = true;
   });
 }
@@ -60,6 +64,12 @@ export function redirectToSignIn(request: FastifyRequest, reply: FastifyReply, n
 export function sessionOf({ browserSession }: FastifyRequest): BrowserSession {
   if (!browserSession) throw new Error('The route is not behind a session');
   return browserSession;
+}
+
+/** Keeps the language that the browser names as the language of a user who has none, so that mails are in it, too. */
+export async function keepLanguageOfBrowser(admin: Administration, request: FastifyRequest, userId: number) {
+  const language = languageOfBrowser(request);
+  if (language) await keepLanguage(admin, userId, language);
 }
 
 export function administer<T>(
@@ -159,31 +169,30 @@ export function accountAround(request: FastifyRequest): AccountOfUser | undefine
 export function requireAccount(request: FastifyRequest): AccountOfUser {
   const account = findAccount(request);
   if (account) return account;
-  throw new Refusal(403, 'Only for members', 'You are not a member of any account.');
+  throw new Refusal(403, t('shell.only_for.members.title'), t('shell.only_for.members.explanation'));
 }
 
 export function requireModeratedAccount(request: FastifyRequest): AccountOfUser {
-  return requireRole(request, isModerator, 'moderators, admins and owners', 'An owner or admin can change your role.');
+  return requireRole(request, isModerator, 'moderators');
 }
 
 export function requireAdminAccount(request: FastifyRequest): AccountOfUser {
-  return requireRole(request, isAdmin, 'owners and admins', 'They can do this for you or change your role.');
+  return requireRole(request, isAdmin, 'admins');
 }
 
 export function requireOwnedAccount(request: FastifyRequest): AccountOfUser {
-  return requireRole(request, isOwner, 'owners', 'They can do this for you or change your role.');
+  return requireRole(request, isOwner, 'owners');
 }
 
 function requireRole(
   request: FastifyRequest,
   isEnough: (account: AccountOfUser) => boolean,
-  whom: string,
-  advice: string,
+  whom: 'moderators' | 'admins' | 'owners',
 ): AccountOfUser {
   const account = requireAccount(request);
   if (isEnough(account)) return account;
-  const explanation = `Your role in the account ${shownName(account.name)} is ${account.role}. ${advice}`;
-  throw new Refusal(403, `Only for ${whom}`, explanation);
+  const values = { account: shownName(account.name), role: t(`shell.roles.${account.role}`) };
+  throw new Refusal(403, t(`shell.only_for.${whom}.title`), t(`shell.only_for.${whom}.explanation`, values));
 }
 
 export function isModerator(account: AccountOfUser | undefined): boolean {

@@ -1,26 +1,38 @@
 import { countLimit } from '../../domain/bounded-count.ts';
+import { type TextKey, type TextValues, t } from '../../text/catalogue.ts';
+import { forEachLanguage } from '../../text/language.ts';
 import { shortLine } from '../../text/plain-text.ts';
 
 /** Formats a name for a page: on one line, without characters that could make it look like another name. */
 export function shownName(name: string): string {
-  return shortLine(name, 100, '(no name)');
+  return shortLine(name, 100, t('shell.missing.name'));
 }
 
 /** Formats a host name with its port. It is not shortened, because the end of a host name shows who owns it. */
 export function shownHost(host: string): string {
-  return shortLine(host, 260, '(no host)');
+  return shortLine(host, 260, t('shell.missing.host'));
 }
 
 export function shownAddress(email: string): string {
-  return shortLine(email, 254, '(no address)');
+  return shortLine(email, 254, t('shell.missing.address'));
 }
 
-const numbers = new Intl.NumberFormat('en-GB');
+const numbers = forEachLanguage(locale => new Intl.NumberFormat(locale));
 
-/** Formats a count with its noun: `1 idea`. Counts above countLimit are not exact: `more than 1,000 ideas`. */
-export function showCount(count: number, one: string, several = `${one}s`): string {
-  if (count > countLimit) return `more than ${numbers.format(countLimit)} ${several}`;
-  return `${numbers.format(count)} ${count === 1 ? one : several}`;
+/**
+ * Returns a text with a count, such as `{{shown}} ideas`. Its value `shown` is the count in the reader's language. Counts
+ * above countLimit are not exact: `more than 1,000 ideas`.
+ */
+export function showCount<Key extends TextKey>(key: Key, count: number, values: TextValues = {}) {
+  const shown = count > countLimit ? t('shell.counts.more_than', { limit: countLimit }) : numbers().format(count);
+  return t(key, { ...values, count, shown });
+}
+
+const lists = forEachLanguage(locale => new Intl.ListFormat(locale));
+
+/** Formats a list: `one, two and three`. */
+export function showList(items: readonly string[]): string {
+  return lists().format(items);
 }
 
 interface ShownTime {
@@ -28,11 +40,13 @@ interface ShownTime {
   iso: string;
 }
 
-const times = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' });
+const times = forEachLanguage(
+  locale => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }),
+);
 
 /** Formats a time in UTC and says so, because the server does not know the reader's time zone. */
 export function showTime(time: Date): ShownTime {
-  return { text: `${times.format(time)} UTC`, iso: time.toISOString() };
+  return { text: `${times().format(time)} UTC`, iso: time.toISOString() };
 }
 
 export function showStored(time: string | null): ShownTime | undefined {

@@ -9,19 +9,23 @@ import {
   refund,
   setRateLimitHeaders,
 } from '../../http/rate-limit.ts';
+import { t } from '../../text/catalogue.ts';
 import { FormProblem } from './form.ts';
+
+/** The name of the text that says what was too many. */
+export type TooMany = 'attempts' | 'downloads' | 'invitations' | 'requests' | 'uploads' | 'writes' | 'wrong_codes';
 
 /** A rate limit: its name, the limited client, user or e-mail address, the maximum count and the period's length. */
 export type Limit = [bucket: string, identity: string, limit: number, windowSeconds: number];
 
 /**
- * Counts a form against rate limits. Above a limit, throws a FormProblem that names `what` was too many. `giveBack`
+ * Counts a form against rate limits. Above a limit, throws a FormProblem that says what was too many. `giveBack`
  * removes the form from the counts.
  */
 export async function chargeForm(
   { database, clock, audit }: Pick<ServerDependencies, 'database' | 'clock' | 'audit'>,
   { request, reply }: { request: FastifyRequest; reply: FastifyReply },
-  what: string,
+  what: TooMany,
   limits: Limit[],
 ) {
   const now = clock.now();
@@ -32,7 +36,7 @@ export async function chargeForm(
     if (isExhausted(state)) {
       auditLimit(audit, request, state);
       setRateLimitHeaders(reply, state);
-      throw new FormProblem(429, `There were too many ${what}. Try again ${describeWait(state.resetSeconds)}`);
+      throw new FormProblem(429, `${t(`shell.too_many.${what}`)}. ${adviceAfter(state.resetSeconds)}`);
     }
     charged.push(state);
   }
@@ -43,8 +47,8 @@ export async function chargeForm(
   };
 }
 
-function describeWait(seconds: number): string {
+function adviceAfter(seconds: number): string {
   const minutes = Math.ceil(seconds / 60);
-  if (minutes > 90) return `in ${Math.ceil(minutes / 60)} hours`;
-  return minutes === 1 ? 'in a minute' : `in ${minutes} minutes`;
+  if (minutes > 90) return t('shell.try_again.hours', { hours: Math.ceil(minutes / 60) });
+  return t('shell.try_again.minutes', { count: minutes });
 }

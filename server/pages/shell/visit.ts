@@ -5,7 +5,7 @@ import type { Administration } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { type Place, placeOf } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { t } from '../../text/catalogue.ts';
+import { type TextKey, type TextValues, t } from '../../text/catalogue.ts';
 import type { Html } from '../../text/html.ts';
 import { fieldOf, idFieldOf, type Problem, problemOf } from './form.ts';
 import { definePage, type Frame, type Link, sendPage } from './page.ts';
@@ -54,9 +54,8 @@ export interface Route<Account extends AccountOfUser | undefined = AccountOfUser
  * to the same URL.
  */
 export interface Question {
-  /** The verb at the start of the heading, such as `Revoke` in `Revoke <name>?` */
-  verb: string;
-  name: string;
+  /** The question itself, such as `Revoke <name>?` */
+  heading: Html;
   /** The effects of the operation, in a sentence or two. */
   explanation: string;
   details?: Html;
@@ -183,7 +182,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     template: string | ReturnType<typeof definePage>,
     title: string | Frame,
     data: object,
-    { notices = {}, problem, status = problem?.status ?? 200 }: Words = {},
+    { notices = {}, values, problem, status = problem?.status ?? 200 }: Words = {},
   ): Answer {
     const { area } = this.request.server;
     const own = typeof title === 'string' ? { title } : title;
@@ -195,7 +194,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
       path: (path: string) => this.path(path),
       accountName: this.account && shownName(this.account.name),
       ...data,
-      notice,
+      notice: notice && t(notice, values),
       problem: problem?.message,
     };
     return { page: render(frame, given), status };
@@ -245,8 +244,13 @@ const confirmationPage = definePage<object>('pages/shell/confirmation');
 /** The highest page number. Real lists have fewer pages, and PostgreSQL can still compute the offset of the rows. */
 const lastPage = 1_000_000;
 
+/** The keys of a page's notices in the catalogue, by the names of the notices in the query. */
+export type Notices = Readonly<Record<string, TextKey>>;
+
 export interface Words {
-  notices?: Readonly<Record<string, string>>;
+  notices?: Notices;
+  /** The values in the texts of the notices. */
+  values?: TextValues;
   problem?: Problem | undefined;
   status?: number;
 }

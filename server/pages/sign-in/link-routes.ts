@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import { AdministrationError, administrationIn } from '../../domain/administration.ts';
+import { type Administration, AdministrationError, administrationIn } from '../../domain/administration.ts';
 import { checkEmail } from '../../domain/fields.ts';
 import { redeemSignInLink } from '../../domain/sign-in/redeem-sign-in-link.ts';
 import {
@@ -12,7 +12,7 @@ import {
 import { isAddressTaken } from '../../domain/users/edit-user.ts';
 import { FormProblem, type Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
-import { sessionTerms, setSessionCookie } from '../shell/session.ts';
+import { keepLanguageOfBrowser, sessionTerms, setSessionCookie } from '../shell/session.ts';
 import { shownAddress, shownName } from '../shell/show.ts';
 import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { askForCode } from './code-routes.ts';
@@ -74,14 +74,13 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
     await requireLink(visit, token);
     const terms = sessionTerms(request, config, clock.now());
     const redeem = () =>
-      database.transaction(transaction =>
-        redeemSignInLink(
-          actor => administrationIn(transaction, { audit, actor, now: terms.now }),
-          token,
-          { name: visit.field('name') },
-          terms,
-        ),
-      );
+      database.transaction(async transaction => {
+        const adminAs = (actor: Administration['by']) =>
+          administrationIn(transaction, { audit, actor, now: terms.now });
+        const redeemed = await redeemSignInLink(adminAs, token, { name: visit.field('name') }, terms);
+        await keepLanguageOfBrowser(adminAs({ by: 'user', by_user_id: redeemed.userId }), request, redeemed.userId);
+        return redeemed;
+      });
     const signedIn = await redeem()
       .catch(error => (isAddressTaken(error) ? redeem() : Promise.reject(error)))
       .catch(error => {

@@ -5,7 +5,7 @@ import { passwordLinkMinutes, readPasswordLink, requestPasswordLink } from '../.
 import { redeemPasswordLink } from '../../domain/sign-in/set-password.ts';
 import type { Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
-import { clearSessionCookie } from '../shell/session.ts';
+import { clearSessionCookie, keepLanguageOfBrowser } from '../shell/session.ts';
 import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { passwordLengths, readNewPassword } from './own-password.ts';
 import { buildThrottle } from './throttle.ts';
@@ -35,10 +35,11 @@ export function servePasswords(app: FastifyInstance, server: ServerDependencies)
     const { email, userId, hash } = await requireLink(visit.field('token'));
     const credential = await passwords.hash(await readNewPassword(visit.request.body, email));
     await database
-      .transaction(transaction => {
+      .transaction(async transaction => {
         const actor = { by: 'user', by_user_id: userId } as const;
         const admin = administrationIn(transaction, { audit, actor, now: clock.now() });
-        return redeemPasswordLink(admin, hash, credential);
+        await redeemPasswordLink(admin, hash, credential);
+        await keepLanguageOfBrowser(admin, visit.request, userId);
       })
       .catch(error => {
         // Another request has used the password link in the meantime.

@@ -1,22 +1,20 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { definePages, openArea, signedIn } from '../shell/area.ts';
-import type { Frame } from '../shell/page.ts';
+import { definePages, type OwnArea, openArea, signedIn } from '../shell/area.ts';
 import { serveCodes } from './code-routes.ts';
 import { serveLinks } from './link-routes.ts';
 import { home } from './next-path.ts';
 import { servePasswords } from './password-routes.ts';
 import { serveSessions } from './sign-in-routes.ts';
 
-const area = {
+const area: OwnArea = {
   pageOf: definePages('pages/sign-in'),
-  frameOf: (request: FastifyRequest, account: AccountOfUser | undefined, title: string): Frame => ({
+  frameOf: (request, account, title) => ({
     title,
     site: { label: 'Idea-Board', href: home },
     ...signedIn(request, account),
   }),
-  home: { label: 'Go to the sign-in page', href: '/sign-in' },
+  home: { label: 'shell.home.sign_in', href: '/sign-in' },
 };
 
 /** Serves the pages for signing in and signing up: with a password or through a mailed link, and with a code. */

@@ -1,16 +1,16 @@
 import { signInLinkMinutes } from '../../domain/sign-in/sign-in-links.ts';
 import type { Problem } from '../shell/form.ts';
-import type { Visit } from '../shell/visit.ts';
+import type { Notices, Visit } from '../shell/visit.ts';
 import { boardIn, safeNextPath, signInPath } from './next-path.ts';
 import type { buildRobotCheck } from './robot-check.ts';
 
 const notices = {
-  code_expired: 'The sign-in took too long, or has ended. Sign in again.',
-  expired: 'You were signed out, so your form was not processed. Sign in and send it again.',
-  password_set: 'Your password is set. Sign in with it.',
-  signed_out: 'You are signed out.',
-  signed_out_everywhere: 'You are signed out in every browser.',
-};
+  code_expired: 'sign_in.notices.code_expired',
+  expired: 'sign_in.notices.expired',
+  password_set: 'sign_in.notices.password_set',
+  signed_out: 'sign_in.notices.signed_out',
+  signed_out_everywhere: 'sign_in.notices.signed_out_everywhere',
+} satisfies Notices;
 
 /** Shows the sign-in page. Its form has a button for a sign-in with a password, and a button that asks for a link. */
 export function showSignIn(

@@ -4,7 +4,7 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { canonicalAddress } from '../../domain/users/canonical-address.ts';
 import { networkOf } from '../../http/rate-limit.ts';
 import { cookieName, cookieOptions } from '../shell/session.ts';
-import { chargeForm, type Limit } from '../shell/throttle-forms.ts';
+import { chargeForm, type Limit, type TooMany } from '../shell/throttle-forms.ts';
 
 const quarterHour = 15 * 60;
 const hour = 60 * 60;
@@ -24,7 +24,7 @@ export function buildThrottle(server: ServerDependencies) {
   const identityOfText = (text: string) => createHmac('sha256', key).update(text).digest('base64url').slice(0, 22);
   const identityOf = (email: string) => identityOfText(canonicalAddress(email));
 
-  const chargeAll = (request: FastifyRequest, reply: FastifyReply, what: string, limits: Limit[]) =>
+  const chargeAll = (request: FastifyRequest, reply: FastifyReply, what: TooMany, limits: Limit[]) =>
     chargeForm(server, { request, reply }, what, limits);
 
   return {
@@ -51,7 +51,7 @@ export function buildThrottle(server: ServerDependencies) {
      */
     chargeCode(request: FastifyRequest, reply: FastifyReply, { id, email }: { id: number; email: string }) {
       const browser = knownBrowsers.find(request, email);
-      return chargeAll(request, reply, 'wrong codes', [
+      return chargeAll(request, reply, 'wrong_codes', [
         ['second-factor:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP, quarterHour],
         browser === undefined
           ? ['second-factor:user', String(id), config.RATE_LIMIT_SECOND_FACTOR, day]

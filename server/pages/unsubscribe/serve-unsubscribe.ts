@@ -23,9 +23,9 @@ const unsubscribePage = definePage<UnsubscribePageData>('pages/unsubscribe/unsub
 type Dependencies = Pick<ServerDependencies, 'database' | 'audit' | 'clock'>;
 
 /**
- * Serves the unsubscribe page. It ends all notification mails, ends the notifications of mentions, or unfollows one idea. A GET changes nothing, because
- * mail filters follow links. The change needs a POST, from the page's button or a mail provider (one click, RFC 8058).
- * The token in the link replaces a sign-in.
+ * Serves the unsubscribe page. It ends all notification mails, ends the notifications of mentions, or unfollows one
+ * idea. A GET changes nothing, because mail filters follow links. The change needs a POST, from the page's button or a
+ * mail provider (one click, RFC 8058). The token in the link replaces a sign-in.
  */
 export function serveUnsubscribe({ database, audit, clock }: Dependencies, tokens: UnsubscribeTokens) {
   return async (app: FastifyInstance) => {
@@ -67,39 +67,15 @@ function subscriptionOf(request: FastifyRequest, tokens: UnsubscribeTokens): Sub
   return subscription;
 }
 
+/** Returns the texts that ask for the confirmation, and the texts that report the result. */
 function textsOf(ideaId: Subscription['ideaId']) {
-  if (ideaId === 'all') return mailTexts;
-  return ideaId === 'mentions' ? mentionTexts() : ideaTexts;
-}
-
-function mentionTexts() {
+  const what = typeof ideaId === 'number' ? 'idea' : ideaId === 'all' ? 'mail' : 'mentions';
   return {
     confirmation: {
-      title: t('mails.unsubscribe.mentions_title'),
-      explanation: t('mails.unsubscribe.mentions_explanation'),
-      button: t('mails.unsubscribe.mentions_button'),
+      title: t(`shell.unsubscribe.${what}.question`),
+      explanation: t(`shell.unsubscribe.${what}.effects`),
+      button: t(`shell.unsubscribe.${what}.button`),
     },
-    result: {
-      title: t('mails.unsubscribe.no_mentions_title'),
-      explanation: t('mails.unsubscribe.no_mentions_explanation'),
-    },
+    result: { title: t(`shell.unsubscribe.${what}.done`), explanation: t(`shell.unsubscribe.${what}.result`) },
   };
 }
-
-const mailTexts = {
-  confirmation: {
-    title: 'Get no more mail?',
-    explanation: 'You will get no more notifications by mail. You can still read them in Idea-Board.',
-    button: 'Get no more mail',
-  },
-  result: { title: 'No more mail', explanation: 'You get no more notifications by mail.' },
-};
-
-const ideaTexts = {
-  confirmation: {
-    title: 'Unfollow the idea?',
-    explanation: 'You will get no more notifications about this idea.',
-    button: 'Unfollow',
-  },
-  result: { title: 'Unfollowed', explanation: 'You get no more notifications about this idea.' },
-};

@@ -9,6 +9,7 @@ import members from './members.json' with { type: 'json' };
 import moderation from './moderation.json' with { type: 'json' };
 import oauth from './oauth.json' with { type: 'json' };
 import operator from './operator.json' with { type: 'json' };
+import picture from './picture.json' with { type: 'json' };
 import profile from './profile.json' with { type: 'json' };
 import refusals from './refusals.json' with { type: 'json' };
 import shell from './shell.json' with { type: 'json' };
@@ -27,6 +28,7 @@ export const german: typeof english = {
   moderation,
   oauth,
   operator,
+  picture,
   profile,
   refusals,
   shell,

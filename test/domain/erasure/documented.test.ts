@@ -131,6 +131,12 @@ describe('the list of tables in docs/erasure.md', () => {
   test('the erasure of an account changes each table as docs/erasure.md describes', async () => {
     const { world, other } = populated;
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, other.ownerId]);
+    // The erasure of the person has removed the networks of their votes.
+    await server.sql(
+      `insert into vote_networks (account_id, idea_id, voter_id, network, expires_at)
+      select account_id, idea_id, voter_id, $2, now() from votes where account_id = $1`,
+      [world.accountId, Buffer.alloc(16)],
+    );
     const before = await countRows(server);
     for (const [name, fate] of tables) {
       if (fate === 'removed') expect(before[name], `${name} had no rows`).toBeGreaterThan(0);

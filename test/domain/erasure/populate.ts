@@ -2,10 +2,12 @@ import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import { buildSecondFactorKeys } from '../../../server/domain/second-factor/second-factor-keys.ts';
 import { requestAddress } from '../../../server/domain/users/change-address.ts';
+import { castOwnVote } from '../../../server/domain/votes/cast-vote.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
 import { runJobs } from '../../helpers/jobs.ts';
 import { startReceiver } from '../../helpers/receiver.ts';
 import { request } from '../../helpers/request.ts';
+import { runAsUser } from '../../helpers/run-as-user.ts';
 import type { TestServer } from '../../helpers/server.ts';
 import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
@@ -20,6 +22,8 @@ export const person = {
   email: 'Quillon.Zabriskie@person.example',
   notificationEmail: 'q+zabriskie@person.example',
   avatarUrl: 'https://avatars.example/zabriskie.png',
+  // No language of the server, but each text of the person contains the marker.
+  language: 'x-zabriskie',
 };
 
 export interface Populated {
@@ -82,7 +86,6 @@ export async function populate(server: TestServer): Promise<Populated> {
   await by(otherToken, 'POST /api/v1/ideas', { title: 'Elsewhere', body: 'Of somebody else.' });
   await insertIdea(server, world, { authorId: personId, title: 'It waits', moderationState: 'pending' });
   await insertIdea(server, other, { authorId: personId, title: 'It was refused', moderationState: 'rejected' });
-  await voteInPerson(server, world, personId, otherIdeaId);
   for (const [userId, name] of [
     [personId, person.name],
     [world.ownerId, 'The owner'],
@@ -94,6 +97,7 @@ export async function populate(server: TestServer): Promise<Populated> {
       name,
     ]);
   }
+  await runAsUser(server, world, personId, op => castOwnVote(op, otherIdeaId, 'up', Buffer.alloc(16)));
 
   expect(await runJobs(server)).toEqual([]);
   // From now on the webhook receiver rejects all deliveries, so they stay pending.
@@ -114,12 +118,10 @@ export async function populate(server: TestServer): Promise<Populated> {
 
 async function createPerson(server: TestServer, world: World, other: World): Promise<number> {
   const personId = await createMember(server, world.accountId, 'admin', person.name);
-  await server.sql('update users set email = $2, notification_email = $3, avatar_url = $4 where id = $1', [
-    personId,
-    person.email,
-    person.notificationEmail,
-    person.avatarUrl,
-  ]);
+  await server.sql(
+    'update users set email = $2, notification_email = $3, avatar_url = $4, language = $5 where id = $1',
+    [personId, person.email, person.notificationEmail, person.avatarUrl, person.language],
+  );
   await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
     other.accountId,
     personId,
@@ -143,21 +145,6 @@ function askerFor(server: TestServer) {
     expect(answer.status, `${line} ${answer.text}`).toBeLessThan(300);
     return answer.body;
   };
-}
-
-/** Casts a vote as the user in person, not through one of the user's tokens. */
-async function voteInPerson(server: TestServer, world: World, userId: number, ideaId: number) {
-  const [voter] = await server.sql<{ id: number }>(
-    'insert into voters (account_id, user_id) values ($1, $2) returning id',
-    [world.accountId, userId],
-  );
-  await server.sql('select cast_vote($1, $2, $3, $4, 1::smallint, now(), $5, null)', [
-    world.accountId,
-    world.boardId,
-    ideaId,
-    voter?.id,
-    userId,
-  ]);
 }
 
 /** Adds unsent invitations: one to the person's address in upper case, one by the person, and one of other people. */
@@ -208,6 +195,10 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
     userId,
   ]);
   await server.sql(`insert into second_factors (user_id, secret, last_step) values ($1, 'a secret', 0)`, [userId]);
+  await server.sql(`insert into pictures (user_id, key, content) values ($1, $2, 'a picture')`, [
+    userId,
+    marker.padEnd(22, '_'),
+  ]);
   const codeHash = buildSecondFactorKeys(server.dependencies.appKey).hashOf(userId, recoveryCode);
   await server.sql('insert into recovery_codes (user_id, code_hash) values ($1, $2)', [userId, codeHash]);
   await server.sql(

@@ -1,0 +1,76 @@
+import { randomBytes } from 'node:crypto';
+import sharp from 'sharp';
+import type { Queryable } from '../../database/database.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import { Picture, User } from '../../entities/user.ts';
+import { t } from '../../text/catalogue.ts';
+import { type Administration, AdministrationError } from '../administration.ts';
+
+export const maxUploadBytes = 5 * 1024 * 1024;
+
+/** The width and the height of a stored picture in pixels: the largest size on a page, for a screen of high density. */
+const size = 128;
+/** The largest uploaded picture. A phone's camera makes pictures of 50 million pixels. */
+const maxPixels = 60_000_000;
+const maxSeconds = 5;
+
+// The other formats have parsers that see few files, and a page needs none of them.
+sharp.block({ operation: ['VipsForeignLoad'] });
+sharp.unblock({ operation: ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp'] });
+// A picture is small work. Several threads for each of them would take the processors from other requests.
+sharp.concurrency(1);
+sharp.cache(false);
+
+/**
+ * Converts an uploaded picture to a small square. The new file contains no metadata, such as the place of a photo, and
+ * nothing else of the uploaded file. Throws `invalid` for a file that is no JPEG, PNG or WebP picture.
+ */
+export async function convertPicture(file: Buffer): Promise<Buffer> {
+  try {
+    return await sharp(file, { limitInputPixels: maxPixels, failOn: 'error' })
+      .autoOrient()
+      .resize(size, size, { fit: 'cover' })
+      .webp({ quality: 80 })
+      .timeout({ seconds: maxSeconds })
+      .toBuffer();
+  } catch {
+    throw new AdministrationError('invalid', t('picture.unreadable'));
+  }
+}
+
+/** Returns the path of the picture with this key. */
+const pathOf = (key: string) => `/pictures/${key}.webp`;
+
+/** Sets the picture of a user, or removes it. The content comes from convertPicture. */
+export async function setPicture(admin: Administration, userId: number, content: Buffer | null): Promise<void> {
+  const key = randomBytes(16).toString('base64url');
+  await admin.em.nativeUpdate(User, { id: userId }, { avatarUrl: content && pathOf(key) });
+  if (content) await admin.em.upsert(Picture, { userId, key, content });
+  else await admin.em.nativeDelete(Picture, { userId });
+  admin.audit.record('user.updated', { user_id: userId, changed: ['avatar_url'] });
+}
+
+const selectPicture = query('select_picture', (db, $: Arguments<{ key: string }>) =>
+  db.selectFrom('pictures').select('content').where('key', '=', $.key),
+);
+
+/** Returns a WebP file. Undefined for an unknown key and for a picture that was replaced or removed. */
+export async function readPicture(db: Queryable, key: string): Promise<Uint8Array | undefined> {
+  const [picture] = await db.query(selectPicture, { key });
+  return picture?.content;
+}
+
+const selectPaths = query('select_picture_paths', (db, $: Arguments<{ userIds: readonly number[] }>) =>
+  db
+    .selectFrom('users as u')
+    .select(['u.id', 'u.avatar_url'])
+    .where(u => u('u.id', '=', u.fn.any($.userIds)))
+    .where('u.avatar_url', 'is not', null)
+    .$narrowType<{ avatar_url: string }>(),
+);
+
+/** Returns the paths of the pictures of users. Leaves out users without a picture. */
+export async function picturesOf(db: Queryable, userIds: readonly number[]): Promise<Map<number, string>> {
+  const rows = await db.query(selectPaths, { userIds: [...new Set(userIds)] });
+  return new Map(rows.map(row => [row.id, row.avatar_url]));
+}

@@ -1,0 +1,101 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+import type { VoteValue } from '../../../contract/idea.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import type { Operation, ReadOperation } from '../operation.ts';
+
+/*
+ * Nobody can prevent that one person votes with two addresses. Moderators see which votes of an idea came from the same
+ * network. They see people, but never the network.
+ */
+
+/** Returns the hash of a network, such as an IP address. */
+export function hashNetwork(appKey: Uint8Array, network: string): Buffer {
+  const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board vote network 1', 32));
+  return createHmac('sha256', key).update(network).digest().subarray(0, 16);
+}
+
+/** How long the network of a vote is kept. */
+const keptDays = 90;
+
+interface NetworkOfVote {
+  accountId: number;
+  ideaId: number;
+  voterId: number;
+  network: Buffer;
+  expiresAt: Date;
+}
+
+const upsertNetwork = query('upsert_vote_network', (db, $: Arguments<NetworkOfVote>) =>
+  db
+    .insertInto('vote_networks')
+    .values({
+      account_id: $.accountId,
+      idea_id: $.ideaId,
+      voter_id: $.voterId,
+      network: $.network,
+      expires_at: $.expiresAt,
+    })
+    .onConflict(conflict =>
+      conflict
+        .columns(['account_id', 'idea_id', 'voter_id'])
+        .doUpdateSet(row => ({ network: row.ref('excluded.network'), expires_at: row.ref('excluded.expires_at') })),
+    ),
+);
+
+const deleteNetwork = query('delete_vote_network', (db, $: Arguments<Omit<NetworkOfVote, 'network' | 'expiresAt'>>) =>
+  db
+    .deleteFrom('vote_networks')
+    .where('account_id', '=', $.accountId)
+    .where('idea_id', '=', $.ideaId)
+    .where('voter_id', '=', $.voterId),
+);
+
+/** Keeps the network of a vote that was just cast, or removes it with a withdrawn vote. */
+export async function keepNetwork(op: Operation, ideaId: number, value: VoteValue, network: Buffer): Promise<void> {
+  const { accountId, voterId } = op.actor;
+  if (value === 'none') {
+    await op.query(deleteNetwork, { accountId, ideaId, voterId });
+    return;
+  }
+  const expiresAt = new Date(op.now.getTime() + keptDays * 86_400_000);
+  await op.query(upsertNetwork, { accountId, ideaId, voterId, network, expiresAt });
+}
+
+/** The newest votes among which shared networks are searched, so that an idea with many votes stays quick. */
+const maxVotes = 2_000;
+const maxNetworks = 5;
+const maxPeople = 20;
+
+/** The votes of different people on an idea that came from one network. `names` has at most 20 of the people. */
+export type SharedNetwork = RowOf<typeof selectSharedNetworks>;
+
+const selectSharedNetworks = query(
+  'select_shared_networks',
+  (db, $: Arguments<{ accountId: number; ideaId: number }>) => {
+    const newest = db
+      .selectFrom('vote_networks as n')
+      .select(['n.voter_id', 'n.network'])
+      .where('n.account_id', '=', $.accountId)
+      .where('n.idea_id', '=', $.ideaId)
+      .orderBy('n.expires_at', 'desc')
+      .limit(maxVotes);
+    return db
+      .selectFrom(newest.as('n'))
+      .innerJoin('voters as v', join => join.on('v.account_id', '=', $.accountId).onRef('v.id', '=', 'n.voter_id'))
+      .innerJoin('users as u', 'u.id', 'v.user_id')
+      .select(n => [
+        n.fn.countAll<number>().as('count'),
+        n.fn.agg<string[]>('array_agg', ['u.name']).orderBy('u.id').as('names'),
+      ])
+      .groupBy('n.network')
+      .having(n => n(n.fn.countAll(), '>', n.lit(1)))
+      .orderBy('count', 'desc')
+      .limit(maxNetworks);
+  },
+);
+
+/** Returns the networks from which several people voted on an idea, the largest first. */
+export async function findSharedNetworks(op: ReadOperation, ideaId: number): Promise<SharedNetwork[]> {
+  const shared = await op.query(selectSharedNetworks, { accountId: op.actor.accountId, ideaId });
+  return shared.map(({ count, names }) => ({ count, names: names.slice(0, maxPeople) }));
+}

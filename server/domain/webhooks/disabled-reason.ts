@@ -1,0 +1,28 @@
+import { t } from '../../text/catalogue.ts';
+import { languages, writeFor } from '../../text/language.ts';
+
+/*
+ * The reasons for a disabled webhook or chat channel. The database, the command line and the audit log have them in
+ * English, and pages and mails in the language of the reader. The operator of the server may also write a reason.
+ */
+
+const reasons = ['administrator', 'operator', 'gone', 'failing', 'chat_404', 'chat_410'] as const;
+type DisabledReason = (typeof reasons)[number];
+
+/** The days after which the server disables a webhook to which no delivery succeeds. */
+export const maxFailingDays = 5;
+
+function textOf(reason: DisabledReason): string {
+  return t(`refusals.disabled.${reason}`, { days: maxFailingDays });
+}
+
+/** Returns the text of a reason to store. */
+export function storedReason(reason: DisabledReason): string {
+  return writeFor({ language: languages[0] }, () => textOf(reason));
+}
+
+/** Returns a stored reason in the language of the reader. A reason that the operator wrote stays as it is. */
+export function shownReason(stored: string): string {
+  const known = reasons.find(reason => storedReason(reason) === stored);
+  return known === undefined ? stored : textOf(known);
+}

@@ -1,0 +1,25 @@
+import type { FastifyInstance } from 'fastify';
+import type { ServerDependencies } from '../../dependencies.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import { readPicture } from '../../domain/pictures/pictures.ts';
+
+/** How long a browser keeps a picture. A removed picture disappears after this time at the latest. */
+const keptSeconds = 86_400;
+
+/**
+ * Serves the pictures of people to everybody who knows the random key in the path. The pages that show a picture have
+ * this path.
+ */
+export function servePictures({ database }: Pick<ServerDependencies, 'database'>) {
+  return async (app: FastifyInstance) => {
+    app.get<{ Params: { file: string } }>('/pictures/:file', async (request, reply) => {
+      const [, key] = /^([\w-]{22})\.webp$/.exec(request.params.file) ?? [];
+      const content = key && (await readPicture(database, key));
+      if (!content) throw new DomainError('not_found');
+      return reply
+        .type('image/webp')
+        .header('Cache-Control', `private, max-age=${keptSeconds}, immutable`)
+        .send(content);
+    });
+  };
+}
