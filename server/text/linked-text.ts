@@ -1,5 +1,6 @@
 import { LinkifyIt } from 'linkify-it';
 import { type Html, type HtmlValue, html } from './html.ts';
+import { highlightMentions } from './mentions.ts';
 import { oneLine } from './plain-text.ts';
 
 /**
@@ -10,8 +11,8 @@ const urls = new LinkifyIt({ fuzzyEmail: false, urlAuth: true });
 for (const schema of ['ftp:', 'mailto:', '//']) urls.add(schema, null);
 
 /**
- * Turns plain text by a user into markup. The text is escaped, its URLs become links, and the given names are highlighted
- * after an @. The style sheet keeps the line breaks. Search engines do not count the links as recommendations.
+ * Turns plain text by a user into markup. The text is escaped, its URLs become links, and mentions of the given names are
+ * highlighted. The style sheet keeps the line breaks. Search engines do not count the links as recommendations.
  */
 export function linkedText(text: string, mentionedNames: readonly string[] = []): Html {
   const parts: HtmlValue[] = [];
@@ -19,21 +20,10 @@ export function linkedText(text: string, mentionedNames: readonly string[] = [])
   for (const { index, lastIndex, raw } of urls.match(text) ?? []) {
     const link = linkTo(raw);
     if (!link) continue;
-    parts.push(highlight(text.slice(end, index), mentionedNames), link);
+    parts.push(highlightMentions(text.slice(end, index), mentionedNames), link);
     end = lastIndex;
   }
-  return html`${parts}${highlight(text.slice(end), mentionedNames)}`;
-}
-
-/** Marks each @ with one of the names. The longest name wins, because a name can be the beginning of another. */
-function highlight(text: string, names: readonly string[]): HtmlValue {
-  if (names.length === 0) return text;
-  const longestFirst = names.toSorted((a, b) => b.length - a.length).map(name => RegExp.escape(name));
-  const pattern = new RegExp(`(@(?:${longestFirst.join('|')}))(?![\\p{L}\\p{N}\\p{M}_])`, 'giu');
-  // A pattern with a group makes every second part a match.
-  return text
-    .split(pattern)
-    .map((part, index) => (index % 2 === 1 ? html`<span class="mention">${part}</span>` : part));
+  return html`${parts}${highlightMentions(text.slice(end), mentionedNames)}`;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { mentionEnd, mentionMark } from '../../text/mentions.ts';
 
 /** A member whom a text names after @, with the name as the text writes it. */
 export interface Mention {
@@ -34,11 +35,8 @@ export async function findMentions(db: Queryable, accountId: number, text: strin
   return [...new Map(mentions.map(({ id: userId, name }) => [userId, { userId, name }])).values()];
 }
 
-/** An @ that is not in the middle of a word, an e-mail address or a URL. */
-const mark = /(?<![\p{L}\p{N}\p{M}_.+/@-])@(?=\S)/gu;
-
-/** The end of a name: no letter or digit follows, also not after a hyphen. */
-const end = /(?<=\S)(?![\p{L}\p{N}\p{M}_]|-[\p{L}\p{N}])/gu;
+const mark = new RegExp(`${mentionMark}(?=\\S)`, 'gu');
+const end = new RegExp(`(?<=\\S)${mentionEnd}`, 'gu');
 
 /** Returns the possible names at each @ of a text, the longest first. */
 function placesOf(text: string): string[][] {
