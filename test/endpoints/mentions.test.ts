@@ -7,7 +7,7 @@ import { signedIn, type Visitor } from '../admin/visitor.ts';
 import { asUser } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createMember, createUser, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { runJobs } from '../helpers/jobs.ts';
+import { makeJobsDue, runJobs } from '../helpers/jobs.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
@@ -213,6 +213,19 @@ describe('the notification of a mention', () => {
     expect(await told()).toEqual({ 'comment.created': [mona], 'user.mentioned': [mona] });
   });
 
+  test('a member who turns off mentions before the mail server takes the mail gets no mail', async () => {
+    const mona = await member('Mona');
+    await server.sql(`update users set notification_email = 'mona@example.com' where id = $1`, [mona]);
+    smtp.refuse('mona@example.com', 451);
+    await comment('@Mona');
+    expect((await runJobs(server)).map(({ task }) => task)).toEqual(['mail_people']);
+    smtp.accept();
+    await server.sql('update users set wants_mentions = false where id = $1', [mona]);
+    await makeJobsDue(server);
+    await told();
+    expect(smtp.received).toEqual([]);
+  });
+
   test('the unsubscribe link in the mail of a mention turns off only mentions', async () => {
     const mona = await member('Mona');
     await server.sql(`update users set notification_email = 'mona@example.com' where id = $1`, [mona]);
@@ -242,6 +255,7 @@ describe('the edit of a comment', () => {
     expect(await told()).toEqual({ 'user.mentioned': [mona, otto] });
     await edit('@Otto');
     expect(await highlighted()).toEqual(['@Otto']);
+    expect(await server.sql('select user_id from mentions where idea_id = $1', [ideaId])).toEqual([{ user_id: otto }]);
     await edit('@Mona and @Otto again');
     expect(await told()).toEqual({ 'user.mentioned': [mona, otto] });
     expect(await highlighted()).toEqual(['@Mona', '@Otto']);
