@@ -43,7 +43,11 @@ const folders = ['server', 'contract', 'client', 'test', 'scripts', 'docs', 'REA
 const given = process.argv.slice(2);
 const files = execFileSync('git', ['ls-files', '--', ...(given.length > 0 ? given : folders)], { encoding: 'utf8' })
   .split('\n')
-  .filter(file => /\.(?:ts|mjs|md|eta|sql|yaml)$/.test(file) && !/client\/(?:contract|api)\.|\.snap$/.test(file));
+  .filter(
+    file =>
+      /\.(?:ts|mjs|md|eta|sql|yaml)$|\/text\/en\/\w+\.json$/.test(file) &&
+      !/client\/(?:contract|api)\.|\.snap$/.test(file),
+  );
 
 const counts = new Map<string, { lines: number; found: number }>();
 const problems: string[] = [];

@@ -1,4 +1,5 @@
 import type { EventType } from '../../contract/events.ts';
+import { t } from '../text/catalogue.ts';
 import { AdministrationError } from './administration.ts';
 import { canonicalAddress, domainInAscii, maxAddressLength, splitAddress } from './users/canonical-address.ts';
 
@@ -7,13 +8,18 @@ import { canonicalAddress, domainInAscii, maxAddressLength, splitAddress } from 
  * message is a sentence and not the name of a constraint. Each check returns the value to store.
  */
 
+/** The names of the fields in messages. */
+type FieldName = 'name' | 'key' | 'plan' | 'label' | 'description' | 'reason';
+
+function nameOf(field: FieldName): string {
+  return t(`refusals.field.${field}`);
+}
+
 const slugForm = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 export function checkSlug(value: string): string {
   if (slugForm.test(value)) return value;
-  throw invalid(
-    `The slug ${quote(value)} must be 1 to 63 lower-case letters, digits and hyphens, with no hyphen at either end`,
-  );
+  throw invalid(t('refusals.text.slug', { slug: quote(value) }));
 }
 
 const keyForm = /^[a-z0-9][a-z0-9_-]{0,49}$/;
@@ -21,17 +27,15 @@ const keyForm = /^[a-z0-9][a-z0-9_-]{0,49}$/;
 /** Checks the name of a plan. It must not contain a comma, because a setting lists plans separated by commas. */
 export const checkPlan = (value: string) => checkKey(value, 'plan');
 
-export function checkKey(value: string, field = 'key'): string {
+export function checkKey(value: string, field: FieldName = 'key'): string {
   if (keyForm.test(value)) return value;
-  throw invalid(
-    `The ${field} ${quote(value)} must be 1 to 50 lower-case letters, digits, hyphens and underscores, beginning with a letter or digit`,
-  );
+  throw invalid(t('refusals.text.key', { field: nameOf(field), value: quote(value) }));
 }
 
 export function checkColor(value: string): string {
   const color = value.toLowerCase();
   if (/^#[0-9a-f]{6}$/.test(color)) return color;
-  throw invalid(`The color ${quote(value)} must be # and six hexadecimal digits, such as #0f766e`);
+  throw invalid(t('refusals.text.color', { color: quote(value) }));
 }
 
 /**
@@ -47,10 +51,10 @@ export function checkEmail(value: string): string {
   const typed = value.trim();
   const [unseen] = (typed.length <= maxAddressLength && invisible.exec(typed)) || [];
   if (unseen !== undefined) {
-    throw invalid(`The address has an invisible character, ${codePointOf(unseen)}: remove it`);
+    throw invalid(t('refusals.text.invisible_in_address', { character: codePointOf(unseen) }));
   }
   if (typed.length <= maxAddressLength && isAddress(typed)) return typed.normalize('NFKC');
-  throw invalid(`${quote(value)} is not an e-mail address`);
+  throw invalid(t('refusals.text.address', { address: quote(value) }));
 }
 
 function isAddress(typed: string): boolean {
@@ -65,28 +69,29 @@ function codePointOf(character: string): string {
   return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-export function checkName(value: string, max: number, field = 'name'): string {
+export function checkName(value: string, max: number, field: FieldName = 'name'): string {
   const name = checkText(value, 1, max, field);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: a name must not contain them.
-  if (/[\u0000-\u001f\u007f]/.test(name)) throw invalid(`The ${field} must be on one line`);
+  if (/[\u0000-\u001f\u007f]/.test(name)) throw invalid(t('refusals.text.one_line', { field: nameOf(field) }));
   return name;
 }
 
 /** Trims a text and checks its length, which is counted in code points as in PostgreSQL. */
-export function checkText(value: string, min: number, max: number, field: string): string {
+export function checkText(value: string, min: number, max: number, name: FieldName): string {
   const text = value.trim();
+  const field = nameOf(name);
   // PostgreSQL cannot store a NUL character. A lone surrogate is not a valid character.
-  if (text.includes('\0') || !text.isWellFormed()) throw invalid(`The ${field} has a character that cannot be stored`);
+  if (text.includes('\0') || !text.isWellFormed()) throw invalid(t('refusals.text.not_storable', { field }));
   const length = [...text].length;
-  if (length < min) throw invalid(`The ${field} must not be empty`);
-  if (length > max) throw invalid(`The ${field} must have at most ${max} characters; it has ${length}`);
+  if (length < min) throw invalid(t('refusals.text.empty', { field }));
+  if (length > max) throw invalid(t('refusals.text.too_long', { field, max, length }));
   return text;
 }
 
 export function checkEventTypes<Type extends EventType>(values: readonly string[], known: readonly Type[]): Type[] {
   const unknown = values.find(value => !known.includes(value as Type));
   if (unknown === undefined) return [...new Set(values as readonly Type[])];
-  throw invalid(`There is no event type ${quote(unknown)}: choose from ${known.join(', ')}`);
+  throw invalid(t('refusals.text.event_type', { type: quote(unknown), known: known.join(', ') }));
 }
 
 const maxQuotedLength = 80;

@@ -1,4 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { t } from '../text/catalogue.ts';
+import { writeForRecords } from '../text/language.ts';
 
 /**
  * Encrypts secrets for the database. A secret can be decrypted only with the purpose that it was encrypted for, such as
@@ -12,6 +14,15 @@ export interface SecretBox {
 /** The error if a secret cannot be decrypted, for example because it was encrypted with another application key. */
 export class SecretBoxError extends Error {
   override readonly name = 'SecretBoxError';
+  readonly reason: 'unknown_form' | 'another_key';
+
+  constructor(reason: SecretBoxError['reason'], options?: ErrorOptions) {
+    super(
+      writeForRecords(() => t(`refusals.secret.${reason}`)),
+      options,
+    );
+    this.reason = reason;
+  }
 }
 
 /**
@@ -37,8 +48,7 @@ export function buildSecretBox(appKey: Uint8Array): SecretBox {
       return Buffer.concat([Buffer.of(version), nonce, cipher.getAuthTag(), ciphertext]);
     },
     open(sealed, purpose) {
-      if (sealed[0] !== version || sealed.length < headBytes)
-        throw new SecretBoxError('The secret has an unknown form');
+      if (sealed[0] !== version || sealed.length < headBytes) throw new SecretBoxError('unknown_form');
       const nonce = sealed.subarray(1, 1 + nonceBytes);
       const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: tagBytes })
         .setAAD(Buffer.from(purpose))
@@ -46,7 +56,7 @@ export function buildSecretBox(appKey: Uint8Array): SecretBox {
       try {
         return Buffer.concat([decipher.update(sealed.subarray(headBytes)), decipher.final()]).toString('utf8');
       } catch (error) {
-        throw new SecretBoxError('The secret was encrypted with another APP_KEY', { cause: error });
+        throw new SecretBoxError('another_key', { cause: error });
       }
     },
   };

@@ -92,7 +92,7 @@ export const Vote = defineTable('Vote', 'votes', {
   createdAt: creationTime(),
 });
 
-/** The network from which a person voted in a browser. The row is deleted with the vote, and after its expiry. */
+/** The network of the browser that a person used to vote. The row is deleted with the vote, and after its expiry. */
 export const VoteNetwork = defineTable('VoteNetwork', 'vote_networks', {
   accountId: bigint().primary(),
   ideaId: bigint().primary(),

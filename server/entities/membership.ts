@@ -4,14 +4,6 @@ import { bigint, creationTime, defineTable } from './columns.ts';
 export const roles = ['owner', 'admin', 'moderator', 'member'] as const;
 export type Role = (typeof roles)[number];
 
-/** The names of the roles with an article, for use in sentences. */
-export const asRole: Record<Role, string> = {
-  owner: 'an owner',
-  admin: 'an admin',
-  moderator: 'a moderator',
-  member: 'a member',
-};
-
 export const Membership = defineTable('Membership', 'memberships', {
   accountId: bigint().primary(),
   userId: bigint().primary(),

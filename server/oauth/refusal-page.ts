@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { definePage, sendPage } from '../pages/shell/page.ts';
+import { t } from '../text/catalogue.ts';
 import type { OauthErrorBody } from './call-provider.ts';
 import { shownTarget } from './client-metadata.ts';
 
@@ -12,13 +13,16 @@ interface RefusalData {
 
 const page = definePage<RefusalData>('oauth/refusal');
 
-const title = 'The program cannot be connected';
-
 /** Shows an authorization error on a page. The server does not redirect, because it does not trust the redirect URI. */
 export function sendRefusalPage(reply: FastifyReply, { status, refusal }: { status: number; refusal: OauthErrorBody }) {
-  const explanation = explanations[refusal.error] ?? 'Its request is invalid. Start again in the program.';
+  const explanation = t(explanations[refusal.error] ?? 'oauth.refusal.invalid_request');
   const detail = detailOf(refusal.error, refusal.error_description);
-  return sendPage(reply, page({ title }, { title, explanation, detail }), status);
+  return sendRefusal(reply, { explanation, detail }, status);
+}
+
+function sendRefusal(reply: FastifyReply, words: Omit<RefusalData, 'title'>, status: number) {
+  const title = t('oauth.refusal.title');
+  return sendPage(reply, page({ title }, { title, ...words }), status);
 }
 
 function detailOf(error: string, description: string | null | undefined): string {
@@ -33,13 +37,13 @@ function detailOf(error: string, description: string | null | undefined): string
 export function sendReturnPage(reply: FastifyReply, location: string) {
   const { searchParams, hash } = new URL(location);
   const parameters = searchParams.has('error') ? searchParams : new URLSearchParams(hash.slice(1));
-  const explanation = 'Its request is invalid. Go back only if you know the program. It then gets the error below.';
+  const explanation = t('oauth.refusal.go_back');
   const detail = detailOf(parameters.get('error') ?? 'invalid_request', parameters.get('error_description'));
   const back = { host: shownTarget(location).host, href: location };
-  return sendPage(reply.removeHeader('location'), page({ title }, { title, explanation, detail, back }), 400);
+  return sendRefusal(reply.removeHeader('location'), { explanation, detail, back }, 400);
 }
 
-const explanations: Record<string, string> = {
-  invalid_client: 'This server does not know the program. Remove the connection in the program and add it again.',
-  invalid_redirect_uri: 'Its redirect address is not registered.',
+const explanations: Record<string, 'oauth.refusal.invalid_client' | 'oauth.refusal.invalid_redirect_uri'> = {
+  invalid_client: 'oauth.refusal.invalid_client',
+  invalid_redirect_uri: 'oauth.refusal.invalid_redirect_uri',
 };

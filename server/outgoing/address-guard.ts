@@ -55,13 +55,16 @@ export function isForbiddenHost(guard: AddressGuard, hostname: string): boolean 
   return addresses.every(address => isIP(address) !== 0 && !guard.isAllowed(address));
 }
 
+/** The reasons why the server cannot send to a URL: the names of their texts. */
+export type UrlProblem = 'malformed' | 'scheme' | 'credentials' | 'private';
+
 /** Returns the reason why the server cannot send to a URL, if any. Does not look up host names. */
-export function problemOfUrl(text: string, guard?: AddressGuard): string | undefined {
+export function problemOfUrl(text: string, guard?: AddressGuard): UrlProblem | undefined {
   const url = URL.parse(text);
-  if (!url) return 'is not a URL';
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'must begin with https:// or http://';
-  if (url.username !== '' || url.password !== '') return 'must not contain a user name or password';
-  if (guard && isForbiddenHost(guard, url.hostname)) return 'must have an address on the public internet';
+  if (!url) return 'malformed';
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'scheme';
+  if (url.username !== '' || url.password !== '') return 'credentials';
+  if (guard && isForbiddenHost(guard, url.hostname)) return 'private';
   return undefined;
 }
 

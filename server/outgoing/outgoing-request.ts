@@ -6,6 +6,8 @@ import {
   type IncomingMessage,
 } from 'node:http';
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { t } from '../text/catalogue.ts';
+import { writeForRecords } from '../text/language.ts';
 import { type AddressGuard, forbiddenAddress, isForbiddenHost, problemOfUrl } from './address-guard.ts';
 
 /** Sends requests to URLs from customers: webhooks, chat webhooks, and the metadata documents of OAuth clients. */
@@ -116,7 +118,10 @@ export function buildOutgoingRequests({
 
   async function reach(url: string, request: OutgoingRequest & Partial<OutgoingPost>): Promise<OutgoingAnswer> {
     const problem = problemOfUrl(url);
-    if (problem) throw new OutgoingRequestError(`The URL ${problem}`);
+    if (problem)
+      throw new OutgoingRequestError(
+        writeForRecords(() => t(`refusals.url.${problem}`, { subject: t('refusals.url.subject') })),
+      );
     const parsed = new URL(url);
     if (isForbiddenHost(guard, parsed.hostname)) throw new OutgoingRequestError(explanations[forbiddenAddress]);
     return sendOnce(parsed, request);

@@ -2,7 +2,7 @@ import { createInstance } from 'i18next';
 import { german } from './de/catalogue.ts';
 import { english } from './en/catalogue.ts';
 import { escapeHtml, Html } from './html.ts';
-import { currentLanguage, languages } from './language.ts';
+import { currentLanguage, type Language, languages } from './language.ts';
 
 /*
  * The texts of all pages and mails, in JSON files for each language. The first part of a key is the name of the file:
@@ -10,7 +10,7 @@ import { currentLanguage, languages } from './language.ts';
  *
  * A text may contain values: `by {{author}}`. The value `count` selects the singular or the plural: the key `ideas`
  * stands for the texts `ideas_one` and `ideas_other`. `{{count, number}}` formats a number in the reader's language.
- * A key that ends with `_html` stands for markup, in which values are escaped.
+ * A key that ends with `_html` stands for markup. Its values are escaped.
  */
 
 export type TextValues = Readonly<Record<string, string | number | Html>>;
@@ -38,6 +38,16 @@ const catalogue = createInstance({
 });
 await catalogue.init();
 
+/** The texts without values, by language and key. Each page has many of them, and i18next takes 2 µs for a text. */
+const plainTexts: Record<Language, Map<string, string>> = { en: new Map(), de: new Map() };
+
+function plainTextOf(key: string): string {
+  const known = plainTexts[currentLanguage()];
+  const text = known.get(key) ?? textOf(key, {});
+  known.set(key, text);
+  return text;
+}
+
 /** Returns a text with its values. Without `nest`, a value such as a name could include other texts. */
 function textOf(key: string, values: TextValues): string {
   return String(catalogue.t(key, { ...values, lng: currentLanguage(), nest: false }));
@@ -45,8 +55,10 @@ function textOf(key: string, values: TextValues): string {
 
 /** Returns a text in the language of the current reader. Returns markup if the key ends with _html. */
 export function t<Key extends TextKey>(key: Key, values?: TextValues): Key extends `${string}_html` ? Html : string;
-export function t(key: string, values: TextValues = {}): Html | string {
-  if (!key.endsWith('_html')) return textOf(key, values);
+export function t(key: string, values?: TextValues): Html | string {
+  const isMarkup = key.endsWith('_html');
+  if (!values) return isMarkup ? new Html(plainTextOf(key)) : plainTextOf(key);
+  if (!isMarkup) return textOf(key, values);
   const escaped = Object.entries(values).map(([name, value]) => [name, markupOf(value)]);
   return new Html(textOf(key, Object.fromEntries(escaped)));
 }

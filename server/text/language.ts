@@ -7,7 +7,7 @@ export type Language = (typeof languages)[number];
 /** The name of each language in the language itself. */
 export const languageNames: Record<Language, string> = { en: 'English', de: 'Deutsch' };
 
-/** The person for whom the server writes texts now. */
+/** The reader of the texts that the server writes now. */
 export interface Reader {
   language: Language;
 }
@@ -29,6 +29,11 @@ export function currentLocale(): string {
 /** Runs work whose texts are for this reader. A later change of the reader's language counts from then on. */
 export function writeFor<T>(reader: Reader, work: () => T): T {
   return currentReader.run(reader, work);
+}
+
+/** Runs work whose texts are for the database, logs or programs. These texts are in the default language. */
+export function writeForRecords<T>(work: () => T): T {
+  return writeFor({ language: languages[0] }, work);
 }
 
 /** Makes a formatter for each language. The returned function returns the formatter for the current reader. */

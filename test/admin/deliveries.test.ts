@@ -7,7 +7,7 @@ import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { addWebhook, administer, deliveriesOf, eventually, verify } from '../helpers/webhooks.ts';
 import { startTestWorker, type TestWorker } from '../helpers/worker.ts';
-import { signedIn, type Visitor } from './visitor.ts';
+import { hiddenFields, signedIn, type Visitor } from './visitor.ts';
 
 let server: TestServer;
 let worker: TestWorker;
@@ -207,5 +207,16 @@ describe('the delivery log', () => {
       expect([refused.status, refused.html.includes('Enter a day and a time')]).toEqual([422, true]);
     }
     expect(told()).toMatchObject([{ event: 'webhook.redelivered', webhook_id: id, deliveries: 2 }]);
+  });
+
+  test('the number of resent deliveries and the refusal of an invalid time are in German for a browser that prefers German', async () => {
+    const german = { headers: { 'accept-language': 'de' } };
+    const shown = async (count: number) => (await visitor.get(`${log}?notice=redelivered&count=${count}`, german)).html;
+    expect(await shown(1)).toContain('Eine Zustellung ist erneut unterwegs.');
+    expect(await shown(2)).toContain('2 Zustellungen sind erneut unterwegs.');
+    const fields = { ...hiddenFields((await visitor.get(log)).html, `${log}/redeliver`), since: 'gestern' };
+    const refused = await visitor.post(`${log}/redeliver`, fields, german);
+    expect(refused.status).toBe(422);
+    expect(refused.html).toContain('Geben Sie einen Tag und eine Uhrzeit ein, zum Beispiel 2026-03-14T09:30.');
   });
 });

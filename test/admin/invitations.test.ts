@@ -2,14 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createUser as makeUser } from '../../server/domain/users/edit-user.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
-import { testClock } from '../helpers/clock.ts';
+import { startOfHour, testClock } from '../helpers/clock.ts';
 import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../helpers/jobs.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { emailOf, hiddenFields, signedIn, Visitor } from './visitor.ts';
 
-const start = new Date();
+const start = startOfHour();
 const clock = testClock(start);
 const password = 'a few words for a password';
 const list = '/admin/members/invitations';

@@ -4,14 +4,14 @@ import { createUser, updateUser } from '../../server/domain/users/edit-user.ts';
 import { findUser } from '../../server/domain/users/find-user.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
-import { testClock } from '../helpers/clock.ts';
+import { startOfHour, testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { givePassword, type Person, signedIn, Visitor } from './visitor.ts';
 
-const start = new Date();
+const start = startOfHour();
 const clock = testClock(start);
 const invitations = '/admin/members/invitations';
 let mail: SmtpReceiver;

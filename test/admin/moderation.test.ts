@@ -203,6 +203,17 @@ describe('the queue', () => {
     expect((await member.get('/admin/queue/rejected')).status).toBe(403);
     expect((await there.get('/admin/queue/rejected?cursor=WyJuZXdlc3QiLDEsMV0')).status).toBe(400);
   });
+
+  test('the queue and the refusal of a second decision about an idea are in German for a browser that prefers German', async () => {
+    const german = { headers: { 'accept-language': 'de' } };
+    const id = await pending('Dark <b>mode</b>');
+    expect((await ada.get('/admin/queue', german)).html).toContain(
+      'Freigeben<span class="visually-hidden">: <bdi>Dark &lt;b&gt;mode&lt;/b&gt;</bdi></span>',
+    );
+    await ada.submit('/admin/queue', `${pathOf(id, '/approve')}?from=queue`);
+    const late = await ada.get(pathOf(id, '/reject'), german);
+    expect([late.status, late.html.includes('Jemand hat sie freigegeben oder abgelehnt.')]).toEqual([409, true]);
+  });
 });
 
 describe('the ideas of a board', () => {

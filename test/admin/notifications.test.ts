@@ -91,6 +91,13 @@ describe('notifications', () => {
     expect([after.includes('Mark'), after.includes(' new<span')]).toEqual([false, false]);
   });
 
+  test('notifications are in the language of their reader', async () => {
+    await tell(await followed('Dark mode'));
+    const { html } = await visitor.get(path, { headers: { 'accept-language': 'de' } });
+    const sentences = [...html.matchAll(/<p>(?:<a[^>]*>)?<bdi>([^<]+)/g)].map(([, text]) => text);
+    expect(sentences).toEqual(['Ada hat „Dark mode“ kommentiert:', 'Ada hat „Dark mode“ auf planned gesetzt.']);
+  });
+
   test('a user cannot mark the notifications of another user as read', async () => {
     const ideaId = await followed('Dark mode');
     await administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId: world.ownerId }));

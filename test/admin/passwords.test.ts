@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { cliOn } from '../cli/run-cli.ts';
 import { readAudit } from '../helpers/audit.ts';
-import { testClock } from '../helpers/clock.ts';
+import { startOfHour, testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { runJobs, waitingJobs } from '../helpers/jobs.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { emailOf, givePassword, signedIn, Visitor } from './visitor.ts';
 
-const start = new Date();
+const start = startOfHour();
 const clock = testClock(start);
 const password = 'a few words for a password';
 

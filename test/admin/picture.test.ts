@@ -44,7 +44,7 @@ const pictureIn = (html: string) => parse(html).querySelector('main img')?.getAt
 const problemIn = (html: string) => parse(html).querySelector('#problem')?.textContent.trim();
 
 describe('the picture of a person', () => {
-  test('is cut to a square of 128 pixels without the metadata of the camera, whatever the format', async () => {
+  test('an uploaded JPEG, PNG or WebP picture becomes a square of 128 pixels without the metadata of the camera', async () => {
     const exif = { IFD0: { Copyright: 'the place of the photo' } };
     for (const format of ['jpeg', 'png', 'webp'] as const) {
       const file = await draw().withExif(exif).toFormat(format).toBuffer();
@@ -63,7 +63,7 @@ describe('the picture of a person', () => {
     });
   });
 
-  test('stands beside the ideas and comments of the person on boards, also for visitors', async () => {
+  test('visitors see the picture of a person beside the ideas and comments of the person', async () => {
     const ideaId = await insertIdea(server, world, { authorId: memberId });
     await server.sql('insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, $4)', [
       world.accountId,
@@ -82,7 +82,7 @@ describe('the picture of a person', () => {
     expect(shown).toEqual([own, own]);
   });
 
-  test('is replaced by the next one, whose path is another one, and a removed picture is gone', async () => {
+  test('a new picture replaces the old one under another path, and a removed picture is gone', async () => {
     await upload(await draw().png().toBuffer());
     const first = pictureIn((await member.get(page)).html) ?? '';
     await upload(await draw(100, 100).png().toBuffer());

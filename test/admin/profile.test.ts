@@ -122,6 +122,12 @@ describe('the language of the pages', () => {
     expect(readAudit(server.auditLines)).toMatchObject([changed, changed]);
   });
 
+  test('an operation refuses a form in the language that the user chose', async () => {
+    await choose('de');
+    const refused = await send(profile, { name: 'x'.repeat(101) });
+    expect(refused.html).toContain('Der Name darf höchstens 100 Zeichen haben, hat aber 101');
+  });
+
   test('a user cannot choose a language that the server does not have', async () => {
     const refused = await choose('fr');
     expect([refused.status, refused.html.includes('Choose a language from the list')]).toEqual([422, true]);

@@ -35,6 +35,17 @@ const slug = async (accountId: number) =>
   (await server.sql<{ slug: string }>('select slug from accounts where id = $1', [accountId]))[0]?.slug ?? '';
 
 describe('an API token', () => {
+  test('the page of API tokens and the refusal of an invalid last day are in German for a browser that prefers German', async () => {
+    const german = { headers: { 'accept-language': 'de' } };
+    const { html } = await visitor.get('/admin/tokens', german);
+    expect(html).toContain('<option value="moderate">Moderieren</option>');
+    const fields = { ...hiddenFields(html, '/admin/tokens'), name: 'Bot', [level()]: 'read', expires_on: 'morgen' };
+    const refused = await visitor.post('/admin/tokens', fields, german);
+    expect(refused.status).toBe(422);
+    expect(refused.html).toContain('Geben Sie den letzten Tag als Jahr-Monat-Tag ein.');
+    expect(refused.html).toContain('<option value="read" selected>Lesen</option>');
+  });
+
   test('a new API token works on the chosen boards and is shown only once', async () => {
     const second = await createBoard(server, world.accountId, { name: 'Mobile' });
     const third = await createBoard(server, world.accountId);
@@ -50,7 +61,7 @@ describe('an API token', () => {
     // The page with a new token has a script, which comes from this server and copies the token.
     expect(answer.headers.get('content-security-policy')).toMatch(/;script-src 'self'$/);
     expect(answer.html.match(/<script[^>]*>/g)).toEqual([
-      expect.stringMatching(/^<script src="\/assets\/[0-9a-f]{16}\.js" defer>$/),
+      expect.stringMatching(/^<script src="\/assets\/[0-9a-f]{16}\.js"( data-\w+="\w+")* defer>$/),
     ]);
     const plaintext = plaintextIn(answer.html);
     const { body } = await request(server, 'GET /api/v1/token', { token: plaintext });

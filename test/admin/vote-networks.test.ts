@@ -60,7 +60,7 @@ test('moderators see which people voted on an idea from the same network, withou
   expect(stored?.text).not.toContain('203.0.113');
 });
 
-test('of the people of one network, moderators see the first 20 by name and the number of the others', async () => {
+test('moderators see the first 20 people of one network by name, and the number of the others', async () => {
   await voteFrom('203.0.113.7', 'Voter');
   await server.sql(
     `with people as (insert into users (name, email) select 'Voter', 'voter' || n || '@example.com' from generate_series(1, 30) n returning id),

@@ -134,6 +134,18 @@ describe('a change by an operator', () => {
     const own = await operator.visitor.get(`/operator/users/${operator.id}/delete`);
     expect(own.html).toContain('operator of the server');
   });
+
+  test('the page of a requested deletion and the refusal of a wrong password are in German for a browser that prefers German', async () => {
+    const german = { headers: { 'accept-language': 'de' } };
+    const path = `/operator/users/${world.ownerId}/delete`;
+    const { html } = await operator.visitor.get(path, german);
+    expect(html).toContain(`der Benutzer Inhaber von ${slug} ist`);
+    expect(html).toMatch(/Bis 04\.03\.2026, 09:00 UTC ändert sich nichts/);
+    const fields = { ...hiddenFields(html, path), current_password: 'falsch' };
+    const refused = await operator.visitor.post(path, fields, german);
+    expect(refused.html).toContain('Das aktuelle Passwort ist falsch.');
+    expect(changes()).toEqual([]);
+  });
 });
 
 describe('a refused change', () => {

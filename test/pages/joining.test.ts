@@ -5,7 +5,7 @@ import { turnOn } from '../admin/authenticator.ts';
 import { emailOf, givePassword, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { cliOn } from '../cli/run-cli.ts';
 import { readAudit } from '../helpers/audit.ts';
-import { testClock } from '../helpers/clock.ts';
+import { startOfHour, testClock } from '../helpers/clock.ts';
 import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
@@ -13,7 +13,7 @@ import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.t
 import { administer } from '../helpers/webhooks.ts';
 import { askForLink, follow, mailedToken, tokenIn } from './mailed-links.ts';
 
-const start = new Date();
+const start = startOfHour();
 const clock = testClock(start);
 
 let mail: SmtpReceiver;

@@ -1,6 +1,6 @@
 import { parse } from 'node-html-parser';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { givePassword, signedIn, Visitor } from '../admin/visitor.ts';
+import { givePassword, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { testClock } from '../helpers/clock.ts';
 import {
   createAccount,
@@ -178,6 +178,29 @@ describe('who may open a board', () => {
     expect(sent.status).toBe(403);
     expect(await votesOf(id)).toEqual([]);
   });
+});
+
+test('a member whose browser prefers German gets the texts of a board, its notices and its refusals in German', async () => {
+  const german = { headers: { 'accept-language': 'de' } };
+  const ideaId = await put('Export as CSV');
+  const { html } = await member.get(`${boardPath()}?notice=awaits_approval`, german);
+  const page = parse(html);
+  expect(noticeIn(html)).toMatch(/^Ihre Idee wurde gesendet\./);
+  expect(page.querySelector('.page-header .button')?.textContent).toBe('Idee einreichen');
+  expect(page.querySelector('.vote-button')?.getAttribute('aria-label')).toBe('Stimmen für: Export as CSV');
+  expect(page.querySelector('time')?.textContent).toMatch(/^\d+\. [A-Z][a-zä]+ \d{4}$/);
+
+  const fields = hiddenFields(html, `${ideaPath(ideaId)}/vote`);
+  await setBoard('is_frozen = true');
+  const refused = await member.post(`${ideaPath(ideaId)}/vote`, { ...fields, value: 'up' }, german);
+  expect([refused.status, problemIn(refused.html)]).toEqual([
+    423,
+    'Das Board ist eingefroren. Ein Inhaber oder Admin muss das Einfrieren zuerst aufheben.',
+  ]);
+
+  const missing = await member.get(ideaPath(999_999), german);
+  expect([missing.status, parse(missing.html).querySelector('h1')?.textContent]).toEqual([404, 'Nicht gefunden']);
+  expect(missing.html).toContain('Diese Seite gibt es auf diesem Board nicht.');
 });
 
 describe('votes', () => {

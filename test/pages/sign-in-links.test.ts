@@ -6,7 +6,7 @@ import { emailOf, givePassword, hiddenFields, Visitor } from '../admin/visitor.t
 import { requestDeletion } from '../domain/erasure/populate.ts';
 import { runCleanUp } from '../domain/erasure/run.ts';
 import { readAudit } from '../helpers/audit.ts';
-import { testClock } from '../helpers/clock.ts';
+import { startOfHour, testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../helpers/jobs.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
@@ -14,7 +14,7 @@ import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.t
 import { administer } from '../helpers/webhooks.ts';
 import { askForLink, follow, mailedToken, tokenIn } from './mailed-links.ts';
 
-const start = new Date();
+const start = startOfHour();
 const clock = testClock(start);
 const farLimits = { RATE_LIMIT_SIGN_IN_IP: '1000000', RATE_LIMIT_PASSWORD_LINK: '1000000' };
 

@@ -24,9 +24,9 @@ function textsOf(texts: Texts, path: readonly string[] = []): [key: string, text
 const inEnglish = new Map(textsOf(english));
 const inGerman = new Map(textsOf(german));
 const read = (pattern: string) =>
-  globSync(pattern, { cwd: root }).map(file => readFileSync(resolve(root, file), 'utf8'));
+  globSync(pattern, { cwd: root }).map(file => ({ file, source: readFileSync(resolve(root, file), 'utf8') }));
 const templates = read('**/*.eta');
-const sources = [...templates, ...read('**/*.ts')];
+const sources = [...templates, ...read('**/*.ts')].map(({ source }) => source);
 
 /** The keys in quotation marks in the code and in the templates. */
 const namedKeys = new Set(
@@ -36,6 +36,33 @@ const namedKeys = new Set(
 const beginnings = sources.flatMap(source =>
   [...source.matchAll(/\bt\(\s*`([a-z]\w*\.[\w.]*)\$\{/g)].map(([, key]) => key as string),
 );
+
+/** Names that are the same in every language. */
+const properNames = ['Claude', 'Claude Code', 'Codex', 'Cursor', 'Idea-Board', 'URL', 'VS Code', 'ms'];
+
+const headerOrMediaType = /^[a-z]+(?:[-/][a-z]+)+$/;
+
+/** Returns the texts in single quotation marks in the code of a template. */
+function literalsIn(template: string): string[] {
+  return [...template.matchAll(/<%[\s\S]*?%>/g)].flatMap(([code]) =>
+    [...code.matchAll(/'([^']*)'/g)].map(([, literal]) => literal as string),
+  );
+}
+
+/** Returns the words that a template shows itself: in elements, in attributes, and in texts that its code passes on. */
+function textsIn(template: string): string[] {
+  const markup = template.replace(/<%[\s\S]*?%>/g, '');
+  const attributes = [...markup.matchAll(/\b(?:alt|aria-label|label|placeholder|title)="([^"]*)"/g)].map(
+    ([, text]) => text as string,
+  );
+  // Code samples are the same in every language.
+  const elements = markup.replace(/<(pre|code)\b[\s\S]*?<\/\1>/g, '').split(/<[^>]*>|\n/);
+  // Other literals are paths, names of fields and classes of the style sheet.
+  const sentences = literalsIn(template).filter(literal => /^[A-Z][a-z]|[a-z] [a-z]+ [a-z]/.test(literal));
+  return [...elements, ...attributes, ...sentences]
+    .map(text => text.replace(/&\w+;|[^\w /-]/g, '').trim())
+    .filter(text => /[A-Za-z]{2}/.test(text) && !properNames.includes(text) && !headerOrMediaType.test(text));
+}
 
 describe('The catalogue of texts', () => {
   it('every text exists in English and in German', () => {
@@ -61,10 +88,18 @@ describe('The catalogue of texts', () => {
 
   it('every key in the templates has a text, as the compiler requires in the code', () => {
     const keys = new Set([...inEnglish.keys()].map(key => key.replace(plural, '')));
-    const called = templates.flatMap(template =>
-      [...template.matchAll(/\bt\(\s*['"]([^'"]+)['"]/g)].map(([, key]) => key as string),
-    );
-    expect(called.filter(key => !keys.has(key))).toEqual([]);
+    const isKey = new RegExp(`^(?:${Object.keys(english).join('|')})\\.[a-z_.]+$`);
+    const named = templates.flatMap(({ source }) => literalsIn(source)).filter(literal => isKey.test(literal));
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter(key => !keys.has(key))).toEqual([]);
+  });
+
+  it('no template contains text outside the catalogue', () => {
+    const found = templates
+      // The API reference is in English.
+      .filter(({ file }) => file !== 'pages/documentation/documentation.eta')
+      .flatMap(({ file, source }) => textsIn(source).map(text => `${file}: ${text}`));
+    expect(found).toEqual([]);
   });
 
   it('a missing text is an error instead of a page that shows the key', () => {

@@ -56,7 +56,7 @@ export function chatRoutes(server: ServerDependencies, postTest: PostTest): Rout
     {
       path: '/admin/chat/:id/disable',
       ask: async visit => ({
-        heading: t('chat.disable.heading_html', { name: await readName(visit) }),
+        heading: t('shell.questions.disable_html', { name: await readName(visit) }),
         explanation: t('chat.disable.explanation'),
         button: t('chat.disable.button'),
         back: { label: t('chat.disable.keep'), href: visit.path('/admin/chat') },
@@ -66,7 +66,7 @@ export function chatRoutes(server: ServerDependencies, postTest: PostTest): Rout
     {
       path: '/admin/chat/:id/delete',
       ask: async visit => ({
-        heading: t('chat.delete.heading_html', { name: await readName(visit) }),
+        heading: t('shell.questions.delete_html', { name: await readName(visit) }),
         explanation: t('chat.delete.explanation'),
         button: t('chat.delete.button'),
         back: { label: t('chat.delete.keep'), href: visit.path('/admin/chat') },

@@ -158,7 +158,7 @@ async function leave(visit: Visit) {
 async function requireMember(visit: Visit): Promise<MemberView> {
   const key = { accountId: visit.account.id, userId: visit.id() };
   const member = await visit.administer(admin => readMember(admin, key));
-  if (!member) throw new AdministrationError('not_found', 'The user is not a member of the account');
+  if (!member) throw new AdministrationError('not_found', t('refusals.member.unknown'));
   return member;
 }
 

@@ -14,7 +14,7 @@ const path = '/admin/profile/picture';
 /** The number of pictures that a person may upload in an hour. Converting one takes about a tenth of a second. */
 const uploadsPerHour = 20;
 
-/** Serves the page on which a person uploads or removes their picture. Only this page accepts files. */
+/** Serves the page where a person uploads or removes their picture. Only this page accepts files. */
 export async function servePicturePage(app: FastifyInstance, server: ServerDependencies) {
   await app.register(multipart, {
     attachFieldsToBody: 'keyValues',

@@ -55,7 +55,7 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
     {
       path: `${path}/disable`,
       ask: async visit => ({
-        heading: t('webhooks.disable.heading_html', { name: presentWebhook(await read(visit)).name }),
+        heading: t('shell.questions.disable_html', { name: presentWebhook(await read(visit)).name }),
         explanation: t('webhooks.disable.explanation'),
         button: t('webhooks.disable.button'),
         back: { label: t('webhooks.disable.keep'), href: pathOf(visit) },
@@ -69,7 +69,7 @@ export function webhookRoutes(server: ServerDependencies): Route[] {
     {
       path: `${path}/delete`,
       ask: async visit => ({
-        heading: t('webhooks.delete.heading_html', { name: presentWebhook(await read(visit)).name }),
+        heading: t('shell.questions.delete_html', { name: presentWebhook(await read(visit)).name }),
         explanation: t('webhooks.delete.explanation'),
         button: t('webhooks.delete.button'),
         back: { label: t('webhooks.delete.keep'), href: pathOf(visit) },

@@ -1,5 +1,6 @@
 import { Account } from '../../entities/account.ts';
 import { Membership } from '../../entities/membership.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, explainViolations, noteFields } from '../administration.ts';
 import { checkName, checkPlan, checkSlug } from '../fields.ts';
 import { userInErasure } from '../members/change-members.ts';
@@ -25,13 +26,13 @@ export async function createAccount(admin: Administration, input: NewAccount): P
   await explainViolations(slugTaken(slug), () => admin.em.flush());
   const owner = await findOrCreateUser(admin, input.owner);
   admin.em.create(Membership, { accountId: account.id, userId: owner.id, role: 'owner', createdAt: admin.now });
-  await explainViolations(userInErasure, () => admin.em.flush());
+  await explainViolations(userInErasure(), () => admin.em.flush());
   admin.audit.record('account.created', { account_id: account.id, user_id: owner.id, plan: account.plan });
   return account;
 }
 
 function slugTaken(slug: string) {
-  return { accounts_slug_key: `Another account has the slug ${slug}` };
+  return { accounts_slug_key: t('refusals.account.slug_taken', { slug }) };
 }
 
 interface AccountChanges {

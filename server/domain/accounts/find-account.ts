@@ -2,12 +2,13 @@ import { type Expression, type InferResult, type Kysely, sql } from 'kysely';
 import { type Arguments, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { Account } from '../../entities/account.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { countAll } from '../bounded-count.ts';
 import { quote } from '../fields.ts';
 
 export async function requireAccount(admin: Administration, slug: string): Promise<Account> {
-  const failHandler = () => new AdministrationError('not_found', `There is no account ${quote(slug)}`);
+  const failHandler = () => new AdministrationError('not_found', t('refusals.account.unknown', { slug: quote(slug) }));
   return requireUsable(await admin.em.findOneOrFail(Account, { slug }, { failHandler }));
 }
 
@@ -19,7 +20,7 @@ export async function requireAccountById(admin: Administration, accountId: numbe
 /** Rejects an account that is being erased, because parts of its data may already be missing. */
 export function requireUsable(account: Account): Account {
   if (!account.erasureBeganAt) return account;
-  throw new AdministrationError('conflict', `The account ${account.slug} is being erased`);
+  throw new AdministrationError('conflict', t('refusals.account.in_erasure', { slug: account.slug }));
 }
 
 const selectAccountLocked = query('lock_account', (db, $: Arguments<{ accountId: number }>) =>
@@ -116,5 +117,5 @@ export function readAccountOverview({ db }: Administration, accountId: number) {
 }
 
 function accountIsGone() {
-  return new AdministrationError('not_found', 'The account is gone');
+  return new AdministrationError('not_found', t('refusals.account.gone'));
 }

@@ -1,6 +1,7 @@
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { type JoinRule, joinRules } from '../../entities/account.ts';
+import { t } from '../../text/catalogue.ts';
 import { AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
 import { canonicalAddress, splitAddress } from '../users/canonical-address.ts';
@@ -29,13 +30,14 @@ export function checkJoinSetting(
   domains: readonly string[],
 ): { joinRule: JoinRule; joinDomains: string[] } {
   const joinRule = joinRules.find(one => one === rule);
-  if (!joinRule) throw invalid(`Choose who may join from ${joinRules.join(', ')}`);
+  if (!joinRule) throw invalid(t('refusals.joining.unknown_rule', { rules: joinRules.join(', ') }));
   const joinDomains = [...new Set(domains.map(checkDomain))];
-  if (joinRule === 'domains' && joinDomains.length === 0) throw invalid('Enter at least one domain');
+  if (joinRule === 'domains' && joinDomains.length === 0) throw invalid(t('refusals.joining.no_domain'));
   if (joinRule !== 'domains' && joinDomains.length > 0) {
-    throw invalid('Domains apply only if people with an address of these domains may join');
+    throw invalid(t('refusals.joining.unused_domains'));
   }
-  if (joinDomains.length > maxJoinDomains) throw invalid(`An account can have at most ${maxJoinDomains} domains`);
+  if (joinDomains.length > maxJoinDomains)
+    throw invalid(t('refusals.joining.too_many_domains', { max: maxJoinDomains }));
   return { joinRule, joinDomains };
 }
 
@@ -48,7 +50,7 @@ function checkDomain(value: string): string {
   const typed = value.trim().replace(/^@/, '');
   const domain = domainOf(canonicalAddress(`x@${typed}`));
   if (!typed.includes('@') && domainForm.test(domain)) return domain;
-  throw invalid(`${quote(value)} is not a domain such as example.com`);
+  throw invalid(t('refusals.joining.invalid_domain', { domain: quote(value) }));
 }
 
 function invalid(message: string) {

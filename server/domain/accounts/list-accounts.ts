@@ -1,5 +1,6 @@
 import { type ExpressionBuilder, type InferResult, type Kysely, sql } from 'kysely';
 import type { Tables } from '../../database/tables.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { countBounded } from '../bounded-count.ts';
 import { cutRows, type FirstRows } from '../pagination.ts';
@@ -95,6 +96,6 @@ export async function readAccountSummary({ db }: Administration, accountId: numb
     .$narrowType<{ email: string }>();
   const account = await summariesOf(db)
     .where('a.id', '=', accountId)
-    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The account is gone'));
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', t('refusals.account.gone')));
   return { ...account, owners: await owners.execute() };
 }

@@ -1,5 +1,6 @@
 import type { StatusCategory } from '../../../contract/status.ts';
 import { Board, Status } from '../../entities/board.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import { checkName, checkSlug, checkText } from '../fields.ts';
 
@@ -60,9 +61,9 @@ function checkDescription(description: string): string {
 
 function boardSlugTaken(slug: string) {
   return {
-    boards_account_id_slug_key: `Another board of the account has the slug ${slug}`,
+    boards_account_id_slug_key: t('refusals.board.slug_taken', { slug }),
     // The other board may belong to another account, so the message does not name its account.
-    boards_public_slug_key: `Another public board has the slug ${slug}, and with it the page /b/${slug}`,
+    boards_public_slug_key: t('refusals.board.public_slug_taken', { slug }),
   };
 }
 
@@ -96,15 +97,15 @@ export async function updateBoard(admin: Administration, board: Board, changes: 
   if (slug !== undefined) board.slug = checkSlug(slug);
   if (description !== undefined) board.description = checkDescription(description);
   admin.em.assign(board, others);
-  checkWindow('submission', board.submissionsOpenAt, board.submissionsCloseAt);
+  checkWindow('submissions', board.submissionsOpenAt, board.submissionsCloseAt);
   checkWindow('voting', board.votingOpenAt, board.votingCloseAt);
   board.updatedAt = admin.now;
   await explainViolations(
     {
       ...boardSlugTaken(board.slug),
       // checkWindow misses an invalid window if one person changes its start while another changes its end.
-      boards_submissions_check: windowMessage('submission'),
-      boards_voting_check: windowMessage('voting'),
+      boards_submissions_check: t('refusals.board.window_submissions'),
+      boards_voting_check: t('refusals.board.window_voting'),
     },
     () => admin.em.flush(),
   );
@@ -114,10 +115,11 @@ export async function updateBoard(admin: Administration, board: Board, changes: 
   if (board.isFrozen !== wasFrozen) admin.audit.record(board.isFrozen ? 'board.frozen' : 'board.unfrozen', about);
 }
 
-function checkWindow(which: string, openAt: Date | null | undefined, closeAt: Date | null | undefined) {
-  if (openAt && closeAt && openAt >= closeAt) throw new AdministrationError('invalid', windowMessage(which));
-}
-
-function windowMessage(which: string) {
-  return `The ${which} window must open before it closes`;
+function checkWindow(
+  which: 'submissions' | 'voting',
+  openAt: Date | null | undefined,
+  closeAt: Date | null | undefined,
+) {
+  if (openAt && closeAt && openAt >= closeAt)
+    throw new AdministrationError('invalid', t(`refusals.board.window_${which}`));
 }

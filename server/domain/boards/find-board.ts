@@ -1,4 +1,5 @@
 import { Board } from '../../entities/board.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
 
@@ -14,7 +15,7 @@ export function requireBoard(admin: Administration, accountId: number, slug: str
 /** The error when another person has changed the board since the settings page was opened. */
 export class BoardChangedError extends AdministrationError {
   constructor() {
-    super('conflict', 'The board was changed since the page was opened');
+    super('conflict', t('refusals.board.changed'));
   }
 }
 
@@ -42,5 +43,5 @@ export async function lockBoard(admin: Administration, board: BoardOfAccount) {
 }
 
 function notFound(slug: string) {
-  return new AdministrationError('not_found', `The account has no board ${quote(slug)}`);
+  return new AdministrationError('not_found', t('refusals.board.unknown', { slug: quote(slug) }));
 }

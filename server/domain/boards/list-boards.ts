@@ -1,6 +1,7 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
 import type { Tables } from '../../database/tables.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { countAll, countBounded } from '../bounded-count.ts';
 import type { BoardOfAccount } from './find-board.ts';
@@ -34,7 +35,7 @@ export function listBoards(admin: Administration, accountId: number) {
 export function readBoardListing(admin: Administration, board: BoardOfAccount): Promise<BoardListing> {
   return boardsOf(admin, board.accountId, countAll)
     .where('b.id', '=', board.id)
-    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The board is gone'));
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', t('refusals.board.gone')));
 }
 
 export type NamedBoard = Pick<BoardListing, 'id' | 'slug' | 'name'>;

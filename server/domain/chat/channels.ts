@@ -2,6 +2,7 @@ import type { EventType } from '../../../contract/events.ts';
 import { Board } from '../../entities/board.ts';
 import { ChatChannel, type ChatKind } from '../../entities/chat-channel.ts';
 import type { AddressGuard } from '../../outgoing/address-guard.ts';
+import { t } from '../../text/catalogue.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkEventTypes, checkName } from '../fields.ts';
@@ -46,10 +47,10 @@ export async function createChannel(
   const trimmed = url.trim();
   const problem = problemOfChatUrl(kind, trimmed, guard);
   // The error message does not contain the URL, because the URL is a secret.
-  if (problem) throw new AdministrationError('invalid', `The URL ${problem}`);
+  if (problem) throw new AdministrationError('invalid', problem);
   await lockAccount(admin, accountId);
   if ((await admin.em.count(ChatChannel, { accountId })) >= maxChannels) {
-    throw new AdministrationError('conflict', `The account has ${maxChannels} channels already: delete one first`);
+    throw new AdministrationError('conflict', t('refusals.chat.limit', { max: maxChannels }));
   }
   const channel = admin.em.create(ChatChannel, {
     accountId,
@@ -115,13 +116,13 @@ function openUrl({ url }: ChatChannel, secretBox: SecretBox): string {
     return secretBox.open(url, chatUrlPurpose);
   } catch (error) {
     if (!(error instanceof SecretBoxError)) throw error;
-    throw new AdministrationError('conflict', error.message, { cause: error });
+    throw new AdministrationError('conflict', t(`refusals.secret.${error.reason}`), { cause: error });
   }
 }
 
 async function requireChannel(admin: Administration, { accountId, id }: NamedChannel): Promise<ChatChannel> {
   const channel = await admin.em.findOne(ChatChannel, { id, accountId });
-  if (!channel) throw new AdministrationError('not_found', `The account has no chat channel ${id}`);
+  if (!channel) throw new AdministrationError('not_found', t('refusals.chat.unknown', { id }));
   return channel;
 }
 

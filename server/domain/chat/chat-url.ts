@@ -1,5 +1,6 @@
 import type { ChatKind } from '../../entities/chat-channel.ts';
 import { type AddressGuard, problemOfUrl } from '../../outgoing/address-guard.ts';
+import { t } from '../../text/catalogue.ts';
 
 /** The `purpose` argument for SecretBox when it encrypts or decrypts the URL of a chat channel. */
 export const chatUrlPurpose = 'chat channel url';
@@ -48,15 +49,16 @@ const maxUrlLength = 2000;
  */
 export function problemOfChatUrl(kind: ChatKind, text: string, guard?: AddressGuard): string | undefined {
   const { hosts, path, example } = forms[kind];
-  if (text.length > maxUrlLength) return `must have at most ${maxUrlLength} characters`;
+  const subject = t('refusals.url.subject');
+  if (text.length > maxUrlLength) return t('refusals.url.too_long', { subject, max: maxUrlLength });
   const problem = problemOfUrl(text, guard);
-  if (problem) return problem;
+  if (problem) return t(`refusals.url.${problem}`, { subject });
   const { protocol, hostname, pathname, hash } = new URL(text);
   const isHost = hosts === undefined || hosts.some(host => hostname === host || hostname.endsWith(`.${host}`));
   const isSecure = hosts === undefined || protocol === 'https:';
   return isHost && isSecure && path.test(pathname) && hash === ''
     ? undefined
-    : `must be the URL of an incoming webhook, such as ${example}`;
+    : t('refusals.url.chat', { subject, example });
 }
 
 export function maskChatUrl(url: string): string {

@@ -1,4 +1,5 @@
 import type { InferResult } from 'kysely';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { cutRows, type FirstRows } from '../pagination.ts';
 import { type SecretBox, SecretBoxError } from '../secret-box.ts';
@@ -56,7 +57,7 @@ export async function listChannelPage(
 export async function readChannel(admin: Administration, secretBox: SecretBox, accountId: number, id: number) {
   const row = await channelsOf(admin, accountId)
     .where('c.id', '=', id)
-    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The account has no chat channel ${id}`));
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', t('refusals.chat.unknown', { id })));
   return mask(row, secretBox);
 }
 

@@ -1,5 +1,6 @@
 import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { t } from '../../text/catalogue.ts';
 import { AdministrationError } from '../administration.ts';
 import { DomainError } from '../domain-error.ts';
 import { checkPublished, type LockedIdea, lockIdea, lockIdeaEvenIfFrozen } from '../ideas/lock-ideas.ts';
@@ -33,9 +34,9 @@ export function mayChangeComment({ actor, now }: CommentChanger, { author_id, cr
 export function checkCommentChange(by: CommentChanger, comment: CommentRights, verb: 'edit' | 'delete') {
   if (mayChangeComment(by, comment)[verb]) return;
   if (comment.author_id !== by.actor.userId) {
-    throw new AdministrationError('forbidden', `You can ${verb} only your own comments.`);
+    throw new AdministrationError('forbidden', t(`refusals.comment.${verb}_others`));
   }
-  throw new AdministrationError('conflict', `You can ${verb} a comment only for ${commentChangeMinutes} minutes`);
+  throw new AdministrationError('conflict', t(`refusals.comment.${verb}_late`, { minutes: commentChangeMinutes }));
 }
 
 const selectComment = query(

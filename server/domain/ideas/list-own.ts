@@ -39,7 +39,7 @@ const selectSubmitted = query(
   options,
 );
 
-/** Leaves out votes that a merge copied to another idea. The list has the idea on which the person voted. */
+/** Leaves out votes that a merge copied to another idea. The list has the idea that the person voted on. */
 const selectVoted = query(
   'select_voted_ideas',
   (db, $: Arguments<PlaceInList & { voterId: number; isModerator: boolean }>) =>
@@ -89,7 +89,7 @@ export async function listSubmitted(op: Reading, place: Place): Promise<Page<Row
   return cut(await op.query(selectSubmitted, { ...op.actor, ...inList(place) }), place);
 }
 
-/** Lists the ideas of a board on which a person voted, without the votes of the person's tokens. */
+/** Lists the ideas of a board that a person voted on, without the votes of the person's tokens. */
 export async function listVoted(op: Reading, place: Place): Promise<Page<RowOf<typeof selectVoted>>> {
   return cut(await op.query(selectVoted, { ...op.actor, ...inList(place) }), place);
 }

@@ -1,6 +1,7 @@
 import { type Arguments, query } from '../../database/query.ts';
 import { Invitation } from '../../entities/account.ts';
 import type { AuditActor } from '../../observability/audit-entries.ts';
+import { t } from '../../text/catalogue.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { insertMember } from '../members/change-members.ts';
@@ -72,5 +73,5 @@ async function takeInvitation(
     const deleted = await admin.em.nativeDelete(Invitation, { id, accountId });
     if (deleted > 0) return invitation;
   }
-  throw new AdministrationError('not_found', 'The invitation was accepted or revoked already, or has expired');
+  throw new AdministrationError('not_found', t('refusals.invitation.used_or_expired'));
 }

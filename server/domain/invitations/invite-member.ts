@@ -1,6 +1,7 @@
 import { addJob } from '../../database/add-job.ts';
 import { Invitation } from '../../entities/account.ts';
 import type { Role } from '../../entities/membership.ts';
+import { t } from '../../text/catalogue.ts';
 import { currentLanguage } from '../../text/language.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { checkEmail } from '../fields.ts';
@@ -43,8 +44,8 @@ export async function inviteMember(
   authority.require(role);
   const user = await findUser(admin, email);
   const person = user && (await readPeople(admin, accountId, [user.id])).get(user.id);
-  if (person?.role) throw new AdministrationError('conflict', `${email} is a member of the account already`);
-  if (person?.is_blocked) throw new AdministrationError('conflict', `${email} is blocked in the account`);
+  if (person?.role) throw new AdministrationError('conflict', t('refusals.invitation.member', { email }));
+  if (person?.is_blocked) throw new AdministrationError('conflict', t('refusals.invitation.blocked', { email }));
   const canonicalEmail = canonicalAddress(email);
   const replaced = await findInvitation(admin, accountId, canonicalEmail);
   if (replaced) authority.require(replaced.role);

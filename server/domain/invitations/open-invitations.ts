@@ -3,6 +3,7 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { Invitation } from '../../entities/account.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { activeMemberships, lockMembers, mayManageIn } from '../members/authority.ts';
 
@@ -74,7 +75,7 @@ export function requireInvitation(
 ): Promise<InvitationView> {
   return openInvitations(admin, accountId)
     .where('i.id', '=', invitationId)
-    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', 'The account has no such invitation'));
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', t('refusals.invitation.unknown')));
 }
 
 /** Revokes an invitation. The acting user needs a role that may also send this invitation. */

@@ -3,6 +3,7 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { type Role, roles } from '../../entities/membership.ts';
+import { t } from '../../text/catalogue.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 
@@ -55,10 +56,7 @@ export async function lockMembers(admin: Administration, accountId: number): Pro
   return {
     require(...roles) {
       if (roles.every(role => own && mayManage(own, role))) return;
-      const message =
-        own === 'admin'
-          ? 'Only an owner of the account can add, change or remove an owner'
-          : 'Only owners and admins of the account manage its members';
+      const message = own === 'admin' ? t('refusals.member.owner_only') : t('refusals.member.admins_only');
       throw new AdministrationError('forbidden', message);
     },
   };

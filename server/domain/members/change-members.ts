@@ -1,5 +1,6 @@
 import { type Arguments, query } from '../../database/query.ts';
 import { Membership, type Role } from '../../entities/membership.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError, actingUserOf, explainViolations } from '../administration.ts';
 import { revokeTokensOf } from '../tokens/change-tokens.ts';
 import { hasOtherOwner, lockMembers, type UserInAccount } from './authority.ts';
@@ -26,7 +27,7 @@ export async function insertMember(
   role: Role,
 ): Promise<void> {
   admin.em.create(Membership, { accountId, userId, role, createdAt: admin.now });
-  const violations = { ...userInErasure, memberships_pkey: 'The user is a member of the account already' };
+  const violations = { ...userInErasure(), memberships_pkey: t('refusals.member.already') };
   await explainViolations(violations, () => admin.em.flush());
   await admin.query(deleteInvitation, { accountId, userId });
   admin.audit.record('member.added', { ...describe({ accountId, userId }), role });
@@ -40,7 +41,7 @@ export async function setMemberRole(admin: Administration, member: UserInAccount
   authority.require(from, role);
   if (role !== 'owner') await checkNotLastOwner(admin, membership, 'demoted');
   membership.role = role;
-  await explainViolations(userInErasure, () => admin.em.flush());
+  await explainViolations(userInErasure(), () => admin.em.flush());
   if (from !== role) admin.audit.record('member.role_changed', { ...describe(member), from, to: role });
 }
 
@@ -67,10 +68,12 @@ export async function removeMember(
 }
 
 /** The messages if a user in erasure would become a member or an owner. An owner cannot be erased. */
-export const userInErasure = {
-  memberships_user_stays: 'The user is being erased',
-  memberships_user_id_fkey: 'The user was erased',
-};
+export function userInErasure() {
+  return {
+    memberships_user_stays: t('refusals.user.in_erasure'),
+    memberships_user_id_fkey: t('refusals.user.erased'),
+  };
+}
 
 function describe({ accountId, userId }: UserInAccount) {
   return { account_id: accountId, user_id: userId };
@@ -78,15 +81,12 @@ function describe({ accountId, userId }: UserInAccount) {
 
 async function requireMembership(admin: Administration, { accountId, userId }: UserInAccount): Promise<Membership> {
   const membership = await admin.em.findOne(Membership, { accountId, userId }, { refresh: true });
-  if (!membership) throw new AdministrationError('not_found', 'The user is not a member of the account');
+  if (!membership) throw new AdministrationError('not_found', t('refusals.member.unknown'));
   return membership;
 }
 
 /** If the last two owners are removed at the same time, the second removal waits for the lock and then throws here. */
-async function checkNotLastOwner(admin: Administration, membership: Membership, what: string) {
+async function checkNotLastOwner(admin: Administration, membership: Membership, what: 'demoted' | 'removed') {
   if (membership.role !== 'owner' || (await hasOtherOwner(admin, membership))) return;
-  throw new AdministrationError(
-    'conflict',
-    `The last owner of an account cannot be ${what}: make another user an owner first`,
-  );
+  throw new AdministrationError('conflict', t(`refusals.member.last_owner_${what}`));
 }

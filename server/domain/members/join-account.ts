@@ -1,5 +1,6 @@
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { t } from '../../text/catalogue.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { admits, readJoinable } from '../accounts/join-rule.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
@@ -46,7 +47,7 @@ export async function joinAccount(admin: Administration, user: UserInAccount): P
   const standing = await readStanding(admin, user);
   if (standing === 'member') return;
   if (standing !== 'may_join') {
-    throw new AdministrationError('forbidden', 'You cannot join without an invitation');
+    throw new AdministrationError('forbidden', t('refusals.joining.closed'));
   }
   await insertMember(admin, user, 'member');
   admin.audit.record('member.joined', { account_id: user.accountId, user_id: user.userId });

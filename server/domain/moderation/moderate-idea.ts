@@ -1,4 +1,5 @@
 import type { ModerationState } from '../../entities/idea.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 import { recordEvent } from '../events/record-event.ts';
 import { checkText } from '../fields.ts';
@@ -23,18 +24,12 @@ export async function rejectIdea(admin: Administration, accountId: number, ideaI
   return true;
 }
 
-/** The end of the error message for a moderator who rejects a published idea, or approves a rejected idea. */
-const decisions: Record<Exclude<ModerationState, 'pending'>, string> = {
-  published: 'is published: only a pending one can be rejected',
-  rejected: 'was rejected: only a pending one can be approved',
-};
-
 /** Publishes or rejects a pending idea. Throws if the board is frozen, like lockIdeas. */
 async function leaveQueue(
   { db, now }: Administration,
   accountId: number,
   ideaId: number,
-  state: keyof typeof decisions,
+  state: Exclude<ModerationState, 'pending'>,
   reason: string | null = null,
 ): Promise<boolean> {
   const idea = await db
@@ -44,13 +39,13 @@ async function leaveQueue(
     .where(i => i.and({ 'i.account_id': accountId, 'i.id': ideaId }))
     .forNoKeyUpdate('i')
     .forShare('b')
-    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The account has no idea ${ideaId}`));
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', t('refusals.idea.unknown', { id: ideaId })));
   if (idea.moderation_state === state) return false;
   if (idea.moderation_state !== 'pending') {
-    throw new AdministrationError('conflict', `Idea ${ideaId} ${decisions[idea.moderation_state]}`);
+    throw new AdministrationError('conflict', t(`refusals.idea.${idea.moderation_state}`, { id: ideaId }));
   }
   if (idea.is_frozen) {
-    throw new AdministrationError('conflict', `The board of idea ${ideaId} is frozen: unfreeze it first`);
+    throw new AdministrationError('conflict', t('refusals.idea.board_frozen', { id: ideaId }));
   }
   await db
     .updateTable('ideas')

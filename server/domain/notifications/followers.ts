@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 
 interface Following {
@@ -41,8 +42,8 @@ export async function followIdea(admin: Administration, accountId: number, { ide
       eb.exists(eb.selectFrom('added').select('added.idea_id')).as('is_changed'),
     ])
     .executeTakeFirstOrThrow();
-  if (!row.has_idea) throw new AdministrationError('not_found', `The account has no published idea ${ideaId}`);
-  if (!row.is_member) throw new AdministrationError('forbidden', 'Only members of the account can follow its ideas');
+  if (!row.has_idea) throw new AdministrationError('not_found', t('refusals.idea.unknown_published', { id: ideaId }));
+  if (!row.is_member) throw new AdministrationError('forbidden', t('refusals.idea.not_member'));
   if (!row.is_changed) return false;
   admin.audit.record('idea.followed', { account_id: accountId, idea_id: ideaId, user_id: userId });
   return true;
@@ -75,7 +76,7 @@ export async function requireIdeaOf({ db }: Administration, accountId: number, i
     .selectFrom('ideas')
     .select('id')
     .where(idea => idea.and({ account_id: accountId, id: ideaId }))
-    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The account has no idea ${ideaId}`));
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', t('refusals.idea.unknown', { id: ideaId })));
 }
 
 /** Lists the followers of an idea, earliest follower first. A follower without a notification_email gets no mail. */

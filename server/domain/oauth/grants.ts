@@ -3,6 +3,7 @@ import type { Grant } from '../../../contract/grants.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import type { ApiToken } from '../../entities/api-token.ts';
 import { OauthRecord } from '../../entities/oauth-record.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { createToken, revokeToken } from '../tokens/change-tokens.ts';
 import { hashOfId, type OauthPayload } from './records.ts';
@@ -86,7 +87,7 @@ async function answerInteraction(
 ) {
   const answered = await admin.query(setResult, { idHash: hashOfId(interactionId), result, now: admin.now, userId });
   if (answered.length > 0) return;
-  throw new AdministrationError('conflict', 'This request was answered already. Begin again in the program.');
+  throw new AdministrationError('conflict', t('refusals.consent.answered'));
 }
 
 /** Finds the grant by the hash of its id, without a filter on the account. The row contains the account. */

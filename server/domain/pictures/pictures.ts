@@ -14,7 +14,7 @@ const size = 128;
 const maxPixels = 60_000_000;
 const maxSeconds = 5;
 
-// The other formats have parsers that see few files, and a page needs none of them.
+// Pages need no other format, and the parsers of rare formats have had more faults.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({ operation: ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp'] });
 // A picture is small work. Several threads for each of them would take the processors from other requests.
@@ -22,8 +22,8 @@ sharp.concurrency(1);
 sharp.cache(false);
 
 /**
- * Converts an uploaded picture to a small square. The new file contains no metadata, such as the place of a photo, and
- * nothing else of the uploaded file. Throws `invalid` for a file that is no JPEG, PNG or WebP picture.
+ * Converts an uploaded picture to a small square. The new file contains only the pixels, without metadata such as the place
+ * of a photo. Throws `invalid` for a file that is no JPEG, PNG or WebP picture.
  */
 export async function convertPicture(file: Buffer): Promise<Buffer> {
   try {

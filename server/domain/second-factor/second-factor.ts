@@ -2,6 +2,7 @@ import { addJob } from '../../database/add-job.ts';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { RecoveryCode, SecondFactor } from '../../entities/user.ts';
+import { t } from '../../text/catalogue.ts';
 import { currentLanguage } from '../../text/language.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { endChallenges } from '../sign-in/challenge.ts';
@@ -56,14 +57,11 @@ export async function enableSecondFactor(
 ): Promise<string[]> {
   await lockUser(admin, userId);
   if (await readSecondFactor(admin, userId)) {
-    throw new AdministrationError('conflict', 'Two-factor sign-in is already on');
+    throw new AdministrationError('conflict', t('refusals.second_factor.on'));
   }
   const lastStep = timeStepOf(secret, code, admin.now);
   if (lastStep === undefined) {
-    throw new AdministrationError(
-      'invalid',
-      'The code is wrong. Enter the newest code of your app, and check the time of your phone',
-    );
+    throw new AdministrationError('invalid', t('refusals.second_factor.wrong_code'));
   }
   admin.em.create(SecondFactor, {
     userId,
@@ -127,7 +125,7 @@ const unmarkSessions = query('unmark_sessions_of_user', (db, $: Arguments<{ user
 async function removeSecondFactor(admin: Administration, userId: number): Promise<void> {
   // A cascade removes the recovery codes.
   const removed = await admin.em.nativeDelete(SecondFactor, { userId });
-  if (removed === 0) throw new AdministrationError('conflict', 'The user does not use two-factor sign-in');
+  if (removed === 0) throw new AdministrationError('conflict', t('refusals.second_factor.off'));
   await admin.query(unmarkSessions, { userId });
   await notify(admin, userId, 'disabled');
   admin.audit.record('second_factor.disabled', { user_id: userId });

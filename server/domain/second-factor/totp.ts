@@ -3,7 +3,7 @@ import { Secret, TOTP } from 'otpauth';
 /** The parameters that every authenticator app supports (RFC 6238). Many apps ignore other values. */
 const parameters = { algorithm: 'SHA1', digits: 6, period: 30 };
 
-/** The number of time steps by which the clock of a phone may be slow or fast. */
+/** The clock of a phone may be slow or fast by this number of time steps. */
 const window = 1;
 
 /** RFC 4226 recommends a secret of 160 bits, which is the length of a SHA-1 hash. */

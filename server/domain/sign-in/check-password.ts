@@ -1,3 +1,4 @@
+import { t } from '../../text/catalogue.ts';
 import { AdministrationError } from '../administration.ts';
 
 /** The minimum and maximum number of characters (NIST SP 800-63B). The maximum limits the cost of hashing. */
@@ -7,17 +8,17 @@ export const maxPasswordLength = 256;
 /** Rejects a password that is easy to guess. Does not require certain kinds of characters, such as digits. */
 export async function checkPassword(password: string, email: string): Promise<void> {
   const length = [...password].length;
-  if (length < minPasswordLength) throw invalid(`The password must have at least ${minPasswordLength} characters`);
-  if (length > maxPasswordLength) throw invalid(`The password must have at most ${maxPasswordLength} characters`);
+  if (length < minPasswordLength) throw invalid(t('refusals.password.too_short', { min: minPasswordLength }));
+  if (length > maxPasswordLength) throw invalid(t('refusals.password.too_long', { max: maxPasswordLength }));
   // argon2 would replace a lone surrogate and hash another password.
-  if (!password.isWellFormed()) throw invalid('The password has a character that cannot be stored');
+  if (!password.isWellFormed()) throw invalid(t('refusals.password.not_storable'));
   const plain = password.normalize('NFKC').toLowerCase();
   const address = email.normalize('NFKC').toLowerCase();
   if (plain === address || plain === address.split('@', 1)[0]) {
-    throw invalid('The password must not be the e-mail address');
+    throw invalid(t('refusals.password.is_address'));
   }
   if (hasFewCharactersOrSteps(plain) || (await isCommon(plain))) {
-    throw invalid('The password is one of the commonest: choose another one');
+    throw invalid(t('refusals.password.common'));
   }
 }
 

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { t } from '../../text/catalogue.ts';
 import { currentLanguage } from '../../text/language.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { canonicalAddress } from '../users/canonical-address.ts';
@@ -99,7 +100,7 @@ export async function createPasswordLink(
   userId: number,
 ): Promise<{ token: string; expiresAt: Date }> {
   const link = await insertPasswordLink(admin, userId, admin.now);
-  if (!link) throw new AdministrationError('conflict', 'The user cannot sign in: they are blocked, or being erased');
+  if (!link) throw new AdministrationError('conflict', t('refusals.user.cannot_sign_in'));
   admin.audit.record('password.link_created', { user_id: userId });
   return link;
 }

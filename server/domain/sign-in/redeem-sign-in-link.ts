@@ -1,6 +1,7 @@
 import { type Arguments, query } from '../../database/query.ts';
 import { User } from '../../entities/user.ts';
 import type { AuditActor } from '../../observability/audit-entries.ts';
+import { t } from '../../text/catalogue.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { joinAccount } from '../members/join-account.ts';
@@ -69,5 +70,5 @@ async function lockLink(admin: Administration, token: string): Promise<FollowedL
 }
 
 function expired() {
-  return new AdministrationError('not_found', 'The link was used already, or has expired');
+  return new AdministrationError('not_found', t('refusals.link.used_or_expired'));
 }

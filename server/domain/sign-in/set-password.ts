@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { t } from '../../text/catalogue.ts';
 import { currentLanguage } from '../../text/language.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { endPasswordLinks } from './password-links.ts';
@@ -26,7 +27,7 @@ const takeLink = query('take_password_link', (db, $: Arguments<{ linkHash: Buffe
  */
 export async function redeemPasswordLink(admin: Administration, linkHash: Buffer, credential: string): Promise<void> {
   const [link] = await admin.query(takeLink, { linkHash, now: admin.now });
-  if (!link) throw new AdministrationError('not_found', 'The link was used already, or has expired');
+  if (!link) throw new AdministrationError('not_found', t('refusals.link.used_or_expired'));
   await setPassword(admin, link.user_id, credential);
 }
 
@@ -98,5 +99,5 @@ export async function changePassword(
   const started =
     set_at && (await startSession(admin, { id: user.id, set_at }, { ...terms, previous: undefined }, terms));
   if (started) return started;
-  throw new AdministrationError('conflict', 'The password was changed meanwhile: sign in with the new one');
+  throw new AdministrationError('conflict', t('refusals.password.changed_meanwhile'));
 }

@@ -18,7 +18,7 @@ export interface LinkRequest {
   email: string | null;
   /** The path of the page that opens after the sign-in. */
   next: string;
-  /** The slug of the board on which a new person wants to sign up. */
+  /** The slug of the board where a new person wants to sign up. */
   board: string | null;
 }
 

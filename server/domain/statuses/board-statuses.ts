@@ -1,6 +1,7 @@
 import { maxStatusesOfBoard } from '../../../contract/limits.ts';
 import type { StatusCategory } from '../../../contract/status.ts';
 import { Status } from '../../entities/board.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import { type BoardOfAccount, lockBoard } from '../boards/find-board.ts';
 import { countBounded, countLimit } from '../bounded-count.ts';
@@ -21,10 +22,7 @@ export async function addStatus(admin: Administration, board: BoardOfAccount, in
   const { position, ...fields } = input;
   await lockBoard(admin, board);
   if ((await admin.em.count(Status, { accountId: board.accountId, boardId: board.id })) >= maxStatusesOfBoard) {
-    throw new AdministrationError(
-      'conflict',
-      `A board can have at most ${maxStatusesOfBoard} statuses: remove a status first`,
-    );
+    throw new AdministrationError('conflict', t('refusals.status.limit', { max: maxStatusesOfBoard }));
   }
   const status = admin.em.create(Status, {
     ...fields,
@@ -53,7 +51,7 @@ export async function updateStatus(admin: Administration, status: Status, change
     'allowComments',
     'position',
   ]);
-  if (category !== undefined && category !== 'inbox') await checkNotLastInbox(admin, status, 'moved out of it');
+  if (category !== undefined && category !== 'inbox') await checkNotLastInbox(admin, status, 'moved');
   if (category !== undefined) status.category = category;
   if (key !== undefined) status.key = checkKey(key);
   if (label !== undefined) status.label = checkName(label, 60, 'label');
@@ -73,10 +71,10 @@ export async function removeStatus(admin: Administration, status: Status): Promi
     .selectFrom('ideas')
     .where(idea => idea.and({ account_id: accountId, board_id: boardId, status_id: id }));
   const { count } = await admin.db.selectNoFrom(countBounded(ideas).as('count')).executeTakeFirstOrThrow();
-  if (count > 0) throw new AdministrationError('conflict', inUse(status, describeCount(count)));
+  if (count > 0) throw new AdministrationError('conflict', inUse(status, count));
   // Another transaction may give an idea this status after the count. A foreign key then prevents the removal.
   const removed = describe(status);
-  await explainViolations({ ideas_status_of_board_fkey: inUse(status, 'Ideas') }, () =>
+  await explainViolations({ ideas_status_of_board_fkey: t('refusals.status.in_use_now', { status: status.key }) }, () =>
     admin.em.remove(status).flush(),
   );
   admin.audit.record('status.removed', removed);
@@ -93,14 +91,11 @@ async function lockRegistry(admin: Administration, status: Status) {
 }
 
 /** Throws if a board would lose its last inbox status, because a new idea starts in the first inbox status. */
-async function checkNotLastInbox(admin: Administration, status: Status, change: string) {
+async function checkNotLastInbox(admin: Administration, status: Status, change: 'moved' | 'removed') {
   if (status.category !== 'inbox') return;
   const { accountId, boardId } = status;
   if ((await admin.em.count(Status, { accountId, boardId, category: 'inbox' })) > 1) return;
-  throw new AdministrationError(
-    'conflict',
-    `${status.key} is the board's last status of the category inbox, where new ideas start: it cannot be ${change}`,
-  );
+  throw new AdministrationError('conflict', t(`refusals.status.last_inbox_${change}`, { status: status.key }));
 }
 
 async function placeStatus(admin: Administration, status: Status, position: number) {
@@ -120,20 +115,16 @@ function describe({ accountId, boardId, key }: Status) {
 }
 
 function notFound(key: string) {
-  return new AdministrationError('not_found', `The board has no status ${quote(key)}`);
+  return new AdministrationError('not_found', t('refusals.status.unknown', { key: quote(key) }));
 }
 
 function keyTaken(key: string) {
-  return { statuses_board_id_key_key: `Another status of the board has the key ${key}` };
+  return { statuses_board_id_key_key: t('refusals.status.key_taken', { key }) };
 }
 
-function describeCount(count: number) {
-  if (count > countLimit) return `More than ${countLimit} ideas`;
-  return count === 1 ? '1 idea' : `${count} ideas`;
-}
-
-function inUse(status: Status, ideas: string) {
-  return `${ideas} ${ideas === '1 idea' ? 'has' : 'have'} the status ${status.key}: move them to another first`;
+function inUse({ key: status }: Status, count: number): string {
+  if (count > countLimit) return t('refusals.status.in_use_beyond_limit', { status, limit: countLimit });
+  return t('refusals.status.in_use', { status, count });
 }
 
 function statusListings({ db }: Administration, board: BoardOfAccount) {

@@ -1,6 +1,7 @@
 import { raw } from '@mikro-orm/postgresql';
 import { maxTagsOfBoard } from '../../../contract/limits.ts';
 import { Tag } from '../../entities/board.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import { type BoardOfAccount, lockBoard } from '../boards/find-board.ts';
 import { countAll, countBounded } from '../bounded-count.ts';
@@ -18,7 +19,7 @@ export async function addTag(admin: Administration, board: BoardOfAccount, input
   const color = checkColor(input.color);
   await lockBoard(admin, board);
   if ((await admin.em.count(Tag, { accountId: board.accountId, boardId: board.id })) >= maxTagsOfBoard) {
-    throw new AdministrationError('conflict', `A board can have at most ${maxTagsOfBoard} tags: remove a tag first`);
+    throw new AdministrationError('conflict', t('refusals.tag.limit', { max: maxTagsOfBoard }));
   }
   const tag = admin.em.create(Tag, { name, color, boardId: board.id, accountId: board.accountId });
   await explainViolations(nameTaken(name), () => admin.em.flush());
@@ -45,7 +46,7 @@ export async function removeTag(admin: Administration, tag: Tag): Promise<void> 
 export async function requireTag(admin: Administration, { id: boardId, accountId }: BoardOfAccount, name: string) {
   const hasName = { [raw('lower(name)')]: raw('lower(?)', [name.trim()]) };
   const tag = await admin.em.findOne(Tag, { accountId, boardId, ...hasName });
-  if (!tag) throw new AdministrationError('not_found', `The board has no tag ${quote(name)}`);
+  if (!tag) throw new AdministrationError('not_found', t('refusals.tag.unknown', { tag: quote(name) }));
   return tag;
 }
 
@@ -55,7 +56,7 @@ export async function requireTagOfId(admin: Administration, board: BoardOfAccoun
     .select('id')
     .where(row => row.and({ account_id: board.accountId, board_id: board.id, id }))
     .forNoKeyUpdate()
-    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The board has no tag ${id}`));
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', t('refusals.tag.unknown', { tag: id })));
   return admin.em.findOneOrFail(Tag, { id, accountId: board.accountId });
 }
 
@@ -83,7 +84,7 @@ function describe({ id, accountId, boardId }: Tag) {
 }
 
 function nameTaken(name: string) {
-  return { tags_board_id_name_key: `Another tag of the board has the name ${quote(name)}` };
+  return { tags_board_id_name_key: t('refusals.tag.name_taken', { name: quote(name) }) };
 }
 
 /** Lists tags with their numbers of ideas. A number is exact up to countLimit. */
@@ -98,5 +99,5 @@ export function listTagsInUse(
 export function readTagInUse(admin: Administration, board: BoardOfAccount, id: number): Promise<TagListing> {
   return tagsOf(admin, board, countBounded)
     .where('t.id', '=', id)
-    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The board has no tag ${id}`));
+    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', t('refusals.tag.unknown', { tag: id })));
 }

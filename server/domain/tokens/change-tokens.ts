@@ -4,6 +4,7 @@ import { type Arguments, query } from '../../database/query.ts';
 import { ApiToken, ApiTokenBoard } from '../../entities/api-token.ts';
 import { Board } from '../../entities/board.ts';
 import { Voter } from '../../entities/idea.ts';
+import { t } from '../../text/catalogue.ts';
 import { requireLockedAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkName } from '../fields.ts';
@@ -42,12 +43,12 @@ export async function createToken(
   const name = checkName(input.name, 100);
   const { plan } = await requireLockedAccount(admin, input.accountId);
   if (plan !== 'community' && plansWithoutAgentApi.includes(plan)) {
-    throw new AdministrationError('forbidden', `The plan ${plan} of the account does not allow the Agent API`);
+    throw new AdministrationError('forbidden', t('refusals.token.plan', { plan }));
   }
   await checkIssuer(admin, input);
   await checkBoards(admin, input);
   if (input.expiresAt && input.expiresAt <= admin.now) {
-    throw new AdministrationError('invalid', 'The token would have expired already: give a time in the future');
+    throw new AdministrationError('invalid', t('refusals.token.expired'));
   }
   return insertToken(admin, { ...input, name });
 }
@@ -100,26 +101,26 @@ const selectIssuer = query('select_token_issuer', (db, $: Arguments<UserInAccoun
 
 async function checkIssuer(admin: Administration, { accountId, issuerId }: NewToken) {
   const [issuer] = await admin.query(selectIssuer, { accountId, userId: issuerId });
-  if (issuer?.is_blocked) throw new AdministrationError('forbidden', 'A blocked user cannot issue a token');
+  if (issuer?.is_blocked) throw new AdministrationError('forbidden', t('refusals.token.blocked_issuer'));
   if (issuer?.role === 'owner' || issuer?.role === 'admin') return;
-  throw new AdministrationError('forbidden', 'Only an owner or admin of the account can issue a token');
+  throw new AdministrationError('forbidden', t('refusals.token.low_role'));
 }
 
 async function checkBoards(admin: Administration, { accountId, boards }: NewToken) {
-  if (boards.length === 0) throw new AdministrationError('invalid', 'A token needs at least one board');
+  if (boards.length === 0) throw new AdministrationError('invalid', t('refusals.token.no_board'));
   if (boards.length > maxBoardsOfToken) {
-    throw new AdministrationError('invalid', `A token can have at most ${maxBoardsOfToken} boards: choose fewer`);
+    throw new AdministrationError('invalid', t('refusals.token.too_many_boards', { max: maxBoardsOfToken }));
   }
   const ids = new Set(boards.map(({ boardId }) => boardId));
-  if (ids.size < boards.length) throw new AdministrationError('invalid', 'A board is named twice');
+  if (ids.size < boards.length) throw new AdministrationError('invalid', t('refusals.token.board_twice'));
   const found = await admin.em.count(Board, { accountId, id: { $in: [...ids] } });
-  if (found < ids.size) throw new AdministrationError('not_found', 'The account does not have all boards of the token');
+  if (found < ids.size) throw new AdministrationError('not_found', t('refusals.token.unknown_board'));
 }
 
 /** Revokes a token. The votes of the token still count. */
 export async function revokeToken(admin: Administration, accountId: number, tokenId: number): Promise<void> {
   const token = await admin.em.findOne(ApiToken, { id: tokenId, accountId });
-  if (!token) throw new AdministrationError('not_found', `The account has no token ${tokenId}`);
+  if (!token) throw new AdministrationError('not_found', t('refusals.token.unknown', { id: tokenId }));
   if (token.revokedAt) return;
   token.revokedAt = admin.now;
   await admin.em.flush();

@@ -1,6 +1,7 @@
 import type { ExpressionBuilder } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Tables } from '../../database/tables.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { cutRows, type FirstRows } from '../pagination.ts';
 
@@ -73,6 +74,6 @@ export async function listTokenPage(
 export function readToken(admin: Administration, accountId: number, tokenId: number): Promise<TokenListing> {
   const token = tokensOf(admin, accountId).where('t.id', '=', tokenId);
   return listingOf(admin, accountId, token).executeTakeFirstOrThrow(
-    () => new AdministrationError('not_found', `The account has no token ${tokenId}`),
+    () => new AdministrationError('not_found', t('refusals.token.unknown', { id: tokenId })),
   );
 }

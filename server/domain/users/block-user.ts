@@ -1,5 +1,6 @@
 import type { QueryBuilding } from '../../database/database.ts';
-import { asRole, Membership, type Role, UserBlock } from '../../entities/membership.ts';
+import { Membership, type Role, UserBlock } from '../../entities/membership.ts';
+import { t } from '../../text/catalogue.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError, actingPersonOf, actingUserOf } from '../administration.ts';
 import { checkText } from '../fields.ts';
@@ -21,10 +22,7 @@ export async function blockUser(admin: Administration, { accountId, userId }: Us
   await lockAccount(admin, accountId);
   const role = await checkMayBlock(admin, { accountId, userId });
   if (role === 'owner' && !(await hasOtherOwner(admin, { accountId, userId }))) {
-    throw new AdministrationError(
-      'conflict',
-      'The last owner of an account cannot be blocked: make another user an owner first',
-    );
+    throw new AdministrationError('conflict', t('refusals.block.last_owner'));
   }
   const known = await admin.em.findOne(UserBlock, { accountId, userId });
   const block = known ?? admin.em.create(UserBlock, { accountId, userId, createdAt: admin.now });
@@ -58,14 +56,13 @@ export function mayBlock(moderator: Role | undefined, role: Role | null): boolea
 async function checkMayBlock(admin: Administration, { accountId, userId }: UserInAccount): Promise<Role | null> {
   const moderatorId = actingUserOf(admin);
   if (actingPersonOf(admin) === userId) {
-    throw new AdministrationError('forbidden', 'Nobody can block or unblock themselves');
+    throw new AdministrationError('forbidden', t('refusals.block.oneself'));
   }
   const member = await admin.em.findOne(Membership, { accountId, userId }, { refresh: true });
   const role = member?.role ?? null;
   if (moderatorId === null || mayBlock(await readActiveRole(admin, { accountId, userId: moderatorId }), role))
     return role;
-  const person = role === null ? 'somebody' : asRole[role];
-  throw new AdministrationError('forbidden', `Your role in the account is not enough to block ${person}`);
+  throw new AdministrationError('forbidden', t(`refusals.block.low_role_for_${role ?? 'others'}`));
 }
 
 /** A blocked user. The role is null if the user is not a member. */

@@ -2,6 +2,7 @@ import { createHash, createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Config } from '../../config.ts';
 import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import { t } from '../../text/catalogue.ts';
 import { currentLanguage } from '../../text/language.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { checkEmail } from '../fields.ts';
@@ -103,7 +104,7 @@ export async function requestAddress(
 export async function confirmAddress(admin: Administration, change: AddressChange): Promise<void> {
   const user = await lockUser(admin, change.userId);
   if (!(await isAddressWanted(admin, change))) {
-    throw new AdministrationError('not_found', 'The link was used already, or your data has changed since');
+    throw new AdministrationError('not_found', t('refusals.link.used_or_outdated'));
   }
   const { field, address } = change;
   await updateUser(admin, user, field === 'email' ? { email: address } : { notificationEmail: address });

@@ -1,5 +1,6 @@
 import { type Arguments, query } from '../../database/query.ts';
 import { User } from '../../entities/user.ts';
+import { t } from '../../text/catalogue.ts';
 import type { Language } from '../../text/language.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import { checkEmail, checkName } from '../fields.ts';
@@ -27,7 +28,7 @@ export async function findOrCreateUser(admin: Administration, input: { email: st
   const user = await findUser(admin, email);
   if (user) return user;
   if (name === undefined) {
-    throw new AdministrationError('invalid', `There is no user ${email} yet: give a name to create one`);
+    throw new AdministrationError('invalid', t('refusals.user.unknown_without_name', { email }));
   }
   return createUser(admin, { email, name });
 }
@@ -39,7 +40,7 @@ export function isAddressTaken(error: unknown): boolean {
 }
 
 function emailTaken(email: string) {
-  const message = `Another user has the address ${email}`;
+  const message = t('refusals.user.address_taken', { email });
   return { users_canonical_email_key: message, users_email_key: message };
 }
 

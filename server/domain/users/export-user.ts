@@ -231,11 +231,11 @@ export const exportSections: Readonly<Record<string, Section>> = {
 /** The tables with rows about people that the export leaves out, each with the reason. */
 export const notExported: Partial<Record<keyof Tables, string>> = {
   events: 'An event repeats a change of an idea, a comment or a vote, and is deleted after some time.',
-  idempotency_keys: 'A stored response repeats what a token of the person did, and is deleted after a day.',
+  idempotency_keys: 'A stored response repeats a change by a token of the person, and is deleted after a day.',
   oauth_records: 'The records contain secrets of OAuth. The list of tokens has the access that the person gave.',
   password_links: 'A link is a secret that is valid for a short time.',
   pictures: 'The profile has the path of the picture.',
-  recovery_codes: 'The codes are secrets, of which the server keeps only hashes.',
+  recovery_codes: 'The codes are secrets, and the server keeps only their hashes.',
   sign_in_challenges: 'A sign-in that waits for a code is valid for a short time.',
   sign_in_links: 'A link is a secret that is valid for a short time.',
   vote_networks: 'The export has the votes. A network is only a hash, and is deleted after some time.',

@@ -1,6 +1,7 @@
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { User } from '../../entities/user.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
 import { canonicalAddress } from './canonical-address.ts';
@@ -14,7 +15,7 @@ export async function requireUser(admin: Administration, addressOrId: string): P
   const user = /^[0-9]{1,15}$/.test(addressOrId)
     ? await admin.em.findOne(User, { id: Number(addressOrId), isPlaceholder: false })
     : await findUser(admin, addressOrId);
-  if (!user) throw new AdministrationError('not_found', `There is no user ${quote(addressOrId)}`);
+  if (!user) throw new AdministrationError('not_found', t('refusals.user.unknown', { user: quote(addressOrId) }));
   return user;
 }
 
@@ -29,7 +30,7 @@ const selectUserLocked = query('lock_user_to_change', (db, $: Arguments<{ userId
 /** Locks a user before a change of the user's data. Throws if the user is being erased or does not exist. */
 export async function lockUser(admin: Administration, userId: number): Promise<User> {
   const [row] = await admin.query(selectUserLocked, { userId });
-  if (!row) throw new AdministrationError('conflict', 'The user is being erased');
+  if (!row) throw new AdministrationError('conflict', t('refusals.user.in_erasure'));
   return admin.em.findOneOrFail(User, row.id, { refresh: true });
 }
 

@@ -1,6 +1,7 @@
 import type { ExpressionBuilder, InferResult, Kysely } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { Tables } from '../../database/tables.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { cutRows, type FirstRows } from '../pagination.ts';
 import { beginsWith, mayBegin } from '../search-by-beginning.ts';
@@ -112,5 +113,5 @@ export function readUserSummary({ db }: Administration, userId: number): Promise
 }
 
 function userIsGone() {
-  return new AdministrationError('not_found', 'The user is gone');
+  return new AdministrationError('not_found', t('refusals.user.gone'));
 }

@@ -1,5 +1,6 @@
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import { t } from '../../text/catalogue.ts';
 import { AdministrationError } from '../administration.ts';
 
 /** The role is null if the person is not a member. */
@@ -38,6 +39,6 @@ export async function readPeople(
 
 export async function requirePerson(db: Queryable, accountId: number, userId: number): Promise<PersonView> {
   const person = (await readPeople(db, accountId, [userId])).get(userId);
-  if (!person) throw new AdministrationError('not_found', `The account knows no user ${userId}`);
+  if (!person) throw new AdministrationError('not_found', t('refusals.user.unknown_in_account', { id: userId }));
   return person;
 }

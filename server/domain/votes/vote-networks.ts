@@ -94,7 +94,7 @@ const selectSharedNetworks = query(
   },
 );
 
-/** Returns the networks from which several people voted on an idea, the largest first. */
+/** Returns the networks with votes of several people on an idea, the largest first. */
 export async function findSharedNetworks(op: ReadOperation, ideaId: number): Promise<SharedNetwork[]> {
   const shared = await op.query(selectSharedNetworks, { accountId: op.actor.accountId, ideaId });
   return shared.map(({ count, names }) => ({ count, names: names.slice(0, maxPeople) }));

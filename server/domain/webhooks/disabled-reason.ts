@@ -1,5 +1,5 @@
 import { t } from '../../text/catalogue.ts';
-import { languages, writeFor } from '../../text/language.ts';
+import { writeForRecords } from '../../text/language.ts';
 
 /*
  * The reasons for a disabled webhook or chat channel. The database, the command line and the audit log have them in
@@ -9,7 +9,7 @@ import { languages, writeFor } from '../../text/language.ts';
 const reasons = ['administrator', 'operator', 'gone', 'failing', 'chat_404', 'chat_410'] as const;
 type DisabledReason = (typeof reasons)[number];
 
-/** The days after which the server disables a webhook to which no delivery succeeds. */
+/** The server disables a webhook if every delivery fails for this number of days. */
 export const maxFailingDays = 5;
 
 function textOf(reason: DisabledReason): string {
@@ -18,7 +18,7 @@ function textOf(reason: DisabledReason): string {
 
 /** Returns the text of a reason to store. */
 export function storedReason(reason: DisabledReason): string {
-  return writeFor({ language: languages[0] }, () => textOf(reason));
+  return writeForRecords(() => textOf(reason));
 }
 
 /** Returns a stored reason in the language of the reader. A reason that the operator wrote stays as it is. */

@@ -2,6 +2,7 @@ import { type EventType, eventTypes } from '../../../contract/events.ts';
 import { Board } from '../../entities/board.ts';
 import { WebhookEndpoint } from '../../entities/webhook.ts';
 import { type AddressGuard, problemOfUrl } from '../../outgoing/address-guard.ts';
+import { t } from '../../text/catalogue.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError, noteFields } from '../administration.ts';
 import { checkEventTypes, checkText, quote } from '../fields.ts';
@@ -11,7 +12,7 @@ import { makeWebhookSecret, secretPurpose } from './webhook-secret.ts';
 
 export async function requireWebhook(admin: Administration, accountId: number, id: number): Promise<WebhookEndpoint> {
   const endpoint = await admin.em.findOne(WebhookEndpoint, { id, accountId });
-  if (!endpoint) throw new AdministrationError('not_found', `The account has no webhook ${id}`);
+  if (!endpoint) throw new AdministrationError('not_found', t('refusals.webhook.unknown', { id }));
   return endpoint;
 }
 
@@ -41,11 +42,11 @@ export async function createWebhook(
   guard?: AddressGuard,
 ): Promise<{ endpoint: WebhookEndpoint; secret: string }> {
   if (boardId !== null && (await admin.em.count(Board, { id: boardId, accountId })) === 0) {
-    throw new AdministrationError('not_found', 'The board is not one of the account');
+    throw new AdministrationError('not_found', t('refusals.webhook.unknown_board'));
   }
   await lockAccount(admin, accountId);
   if ((await admin.em.count(WebhookEndpoint, { accountId })) >= maxWebhooks) {
-    throw new AdministrationError('conflict', `The account has ${maxWebhooks} webhooks already: delete one first`);
+    throw new AdministrationError('conflict', t('refusals.webhook.limit', { max: maxWebhooks }));
   }
   const secret = makeWebhookSecret();
   const endpoint = admin.em.create(WebhookEndpoint, {
@@ -118,7 +119,7 @@ export async function rotateWebhookSecret(
   overlapHours = defaultOverlapHours,
 ): Promise<string> {
   if (!Number.isInteger(overlapHours) || overlapHours < 0 || overlapHours > maxOverlapHours) {
-    throw new AdministrationError('invalid', `The hours must be a whole number from 0 to ${maxOverlapHours}`);
+    throw new AdministrationError('invalid', t('refusals.webhook.overlap', { max: maxOverlapHours }));
   }
   const secret = makeWebhookSecret();
   const previousSecret = overlapHours > 0 ? endpoint.secret : null;
@@ -137,8 +138,12 @@ const maxUrlLength = 2_000;
 /** Rejects an invalid URL or a blocked IP address. The IP address of a host name is checked at each connection. */
 function checkUrl(value: string, guard?: AddressGuard): string {
   const url = value.trim();
-  const problem = url.length > maxUrlLength ? `must have at most ${maxUrlLength} characters` : problemOfUrl(url, guard);
-  if (problem) throw new AdministrationError('invalid', `The URL ${quote(url)} ${problem}`);
+  const subject = t('refusals.url.named', { url: quote(url) });
+  if (url.length > maxUrlLength) {
+    throw new AdministrationError('invalid', t('refusals.url.too_long', { subject, max: maxUrlLength }));
+  }
+  const problem = problemOfUrl(url, guard);
+  if (problem) throw new AdministrationError('invalid', t(`refusals.url.${problem}`, { subject }));
   return url;
 }
 

@@ -1,6 +1,7 @@
 import { type AliasableExpression, type InferResult, sql } from 'kysely';
 import { jsonArrayFrom, jsonObjectFrom } from 'kysely/helpers/postgres';
 import type { DeliveryState } from '../../entities/webhook.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { recordedEventOf, writeEvent } from '../events/recorded-event.ts';
 import type { LinkSettings } from '../ideas/present-idea.ts';
@@ -67,7 +68,11 @@ export async function readDelivery(
     .select(recordedEventOf)
     .where('d.id', '=', deliveryId)
     .executeTakeFirstOrThrow(
-      () => new AdministrationError('not_found', `The webhook ${endpointId} has no delivery ${deliveryId}`),
+      () =>
+        new AdministrationError(
+          'not_found',
+          t('refusals.webhook.unknown_delivery', { id: endpointId, delivery: deliveryId }),
+        ),
     );
   const attempts = await admin.db
     .selectFrom('webhook_attempts')

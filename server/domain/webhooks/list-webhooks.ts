@@ -1,5 +1,6 @@
 import type { ExpressionBuilder } from 'kysely';
 import type { Tables } from '../../database/tables.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { countAll } from '../bounded-count.ts';
 import { cutRows, type FirstRows } from '../pagination.ts';
@@ -82,5 +83,7 @@ export async function readWebhook(
 ): Promise<WebhookListing> {
   return webhooksOf(admin, accountId, mostCounted)
     .where('w.id', '=', endpointId)
-    .executeTakeFirstOrThrow(() => new AdministrationError('not_found', `The account has no webhook ${endpointId}`));
+    .executeTakeFirstOrThrow(
+      () => new AdministrationError('not_found', t('refusals.webhook.unknown', { id: endpointId })),
+    );
 }

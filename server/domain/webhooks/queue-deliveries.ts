@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { TestEventBody } from '../../../contract/events.ts';
 import { Event } from '../../entities/event.ts';
+import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { requireWebhook } from './edit-webhook.ts';
 import { wakeEndpoint, wakeLanes } from './wake-lanes.ts';
@@ -24,7 +25,11 @@ export async function redeliver(admin: Administration, accountId: number, endpoi
     .where(d => d.and({ account_id: accountId, endpoint_id: endpointId, id: deliveryId }))
     .returning('id')
     .executeTakeFirstOrThrow(
-      () => new AdministrationError('not_found', `The webhook ${endpointId} has no delivery ${deliveryId}`),
+      () =>
+        new AdministrationError(
+          'not_found',
+          t('refusals.webhook.unknown_delivery', { id: endpointId, delivery: deliveryId }),
+        ),
     );
   await sendAgain(admin, accountId, endpointId, 1);
 }
@@ -97,5 +102,5 @@ export async function sendTestEvent(admin: Administration, accountId: number, en
 
 async function checkEnabled(admin: Administration, accountId: number, endpointId: number) {
   const { disabledAt } = await requireWebhook(admin, accountId, endpointId);
-  if (disabledAt) throw new AdministrationError('conflict', `The webhook ${endpointId} is disabled: enable it first`);
+  if (disabledAt) throw new AdministrationError('conflict', t('refusals.webhook.disabled', { id: endpointId }));
 }

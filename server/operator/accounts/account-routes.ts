@@ -176,7 +176,7 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
         const account = await readFor(visit);
         if (account.state !== 'scheduled') return backTo(account).href;
         return {
-          heading: t('operator.keep_html', { name: shownName(account.name) }),
+          heading: t('shell.questions.keep_html', { name: shownName(account.name) }),
           explanation: t('operator.accounts.keep.explanation'),
           button: t('shell.labels.cancel_deletion'),
           back: backTo(account),

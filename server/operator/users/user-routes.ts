@@ -95,7 +95,7 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
       async ask(visit) {
         const user = await readFor(visit);
         return {
-          heading: t('moderation.block.question_html', { name: nameOf(user) }),
+          heading: t('shell.questions.block_html', { name: nameOf(user) }),
           explanation: t('operator.users.block.explanation'),
           fields: [
             slugField(visit),
@@ -126,7 +126,7 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
       async ask(visit) {
         const user = await readFor(visit);
         return {
-          heading: t('moderation.unblock.question_html', { name: nameOf(user) }),
+          heading: t('shell.questions.unblock_html', { name: nameOf(user) }),
           explanation: t('operator.users.unblock.explanation'),
           fields: [slugField(visit)],
           button: t('operator.users.unblock.button'),
@@ -176,7 +176,7 @@ export function userRoutes({ config, clock }: ServerDependencies, askForPassword
         const user = await readFor(visit);
         if (user.deletion_requested_at === null || user.erasure_began_at !== null) return backTo(user).href;
         return {
-          heading: t('operator.keep_html', { name: nameOf(user) }),
+          heading: t('shell.questions.keep_html', { name: nameOf(user) }),
           explanation: t('operator.users.keep.explanation'),
           button: t('shell.labels.cancel_deletion'),
           back: backTo(user),

@@ -20,7 +20,7 @@ import { showIdea } from './idea-page.ts';
 import { type BoardVisit, changeAsMember, memberOf, pathOn } from './opened-board.ts';
 import { frameOfBoard } from './present-idea.ts';
 
-/** The pages on which people edit and delete their own comments. Moderators can also delete the comments of others. */
+/** The pages where people edit and delete their own comments. Moderators can also delete the comments of others. */
 export const commentRoutes: Route<AccountOfUser | undefined>[] = [
   {
     path: '/b/:slug/ideas/:id/comments/:comment/edit',

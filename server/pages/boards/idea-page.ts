@@ -141,7 +141,7 @@ async function findMentionable(member: Actor, read: ReadOperation, texts: readon
   return [...new Set(names.map(({ name }) => shownName(name)))];
 }
 
-/** Returns the links to the pages on which the reader can edit or delete a comment. */
+/** Returns the links to the pages where the reader can edit or delete a comment. */
 function linksOf({ request, server }: BoardVisit, comment: CommentView, isOpen: boolean) {
   const { member } = boardOf(request);
   if (!member) return [];

@@ -23,7 +23,7 @@ import { pathToFollowed } from './own-page.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
 import { presentTags } from './tag-filter.ts';
 
-/** The pages and forms with which members submit ideas, vote, comment and follow ideas. */
+/** The pages and forms for members to submit ideas, vote, comment and follow ideas. */
 export const memberRoutes: Route<AccountOfUser | undefined>[] = [
   { path: '/b/:slug/new', show: showNewIdea, run: submitIdea, problemOf: problemOfAction },
   changeRoute('vote', async (op, ideaId, visit) => {

@@ -18,7 +18,7 @@ export const moderationNotices = {
 } satisfies Notices;
 
 /**
- * Returns the forms with which moderators change an idea. Returns undefined for pending and merged ideas, and on a frozen
+ * Returns the forms for moderators to change an idea. Returns undefined for pending and merged ideas, and on a frozen
  * board. A refused form keeps the values that the moderator entered.
  */
 export function presentChanges(visit: Pick<Visit, 'field'>, idea: IdeaView, board: BoardView) {

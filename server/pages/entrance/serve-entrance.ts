@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { t } from '../../text/catalogue.ts';
 import { definePage, sendPage } from '../shell/page.ts';
 
 const entrancePage = definePage<object>('pages/entrance/entrance');
@@ -11,6 +12,6 @@ export async function serveEntrance(app: FastifyInstance) {
   app.get('/', async (request, reply) => {
     reply.header('Vary', 'Accept');
     if (!request.headers.accept?.includes('text/html')) return reply.callNotFound();
-    return sendPage(reply, entrancePage({ title: 'Welcome' }, {}));
+    return sendPage(reply, entrancePage({ title: t('shell.welcome.title') }, {}));
   });
 }

@@ -7,8 +7,7 @@ import { readPicture } from '../../domain/pictures/pictures.ts';
 const keptSeconds = 86_400;
 
 /**
- * Serves the pictures of people to everybody who knows the random key in the path. The pages that show a picture have
- * this path.
+ * Serves the pictures of people. The path has a random key, so only readers of a page with the picture know it.
  */
 export function servePictures({ database }: Pick<ServerDependencies, 'database'>) {
   return async (app: FastifyInstance) => {

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { FastifyInstance } from 'fastify';
 import { compress, sendCompressed } from '../../http/compressed.ts';
+import type { TextKey } from '../../text/catalogue.ts';
 
 /** The static files of the pages. Their names contain a hash of the content, so browsers may cache them forever. */
 const style = loadAsset('style.css', 'text/css; charset=utf-8');
@@ -16,14 +17,21 @@ export const iconPath = icon.path;
 export const documentationStylePath = documentationStyle.path;
 export const startReferencePath = startReference.path;
 
-/** A script of a page. `isFetching` tells whether it sends requests to this server. */
+/** A script of a page. */
 export interface Script {
   path: string;
+  /** Whether the script sends requests to this server. */
   isFetching: boolean;
+  /** The keys of the script's texts in the catalogue. The script reads the texts from its data attributes. */
+  texts?: Readonly<Record<string, TextKey>>;
 }
 
 /** Adds a copy button beside each text that people may copy. */
-export const copyScript: Script = { path: copyAsset.path, isFetching: false };
+export const copyScript: Script = {
+  path: copyAsset.path,
+  isFetching: false,
+  texts: { copy: 'shell.copy.copy', copied: 'shell.copy.copied', selected: 'shell.copy.selected' },
+};
 /** Votes without a page load, and shows similar ideas while a person types a title. */
 export const boardScript: Script = { path: boardAsset.path, isFetching: true };
 

@@ -2,6 +2,7 @@
  * Adds a copy button beside each text that people may copy. If the script or the
  * clipboard is not available, a click on the text selects the text.
  */
+const { copy, copied, selected } = document.currentScript.dataset;
 const buttons = [];
 
 for (const text of navigator.clipboard ? document.querySelectorAll('.select-all') : []) {
@@ -23,13 +24,13 @@ for (const text of navigator.clipboard ? document.querySelectorAll('.select-all'
     for (const reset of buttons) reset();
     try {
       await navigator.clipboard.writeText(text.textContent);
-      say('Copied');
+      say(copied);
     } catch {
       getSelection().selectAllChildren(text);
-      say('Selected');
+      say(selected);
     }
   });
-  buttons.push(() => say('Copy', false));
-  say('Copy', false);
+  buttons.push(() => say(copy, false));
+  say(copy, false);
   text.after(button, status);
 }

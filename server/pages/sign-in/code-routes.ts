@@ -7,6 +7,7 @@ import { buildSecondFactorKeys } from '../../domain/second-factor/second-factor-
 import { methodOf } from '../../domain/second-factor/use-code.ts';
 import { type Challenge, type OpenChallenge, readChallenge } from '../../domain/sign-in/challenge.ts';
 import { hashOfSecret } from '../../domain/sign-in/secret-text.ts';
+import { t } from '../../text/catalogue.ts';
 import { FormProblem, ownProblemOf, type Problem } from '../shell/form.ts';
 import { cookieName, cookieOptions, sessionTerms, setSessionCookie } from '../shell/session.ts';
 import { serveRoutes, type Visit } from '../shell/visit.ts';
@@ -37,7 +38,7 @@ export function serveCodes(app: FastifyInstance, server: ServerDependencies) {
   async function show(visit: Visit<undefined>, problem?: Problem) {
     const next = nextOf(visit);
     if (!(await findChallenge(visit.request))) return backToSignIn(visit.reply, next);
-    return visit.page('code', 'Enter the code', { next, signInPath: signInPath(next) }, { problem });
+    return visit.page('code', t('sign_in.code.title'), { next, signInPath: signInPath(next) }, { problem });
   }
 
   async function enterCode(visit: Visit<undefined>) {
@@ -64,7 +65,7 @@ export function serveCodes(app: FastifyInstance, server: ServerDependencies) {
     if ('refused' in outcome) {
       if (outcome.refused === 'expired') return backToSignIn(reply, next);
       audit.record('sign_in.second_factor_failed', { ...entry, method });
-      throw new FormProblem(422, 'The code is wrong, or was used already. Enter the newest code of your app');
+      throw new FormProblem(422, t('sign_in.code.wrong'));
     }
     await charged.giveBack();
     audit.record('sign_in.second_factor_succeeded', { ...entry, method });

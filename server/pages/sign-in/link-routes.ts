@@ -10,6 +10,7 @@ import {
   signInLinkMinutes,
 } from '../../domain/sign-in/sign-in-links.ts';
 import { isAddressTaken } from '../../domain/users/edit-user.ts';
+import { t } from '../../text/catalogue.ts';
 import { FormProblem, type Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import { keepLanguageOfBrowser, sessionTerms, setSessionCookie } from '../shell/session.ts';
@@ -38,7 +39,7 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
   /** Gives the same answer for every valid address, and also to programs, whose requests do nothing. */
   async function requestLink(visit: Visit<undefined>) {
     const { request, reply } = visit;
-    if (config.SMTP_URL === undefined) throw new FormProblem(422, 'This server sends no mail');
+    if (config.SMTP_URL === undefined) throw new FormProblem(422, t('sign_in.link.no_mail'));
     const email = checkEmail(visit.field('email'));
     await throttle.chargeSignInLink(request, reply, email);
     if (!robotCheck.isRobot(request.body)) {
@@ -65,7 +66,12 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
       isNew: userId === undefined,
       name: visit.field('name'),
     };
-    return visit.page('link', account ? `Join ${data.account}` : 'Sign in', data, { problem });
+    return visit.page(
+      'link',
+      data.account ? t('sign_in.link.join', { account: data.account }) : t('shell.labels.sign_in'),
+      data,
+      { problem },
+    );
   }
 
   async function followLink(visit: Visit<undefined>) {
@@ -110,9 +116,9 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
     if (isSent) audit.record('sign_in.failed', { request_id: request.id, ip: request.ip, reason: 'link' });
     return new Refusal(
       404,
-      'This link no longer works',
-      `A link works once, within ${signInLinkMinutes} minutes. Ask for a new link.`,
-      { label: 'Ask for a new link', href: '/sign-in' },
+      t('sign_in.expired_link.title'),
+      t('sign_in.link.expired', { minutes: signInLinkMinutes }),
+      { label: t('sign_in.expired_link.ask_again'), href: '/sign-in' },
     );
   }
 }

@@ -3,6 +3,7 @@ import { AdministrationError } from '../../domain/administration.ts';
 import { checkPassword, maxPasswordLength, minPasswordLength } from '../../domain/sign-in/check-password.ts';
 import type { AccountOfUser, ProvenUser } from '../../domain/sign-in/session.ts';
 import { checkOwnPassword } from '../../domain/sign-in/sign-in.ts';
+import { t } from '../../text/catalogue.ts';
 import { FormProblem, fieldOf } from '../shell/form.ts';
 import type { Visit } from '../shell/visit.ts';
 import { buildThrottle } from './throttle.ts';
@@ -14,7 +15,7 @@ export const passwordLengths = { minLength: minPasswordLength, maxLength: maxPas
 export async function readNewPassword(body: unknown, email: string): Promise<string> {
   const password = fieldOf(body, 'password');
   if (password !== fieldOf(body, 'password_again')) {
-    throw new AdministrationError('invalid', 'The two passwords differ');
+    throw new AdministrationError('invalid', t('sign_in.password.differ'));
   }
   await checkPassword(password, email);
   return password;
@@ -35,7 +36,7 @@ export function askForOwnPassword(server: ServerDependencies) {
     if (!proven) {
       await charged.fail();
       server.audit.record('password.refused', { request_id: request.id, ip: request.ip, user_id: user.id });
-      throw new FormProblem(422, 'The current password is wrong');
+      throw new FormProblem(422, t('sign_in.password.current_wrong'));
     }
     await charged.succeed();
     return proven;

@@ -3,6 +3,7 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError, administrationIn } from '../../domain/administration.ts';
 import { passwordLinkMinutes, readPasswordLink, requestPasswordLink } from '../../domain/sign-in/password-links.ts';
 import { redeemPasswordLink } from '../../domain/sign-in/set-password.ts';
+import { t } from '../../text/catalogue.ts';
 import type { Problem } from '../shell/form.ts';
 import { Refusal } from '../shell/refusal.ts';
 import { clearSessionCookie, keepLanguageOfBrowser } from '../shell/session.ts';
@@ -62,21 +63,21 @@ export function servePasswords(app: FastifyInstance, server: ServerDependencies)
       minutes: passwordLinkMinutes,
       isRequested: visit.isSent && !problem,
     };
-    return visit.page('password-request', 'Set a password', data, { problem });
+    return visit.page('password-request', t('sign_in.password.title'), data, { problem });
   }
 
   async function showNewPassword(visit: Visit<undefined>, problem?: Problem) {
     const token = problem ? visit.field('token') : visit.parameter('token');
     const { email } = await requireLink(token);
-    return visit.page('new-password', 'Choose a password', { ...passwordLengths, email, token }, { problem });
+    return visit.page('new-password', t('sign_in.password.choose'), { ...passwordLengths, email, token }, { problem });
   }
 }
 
 function expiredLink() {
   return new Refusal(
     404,
-    'This link no longer works',
-    `A link sets a password once, within ${passwordLinkMinutes} minutes. Ask for a new link.`,
-    { label: 'Ask for a new link', href: '/admin/password-link' },
+    t('sign_in.expired_link.title'),
+    t('sign_in.password.expired', { minutes: passwordLinkMinutes }),
+    { label: t('sign_in.expired_link.ask_again'), href: '/admin/password-link' },
   );
 }

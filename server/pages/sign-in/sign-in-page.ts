@@ -1,4 +1,5 @@
 import { signInLinkMinutes } from '../../domain/sign-in/sign-in-links.ts';
+import { t } from '../../text/catalogue.ts';
 import type { Problem } from '../shell/form.ts';
 import type { Notices, Visit } from '../shell/visit.ts';
 import { boardIn, safeNextPath, signInPath } from './next-path.ts';
@@ -31,5 +32,5 @@ export function showSignIn(
     isLinkRequested,
     minutes: signInLinkMinutes,
   };
-  return visit.page('sign-in', 'Sign in', data, { notices, problem });
+  return visit.page('sign-in', t('shell.labels.sign_in'), data, { notices, problem });
 }

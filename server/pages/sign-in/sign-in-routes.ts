@@ -3,6 +3,7 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { endAllSessions, endSession } from '../../domain/sign-in/session.ts';
 import { signIn } from '../../domain/sign-in/sign-in.ts';
+import { t } from '../../text/catalogue.ts';
 import { FormProblem, ownProblemOf, type Problem } from '../shell/form.ts';
 import {
   accountAround,
@@ -60,7 +61,7 @@ export function serveSessions(app: FastifyInstance, server: ServerDependencies) 
       const user = outcome.userId === undefined ? {} : { user_id: outcome.userId };
       audit.record('sign_in.failed', { ...client, reason: outcome.refused, ...user });
       // An unknown address and a wrong password get the same answer, to hide which e-mail addresses have a user.
-      throw new FormProblem(422, 'The e-mail address or the password is wrong');
+      throw new FormProblem(422, t('sign_in.sign_in.wrong'));
     }
     await charged.succeed();
     const next = safeNextPath(visit.field('next'));

@@ -44,7 +44,7 @@ test.each<[ChatKind, string]>([
   ['teams', 'file:///etc/passwd'],
 ])('a chat channel of the kind %s rejects the URL %s, and the error message does not repeat the URL', (kind, url) => {
   const problem = problemOfChatUrl(kind, url);
-  expect(problem).toMatch(/^(is|must)/);
+  expect(problem).toMatch(/^The URL (is|must)/);
   expect(problem).not.toContain('secret');
 });
 
