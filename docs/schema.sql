@@ -80,6 +80,7 @@ CREATE TABLE users (
   canonical_email text,
   confirmed_email text,
   language text,
+  wants_mentions boolean DEFAULT true NOT NULL,
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_email_check CHECK ((email IS NULL) = is_placeholder),
   CONSTRAINT users_erasure_check CHECK (erasure_began_at IS NULL OR deletion_requested_at IS NOT NULL AND NOT is_placeholder),
@@ -289,6 +290,7 @@ CREATE TABLE comments (
   body text NOT NULL,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   edited_at timestamp(3) with time zone,
+  is_official boolean DEFAULT false NOT NULL,
   CONSTRAINT comments_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT comments_body_check CHECK (char_length(body) >= 1 AND char_length(body) <= 500),
   CONSTRAINT comments_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id),
@@ -296,6 +298,7 @@ CREATE TABLE comments (
 );
 CREATE INDEX comments_author_id_id_idx ON comments USING btree (author_id, id);
 CREATE INDEX comments_idea_id_id_idx ON comments USING btree (account_id, idea_id, id);
+CREATE INDEX comments_official_idea_id_id_idx ON comments USING btree (account_id, idea_id, id) WHERE is_official;
 
 -- table embedding_secrets (tenant)
 
@@ -514,6 +517,26 @@ CREATE TABLE memberships (
 CREATE INDEX memberships_account_id_role_idx ON memberships USING btree (account_id, role, user_id);
 CREATE INDEX memberships_user_id_idx ON memberships USING btree (user_id);
 CREATE TRIGGER memberships_user_stays BEFORE INSERT OR UPDATE OF role ON memberships FOR EACH ROW EXECUTE FUNCTION refuse_member_in_erasure();
+
+-- table mentions (tenant)
+
+CREATE TABLE mentions (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  idea_id bigint NOT NULL,
+  comment_id bigint,
+  user_id bigint NOT NULL,
+  name text NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT mentions_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT mentions_idea_id_comment_id_user_id_key UNIQUE NULLS NOT DISTINCT (account_id, idea_id, comment_id, user_id),
+  CONSTRAINT mentions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT mentions_comment_id_fkey FOREIGN KEY (account_id, comment_id) REFERENCES comments(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT mentions_idea_id_fkey FOREIGN KEY (account_id, idea_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT mentions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX mentions_comment_id_idx ON mentions USING btree (account_id, comment_id) WHERE comment_id IS NOT NULL;
+CREATE INDEX mentions_user_id_id_idx ON mentions USING btree (user_id, id);
 
 -- table merges (tenant)
 

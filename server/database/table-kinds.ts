@@ -31,6 +31,7 @@ export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', Tab
   identity_providers: tenant,
   invitations: tenant,
   memberships: tenant,
+  mentions: tenant,
   merges: tenant,
   notifications: tenant,
   oauth_records: global('A client has no account, and a sign-in gets one only when a grant names its token.'),

@@ -19,6 +19,8 @@ export const User = defineTable('User', 'users', {
   /** The path of the user's picture. Null for a user without a picture. */
   avatarUrl: p.text().nullable(),
   notificationEmail: p.text().nullable(),
+  /** Whether the user gets notifications of mentions. */
+  wantsMentions: p.boolean().default(true),
   /**
    * The code of the language of pages and mails for the user. Null if the user's browser chooses the language of pages.
    */

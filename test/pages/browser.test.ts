@@ -7,6 +7,7 @@ import { editComment } from '../../server/domain/comments/change-comment.ts';
 import { commentOnIdea } from '../../server/domain/comments/comments.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { buildUnsubscribeTokens } from '../../server/domain/notifications/unsubscribe-token.ts';
+import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { signedIn } from '../admin/visitor.ts';
 import { letEmbed, signToken } from '../helpers/embedding.ts';
 import { createMember, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
@@ -104,10 +105,13 @@ test('axe-core finds no accessibility violation on the pages for members and mod
   const id = await insertIdea(server, open, { title: 'Export as CSV' });
   const pending = await insertIdea(server, open, { title: 'Pending', moderationState: 'pending' });
   await createTag(server, open.accountId, open.boardId, 'Design');
+  const memberId = await createMember(server, open.accountId, 'member', 'Mona Member');
+  await runAsUser(server, open, memberId, op => commentOnIdea(op, id, 'As @The owner said.'));
   const comment = await runAsUser(server, open, open.ownerId, op => commentOnIdea(op, id, 'Please.'));
   await runAsUser(server, open, open.ownerId, op =>
     editComment(op, { ideaId: id, commentId: comment.id, body: 'Yes' }),
   );
+  await runAsUser(server, open, open.ownerId, op => setIdeaStatus(op, id, 'planned', 'In spring, @Mona Member.'));
   const ownPages = [
     '/mine',
     '/mine/following',
@@ -120,6 +124,34 @@ test('axe-core finds no accessibility violation on the pages for members and mod
   await page.goto(`${server.baseUrl + path}/ideas/${id}`);
   await page.getByText('Moderate', { exact: true }).click();
   expect(await violationsOf(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('while a member types a name after @ in a comment, the page suggests the names on the page, with the keyboard alone', async () => {
+  if (!browser) return;
+  const open = await createWorld(server);
+  const id = await insertIdea(server, open);
+  for (const name of ['Mona Member', 'Moritz Maier']) {
+    const authorId = await createMember(server, open.accountId, 'member', name);
+    await runAsUser(server, open, authorId, op => commentOnIdea(op, id, 'Yes.'));
+  }
+  const { page, complaints, close } = await openSignedIn(await createMember(server, open.accountId, 'member'));
+  await page.goto(`${server.baseUrl}/b/${open.boardSlug}/ideas/${id}`);
+  const field = page.getByLabel('Your comment');
+  const names = page.getByRole('group', { name: 'Mention a member' }).getByRole('button');
+  await field.focus();
+  await page.keyboard.type('Thanks @mo');
+  expect(await names.allTextContents()).toEqual(['@Mona Member', '@Moritz Maier']);
+  expect(await page.getByRole('status').textContent()).toContain('Press Tab to choose one.');
+  expect(await violationsOf(page)).toEqual([]);
+  await page.keyboard.type('r');
+  expect(await names.allTextContents()).toEqual(['@Moritz Maier']);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  expect([await field.inputValue(), await names.count()]).toEqual(['Thanks @Moritz Maier ', 0]);
+  await page.keyboard.type('and all.');
+  expect(await field.inputValue()).toBe('Thanks @Moritz Maier and all.');
   expect(complaints).toEqual([]);
   await close();
 });

@@ -77,3 +77,13 @@ describe('hostile URLs', () => {
     }
   });
 });
+
+test('the mention of a member is highlighted, but not a name without @, in an e-mail address or as the beginning of another word', () => {
+  const { text } = linkedText('@Ann Lee, @ann (Ann) and mail@Ann @Anna @Ann-Lee https://a.example/@Ann', [
+    'Ann',
+    'Ann Lee',
+  ]);
+  const marked = parse(text).querySelectorAll('.mention');
+  expect(marked.map(({ textContent }) => textContent)).toEqual(['@Ann Lee', '@ann']);
+  expect(linkedText('@<b>', ['<b>']).text).toBe('<span class="mention">@&lt;b&gt;</span>');
+});

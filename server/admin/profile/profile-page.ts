@@ -55,6 +55,7 @@ export async function showProfile(
     notificationEmail: user.notification_email === null ? undefined : shownAddress(user.notification_email),
     givenNotificationEmail:
       refusedForm === 'notifications' ? visit.field('notification_email').trim() : (user.notification_email ?? ''),
+    wantsMentions: user.wants_mentions,
     // Whether the server can mail the link that confirms a new e-mail address.
     isMailed: config.SMTP_URL !== undefined,
     ...passwordLengths,

@@ -1,8 +1,10 @@
+import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { t } from '../../text/catalogue.ts';
 import { AdministrationError } from '../administration.ts';
 import { DomainError } from '../domain-error.ts';
 import { checkPublished, type LockedIdea, lockIdea, lockIdeaEvenIfFrozen } from '../ideas/lock-ideas.ts';
+import { replaceMentions } from '../mentions/record-mentions.ts';
 import type { WriteOperation } from '../operation.ts';
 import type { CommentView } from './comments.ts';
 import { replaceCopies } from './replace-copies.ts';
@@ -42,7 +44,7 @@ const selectComment = query(
   (db, $: Arguments<CommentOfIdea & { accountId: number; statusId: number }>) =>
     db
       .selectFrom(['comments as c', 'statuses as s'])
-      .select(['c.author_id', 'c.body', 'c.created_at', 's.allow_comments'])
+      .select(['c.author_id', 'c.body', 'c.created_at', 'c.is_official', 's.allow_comments'])
       .where(c => c.and({ 'c.account_id': $.accountId, 'c.idea_id': $.ideaId, 'c.id': $.commentId }))
       .where(s => s.and({ 's.account_id': $.accountId, 's.id': $.statusId })),
 );
@@ -59,6 +61,7 @@ const updateComment = query(
 /**
  * Changes the text of a comment by the acting user, within some minutes of its creation. The comment keeps its place.
  * An edit adds text to the board. So it needs a board that is not frozen and a published idea that accepts comments.
+ * It notifies only the people whom the comment did not mention before.
  *
  * Locks the idea first, like commentOnIdea. So the second of two concurrent changes of a comment sees the first.
  */
@@ -70,11 +73,20 @@ export async function editComment(
   const idea = await lockIdea(op, ideaId);
   const comment = await requireComment(op, idea, commentId);
   checkCommentChange(op, comment, 'edit');
-  if (!comment.allow_comments) throw new DomainError('status_comments_closed');
+  if (!comment.allow_comments && !comment.is_official) throw new DomainError('status_comments_closed');
   checkPublished(idea);
   if (body === comment.body) return;
   await op.query(updateComment, { accountId, commentId, body, now: op.now });
-  await replaceCopies(op, { ideaId, commentId, authorId: comment.author_id, text: body });
+  const events = await replaceCopies(op, { ideaId, commentId, authorId: comment.author_id, text: body });
+  if (!(await replaceMentions(op, { ideaId, commentId }, { old: comment.body, new: body }))) return;
+  // The event that notified the followers. People whom it has already notified get no second notification.
+  const event = events.find(({ type }) => type === 'idea.status_changed') ?? events[0];
+  if (!event) return;
+  await addJob(op, {
+    task: 'tell_people',
+    payload: { account_id: accountId, event_id: event.id, is_edit: true },
+    queueName: `people:${ideaId % 8}`,
+  });
 }
 
 const removeComment = query('remove_comment', (db, $: Arguments<CommentOfIdea & { accountId: number }>) =>

@@ -22,7 +22,9 @@ const removalOfAll = (table: keyof Tables) => batchedRemoval<typeof table, Batch
  */
 const removals = [
   ...(['notifications', 'webhook_attempts', 'webhook_deliveries', 'events'] as const).map(removalOfAll),
-  ...(['vote_networks', 'votes', 'comments', 'followers', 'idea_tags', 'merges'] as const).map(removalOfAll),
+  ...(['vote_networks', 'votes', 'mentions', 'comments', 'followers', 'idea_tags', 'merges'] as const).map(
+    removalOfAll,
+  ),
   // Merged ideas are removed before the target of their merge. Removing a target first would delete all its merged
   // ideas in one long cascade.
   batchedRemoval('remove_ideas_of_account', 'ideas', (i, $: Arguments<Batch>) =>

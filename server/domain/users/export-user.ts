@@ -176,7 +176,7 @@ export const exportSections: Readonly<Record<string, Section>> = {
         db
           .selectFrom('comments as c')
           .innerJoin('accounts as a', 'a.id', 'c.account_id')
-          .select(['c.id', 'a.slug as account', 'c.idea_id', 'c.body', 'c.created_at', 'c.edited_at'])
+          .select(['c.id', 'a.slug as account', 'c.idea_id', 'c.body', 'c.created_at', 'c.edited_at', 'c.is_official'])
           .where('c.author_id', '=', userId)
           .where('c.id', '>', afterId)
           .orderBy('c.id')
@@ -202,6 +202,24 @@ export const exportSections: Readonly<Record<string, Section>> = {
           .execute(),
       0,
       ({ idea_id }) => idea_id,
+    ),
+  },
+  // The texts with the mentions are by other people.
+  mentions: {
+    tables: ['mentions'],
+    read: inBatches(
+      (db, userId, afterId: number) =>
+        db
+          .selectFrom('mentions as m')
+          .innerJoin('accounts as a', 'a.id', 'm.account_id')
+          .select(['m.id', 'a.slug as account', 'm.idea_id', 'm.comment_id', 'm.created_at'])
+          .where('m.user_id', '=', userId)
+          .where('m.id', '>', afterId)
+          .orderBy('m.id')
+          .limit(batchSize)
+          .execute(),
+      0,
+      ({ id }) => id,
     ),
   },
   notifications: {
@@ -303,7 +321,7 @@ function inBatches<Row extends object, Key>(
 export async function* exportUser({ db }: QueryBuilding, userId: number, now: Date): AsyncIterable<string> {
   const profile = await db
     .selectFrom('users')
-    .select(['id', 'name', 'email', 'notification_email', 'avatar_url', 'language', 'is_operator'])
+    .select(['id', 'name', 'email', 'notification_email', 'wants_mentions', 'avatar_url', 'language', 'is_operator'])
     .select(['created_at', 'deletion_requested_at'])
     .where('id', '=', userId)
     .executeTakeFirstOrThrow();

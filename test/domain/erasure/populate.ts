@@ -88,6 +88,17 @@ export async function populate(server: TestServer): Promise<Populated> {
   await by(otherToken, 'POST /api/v1/ideas', { title: 'Elsewhere', body: 'Of somebody else.' });
   await insertIdea(server, world, { authorId: personId, title: 'It waits', moderationState: 'pending' });
   await insertIdea(server, other, { authorId: personId, title: 'It was refused', moderationState: 'rejected' });
+  for (const [userId, name] of [
+    [personId, person.name],
+    [world.ownerId, 'The owner'],
+  ] as const) {
+    await server.sql('insert into mentions (account_id, idea_id, user_id, name) values ($1, $2, $3, $4)', [
+      world.accountId,
+      otherIdeaId,
+      userId,
+      name,
+    ]);
+  }
   await runAsUser(server, world, personId, op => castOwnVote(op, otherIdeaId, 'up', Buffer.alloc(16)));
 
   expect(await runJobs(server)).toEqual([]);
