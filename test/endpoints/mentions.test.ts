@@ -80,7 +80,7 @@ describe('a name after @', () => {
     ['(@Mona Member)', 'in brackets'],
     ['@Mona Member’s idea', 'before an apostrophe'],
     ['first line\n@Mona Member\nlast line', 'on a line of its own'],
-  ])('in %j mentions the member Mona Member (%s)', async body => {
+  ])('the comment %j mentions the member Mona Member: the name is %s', async body => {
     const mona = await member('Mona Member');
     expect((await comment(body)).body.body).toBe(body);
     expect(await told()).toEqual({ 'user.mentioned': [mona] });
@@ -95,21 +95,21 @@ describe('a name after @', () => {
     '@Mona Members',
     '@Mona\nMember',
     '@Mona Member-Smith',
-  ])('in %j mentions nobody', async body => {
+  ])('the comment %j mentions nobody', async body => {
     await member('Mona Member');
     await comment(body);
     expect(await told()).toEqual({});
     expect(await highlighted()).toEqual([]);
   });
 
-  test('mentions the member with the longest matching name, even if that member is blocked', async () => {
+  test('a text mentions the member with the longest matching name, even if that member is blocked', async () => {
     const [ann, annLee, blocked] = [await member('Ann'), await member('Ann Lee'), await member('Ann Lee Roy')];
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blocked]);
     await comment('@Ann Lee and @Ann, and not @Ann Lee Roy');
     expect(await told()).toEqual({ 'user.mentioned': [ann, annLee] });
   });
 
-  test(`mentions up to ${maxNamesakes} members with the same name, and nobody if more members have the name`, async () => {
+  test(`a name mentions up to ${maxNamesakes} members who have it, and nobody if more members have it`, async () => {
     const people = [];
     for (let n = 0; n < maxNamesakes; n++) people.push(await member('Sam'));
     await comment('@Sam');
@@ -119,7 +119,7 @@ describe('a name after @', () => {
     expect(await told()).toEqual({ 'user.mentioned': people });
   });
 
-  test('mentions nobody who is no member of the account, nor the placeholder for erased users', async () => {
+  test('a text mentions nobody who is no member of the account', async () => {
     await createUser(server, 'Olga Outside');
     const elsewhere = await createWorld(server);
     await createMember(server, elsewhere.accountId, 'member', 'Eve Elsewhere');
@@ -128,7 +128,7 @@ describe('a name after @', () => {
     expect(await server.sql('select from mentions where account_id = $1', [world.accountId])).toEqual([]);
   });
 
-  test(`after the first ${maxMentions} places with an @ mentions nobody`, async () => {
+  test(`only the first ${maxMentions} places with an @ in a text mention members`, async () => {
     const mona = await member('Mona');
     await comment(`${'@x '.repeat(maxMentions)}@Mona`);
     expect(await told()).toEqual({});

@@ -92,7 +92,7 @@ async function told() {
 }
 
 describe('the official reply of a status change', () => {
-  test('is a comment with official set, by the user who issued the token, and counts as a comment', async () => {
+  test('an official reply is a comment with official set, by the user who issued the token, and counts as a comment', async () => {
     const answer = await setStatus('planned', '  In spring.\n');
     expect([answer.status, answer.body.status_key, answer.body.comment_count]).toEqual([200, 'planned', 1]);
     expect(await comments()).toEqual([
@@ -109,7 +109,7 @@ describe('the official reply of a status change', () => {
     expect(row).toEqual({ is_official: true });
   });
 
-  test('has an event comment.created, and the event of the status change contains it too', async () => {
+  test('an official reply has an event comment.created, and the event of the status change contains it too', async () => {
     await setStatus('planned', 'In spring.');
     const [reply] = await comments();
     const events = Object.fromEntries((await eventsOf()).map(({ type, body }) => [type, body.data]));
@@ -125,13 +125,13 @@ describe('the official reply of a status change', () => {
     ['501 characters', 'x'.repeat(501)],
     ['a number', 7],
     ['null', null],
-  ])('with %s is refused with validation_failed, and the status stays', async (_, reply) => {
+  ])('an official reply with %s is refused with validation_failed, and the status stays', async (_, reply) => {
     const before = await snapshot(server);
     expect(await setStatus('planned', reply)).toMatchObject({ status: 422, key: 'validation_failed' });
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('is not stored if the board has no such status or is frozen, or if the idea is pending or merged', async () => {
+  test('an official reply is not stored if the board has no such status or is frozen, or if the idea is pending or merged', async () => {
     const expectRefusal = async (status: string, code: number, key: string) => {
       const before = await snapshot(server);
       expect(await setStatus(status, 'Never.')).toMatchObject({ status: code, key });
@@ -149,7 +149,7 @@ describe('the official reply of a status change', () => {
     await expectRefusal('planned', 422, 'idea_already_merged');
   });
 
-  test('needs a moderate token', async () => {
+  test('an official reply needs a moderate token', async () => {
     const { token: writer } = await issueToken(server, world, 'write');
     const answer = await request(server, `POST /api/v1/ideas/${ideaId}/status`, {
       token: writer,
@@ -158,13 +158,13 @@ describe('the official reply of a status change', () => {
     expect(answer.key).toBe('insufficient_scope');
   });
 
-  test('may follow a comment by the same user, who then cannot comment', async () => {
+  test('an official reply may follow a comment by the same user, who then cannot comment', async () => {
     await comment('We look into it.');
     expect((await setStatus('planned', 'In spring.')).status).toBe(200);
     expect(await comment('One more thing.')).toMatchObject({ status: 422, key: 'consecutive_comment' });
   });
 
-  test('gives the reason for a status that is closed for comments, and its author can correct it there', async () => {
+  test('an official reply can give the reason for a status that is closed for comments, and its author can correct it there', async () => {
     expect((await setStatus('no', 'It does not fit our gaols.')).status).toBe(200);
     expect(await comment('Why?', (await issueToken(server, world, 'write')).token)).toMatchObject({
       key: 'status_comments_closed',
@@ -181,7 +181,7 @@ describe('the official reply of a status change', () => {
     }
   });
 
-  test('is added once if the request is repeated, with or without an Idempotency-Key', async () => {
+  test('an official reply is added once if the request is repeated, with or without an Idempotency-Key', async () => {
     const key = { 'idempotency-key': 'one' };
     await setStatus('planned', 'In spring.', key);
     expect((await setStatus('planned', 'In spring.', key)).headers.get('idempotency-replayed')).toBe('true');
@@ -190,14 +190,14 @@ describe('the official reply of a status change', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('can be added without a change of the status, and then causes only the event comment.created', async () => {
+  test('an official reply can be added without a change of the status, and then causes only the event comment.created', async () => {
     await setStatus('planned', 'In spring.');
     expect((await setStatus('planned', 'In summer.')).body.comment_count).toBe(2);
     const types = (await eventsOf()).map(({ type }) => type).sort();
     expect(types).toEqual(['comment.created', 'comment.created', 'idea.status_changed']);
   });
 
-  test('is added again with the same text if the status changes', async () => {
+  test('an official reply is added again with the same text if the status changes', async () => {
     await setStatus('planned', 'Thank you.');
     await setStatus('no', 'Thank you.');
     expect(await comments()).toHaveLength(2);
