@@ -3,7 +3,7 @@
 -- The previous version runs on the new schema, but does not know which sessions are bound to an account. The cookies of
 -- such sessions and challenges have a prefix, so the previous version does not accept them.
 
--- The OpenID Connect providers with which people sign in to an account.
+-- The OpenID Connect providers of an account. People sign in to the account there.
 create table identity_providers (
   account_id bigint not null constraint identity_providers_account_id_fkey references accounts on delete cascade,
   id bigint generated always as identity,
@@ -15,7 +15,7 @@ create table identity_providers (
   client_id text not null,
   -- Encrypted with the application key.
   client_secret bytea not null,
-  -- Whether everybody whom the provider signs in may join the account. Otherwise the setting of the account decides.
+  -- Whether all people of the provider may join the account. Otherwise the setting of the account decides.
   admits_everybody boolean not null default false,
   created_at timestamptz(3) not null default now(),
   constraint identity_providers_pkey primary key (account_id, id),

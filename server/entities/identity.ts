@@ -1,7 +1,7 @@
 import { type InferEntity, p } from '@mikro-orm/core';
 import { accountKey, bigint, creationTime, defineTable } from './columns.ts';
 
-/** An OpenID Connect provider with which people sign in to an account. */
+/** An OpenID Connect provider of an account. People sign in to the account there. */
 export const IdentityProvider = defineTable('IdentityProvider', 'identity_providers', {
   ...accountKey,
   /** A random text in the URL of the sign-in, so that nobody can list the providers of a server. */
@@ -12,7 +12,7 @@ export const IdentityProvider = defineTable('IdentityProvider', 'identity_provid
   clientId: p.text(),
   /** The client secret, encrypted with the application key. */
   clientSecret: p.blob(),
-  /** Whether everybody whom the provider signs in may join the account. Otherwise the account's joinRule decides. */
+  /** Whether all people of the provider may join the account. Otherwise the account's joinRule decides. */
   admitsEverybody: p.boolean().default(false),
   createdAt: creationTime(),
 });

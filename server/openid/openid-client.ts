@@ -124,7 +124,7 @@ async function readMetadata(access: ProviderAccess, outgoing: OutgoingRequests):
   const metadata = configuration.serverMetadata();
   // The library accepts other issuers from some providers. Then people of any customer of the provider could sign in.
   if (new URL(metadata.issuer).href !== new URL(issuer).href) {
-    throw new ProviderError('issuer', `The metadata is of the issuer ${metadata.issuer}`);
+    throw new ProviderError('issuer', `The metadata names the issuer ${metadata.issuer}`);
   }
   if (!metadata.authorization_endpoint || !metadata.token_endpoint || !metadata.jwks_uri) {
     throw new ProviderError('invalid', 'The metadata lacks an endpoint');
@@ -139,7 +139,7 @@ async function readMetadata(access: ProviderAccess, outgoing: OutgoingRequests):
   }
 }
 
-/** Builds the function with which the library sends requests. Forbids redirects, and limits the size of answers. */
+/** Builds the function that sends the requests of the library. Forbids redirects, and limits the size of answers. */
 function fetchWith(outgoing: OutgoingRequests) {
   return async (url: string, { method, headers, body, signal }: CustomFetchOptions): Promise<Response> => {
     const request = { headers, signal };

@@ -27,7 +27,7 @@ beforeEach(async () => {
 });
 afterAll(() => db.drop());
 
-/** Describes a new person whom the account lets join. */
+/** Describes a new person. By default, the account lets the person join. */
 function newPerson(changes: Partial<AssertedIdentity> = {}): AssertedIdentity {
   const subject = `person-${++subjects}`;
   return {
@@ -99,7 +99,7 @@ describe('a new person with an identity', () => {
     expect(ids[2]).not.toBe(ids[0]);
   });
 
-  test('of several parallel first sign-ins of a person, all get a session of the same user', async () => {
+  test('parallel first sign-ins of a person all get a session of the same user', async () => {
     const person = newPerson();
     const before = await countUsers();
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => signIn(person)));

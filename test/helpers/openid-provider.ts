@@ -12,7 +12,7 @@ export interface PersonAtProvider {
   name?: string;
 }
 
-/** A real OpenID provider on loopback, at which the same person is always signed in. */
+/** A real OpenID provider on loopback. The same person is always signed in there. */
 export interface OpenidProvider {
   issuer: string;
   clientId: string;

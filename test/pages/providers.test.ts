@@ -240,7 +240,7 @@ describe('failures of a provider', () => {
     }
   });
 
-  test('of several parallel and repeated answers, one signs the person in, and one user is created', async () => {
+  test('only one of several parallel and repeated answers signs the person in, and one user is created', async () => {
     const visitor = new Visitor(server);
     const callback = await reachCallback(visitor);
     const browsers = [1, 2, 3].map(() => {
@@ -330,7 +330,7 @@ describe('an identity with the address of an existing user', () => {
     expect((await server.sql('select id from identities where user_id = $1', [userId])).length).toBe(1);
   });
 
-  test('a signed-in user confirms with a button, and nobody else can use the confirmation', async () => {
+  test('a signed-in user confirms with a button, and another user cannot use the confirmation', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     await useAddressOf(userId);
     const visitor = await signedIn(server, userId);

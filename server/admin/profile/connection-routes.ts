@@ -23,7 +23,7 @@ const notices = {
   disconnected: 'identities.connections.notices.disconnected',
 } satisfies Notices;
 
-/** Serves the page of a user's identities, and the question with which the user connects a new identity. */
+/** Serves the page of a user's identities, and the page that asks the user to connect a new identity. */
 export function serveConnections(app: FastifyInstance, server: ServerDependencies) {
   const { appKey, clock, database } = server;
   const tokens = buildConnectionTokens(appKey);

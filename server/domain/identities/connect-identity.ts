@@ -37,7 +37,7 @@ export async function connectIdentity(
 }
 
 /**
- * Removes an identity of a user, and thereby ends the sessions that it began. A user without an address of their own
+ * Removes an identity of a user. This also ends the sessions that it began. A user without an address of their own
  * keeps the identity, because they have no other way to sign in.
  */
 export async function disconnectIdentity(

@@ -2,7 +2,7 @@ import { buildSecretBox } from '../secret-box.ts';
 import type { Connection } from './connect-identity.ts';
 
 /**
- * The tokens with which a user confirms that an identity is theirs. A token contains the identity and the user. Only an
+ * The tokens in the links that let a user connect an identity. A token contains the identity and the user. Only an
  * ordinary session of this user can use it. The database does not store the token.
  */
 export interface ConnectionTokens {

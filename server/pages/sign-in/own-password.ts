@@ -14,7 +14,7 @@ import { buildThrottle } from './throttle.ts';
 export const passwordLengths = { minLength: minPasswordLength, maxLength: maxPasswordLength };
 
 /** How many minutes ago a user without a password may have signed in. */
-export const newSessionMinutes = 10;
+const newSessionMinutes = 10;
 
 /** Reads a new password, which the user enters twice. Throws an AdministrationError if the password is refused. */
 export async function readNewPassword(body: unknown, email: string): Promise<string> {
