@@ -158,13 +158,15 @@ describe('deleting a comment', () => {
     await expectInvariants(server);
   });
 
-  test('a moderator deletes any comment at any time, and the audit log names the moderator and the author', async () => {
+  test('a moderator deletes any comment at any time through the link in the admin area, and the audit log names the moderator and the author', async () => {
     const first = await comment('One');
     const between = await comment('Two', await signedIn(server, world.ownerId));
     await comment('Three');
     clock.set(afterMinutes(60));
     const moderatorId = await createMember(server, world.accountId, 'moderator');
     const moderator = await signedIn(server, moderatorId);
+    const { html } = await moderator.get(`/admin/ideas/${ideaId}`);
+    expect(html).toContain(`href="${commentPath(between, 'delete')}"`);
     await moderator.submit(commentPath(between, 'delete'), commentPath(between, 'delete'));
     expect((await commentsOf()).map(({ body }) => body)).toEqual(['One', 'Three']);
     const [entry] = readAudit(server.auditLines)
