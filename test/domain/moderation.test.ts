@@ -66,7 +66,7 @@ test('tokens with each grant can read an idea from the first request after its a
   expect(vote.body.score).toBe(1);
 });
 
-test('no tested token lists a rejected idea, and a moderate token can neither read nor change it', async () => {
+test('a token with any grant does not list a rejected idea, and a moderate token can neither read nor change it', async () => {
   const ideaId = await submit();
   expect(await reject(ideaId)).toBe(true);
   const targets = await createTargets(server, world);
