@@ -36,9 +36,10 @@ const rows = {
     @modelcontextprotocol/server @ts-rest/core @ts-rest/fastify fastify leven zod`,
   'server/oauth/': `config.ts dependencies.ts domain/ http/ observability/ outgoing/ pages/shell/ text/ contract/errors.ts
     fastify node oidc-provider`,
-  'server/pages/': `config.ts dependencies.ts domain/ http/ observability/error-reporter.ts text/ contract/
+  'server/openid/': 'config.ts domain/ outgoing/ node openid-client',
+  'server/pages/': `config.ts dependencies.ts domain/ http/ observability/error-reporter.ts openid/ text/ contract/
     @fastify/cookie @fastify/formbody @fastify/helmet @scalar/fastify-api-reference eta fastify marked negotiator node zod`,
-  'server/admin/': `config.ts dependencies.ts domain/ entities/ http/ oauth/consents.ts outgoing/ pages/ text/ contract/
+  'server/admin/': `config.ts dependencies.ts domain/ entities/ http/ oauth/consents.ts openid/ outgoing/ pages/ text/ contract/
     @fastify/multipart fastify node uqr zod`,
 
   'server/operator/': `admin/sign-in/own-password.ts database/ dependencies.ts domain/ http/method-not-allowed.ts
@@ -59,7 +60,7 @@ const rows = {
   'server/dependencies.ts': 'config.ts database/ domain/ extensions/ observability/ pino',
   'server/open-dependencies.ts':
     'app-key.ts config.ts database/ delivery/ dependencies.ts domain/ extensions/ observability/ pino',
-  'server/app.ts': `admin/ config.ts delivery/ dependencies.ts domain/ endpoints/ extensions/ http/ mcp/ oauth/ operator/ pages/
+  'server/app.ts': `admin/ config.ts delivery/ dependencies.ts domain/ endpoints/ extensions/ http/ mcp/ oauth/ openid/ operator/ pages/
     contract/
     @ts-rest/fastify fastify node`,
   'server/run-server.ts': `app.ts config.ts database/ delivery/ demo/ dependencies.ts domain/ extensions/ http/ jobs/

@@ -27,8 +27,11 @@ CREATE TABLE accounts (
   join_rule text DEFAULT 'invited'::text NOT NULL,
   join_domains text[] DEFAULT '{}'::text[] NOT NULL,
   requires_second_factor boolean DEFAULT false NOT NULL,
+  requires_provider boolean DEFAULT false NOT NULL,
+  embedding_origins text[] DEFAULT '{}'::text[] NOT NULL,
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_slug_key UNIQUE (slug),
+  CONSTRAINT accounts_embedding_origins_check CHECK (cardinality(embedding_origins) <= 20),
   CONSTRAINT accounts_erasure_check CHECK (erasure_began_at IS NULL OR deletion_scheduled_at IS NOT NULL),
   CONSTRAINT accounts_join_domains_check CHECK (cardinality(join_domains) <= 20 AND (join_rule = 'domains'::text) = (cardinality(join_domains) > 0)),
   CONSTRAINT accounts_join_rule_check CHECK (join_rule = ANY (ARRAY['invited'::text, 'domains'::text, 'everybody'::text])),
@@ -294,6 +297,18 @@ CREATE TABLE comments (
 CREATE INDEX comments_author_id_id_idx ON comments USING btree (author_id, id);
 CREATE INDEX comments_idea_id_id_idx ON comments USING btree (account_id, idea_id, id);
 
+-- table embedding_secrets (tenant)
+
+CREATE TABLE embedding_secrets (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  secret bytea NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  last_used_at timestamp(3) with time zone,
+  CONSTRAINT embedding_secrets_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT embedding_secrets_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+
 -- table events (tenant)
 
 CREATE TABLE events (
@@ -396,6 +411,45 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_expires_at_idx ON idempotency_keys USING btree (expires_at);
 CREATE UNIQUE INDEX idempotency_keys_token_id_path_key_key ON idempotency_keys USING btree (token_id, path, key);
 CREATE TRIGGER idempotency_keys_set_account BEFORE INSERT ON idempotency_keys FOR EACH ROW EXECUTE FUNCTION set_account_of_token();
+
+-- table identity_providers (tenant)
+
+CREATE TABLE identity_providers (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  key text NOT NULL,
+  name text NOT NULL,
+  issuer text NOT NULL,
+  client_id text NOT NULL,
+  client_secret bytea NOT NULL,
+  admits_everybody boolean DEFAULT false NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT identity_providers_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT identity_providers_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 60),
+  CONSTRAINT identity_providers_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+CREATE UNIQUE INDEX identity_providers_key_key ON identity_providers USING btree (key);
+
+-- table identities (tenant)
+
+CREATE TABLE identities (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  provider_id bigint,
+  subject text NOT NULL,
+  user_id bigint NOT NULL,
+  address text,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  last_used_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT identities_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT identities_subject_check CHECK (octet_length(subject) >= 1 AND octet_length(subject) <= 255),
+  CONSTRAINT identities_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT identities_provider_id_fkey FOREIGN KEY (account_id, provider_id) REFERENCES identity_providers(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT identities_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX identities_provider_id_idx ON identities USING btree (account_id, provider_id);
+CREATE UNIQUE INDEX identities_subject_key ON identities USING btree (account_id, subject, COALESCE(provider_id, 0::bigint));
+CREATE INDEX identities_user_id_idx ON identities USING btree (user_id);
 
 -- table invitations (tenant)
 
@@ -638,11 +692,15 @@ CREATE TABLE sessions (
   last_seen_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   expires_at timestamp(3) with time zone NOT NULL,
   has_second_factor boolean DEFAULT false NOT NULL,
+  account_id bigint,
+  identity_id bigint,
+  embedding_secret_id bigint,
   CONSTRAINT sessions_pkey PRIMARY KEY (token_hash),
   CONSTRAINT sessions_expires_at_check CHECK (expires_at > created_at),
   CONSTRAINT sessions_token_hash_check CHECK (octet_length(token_hash) = 32),
   CONSTRAINT sessions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 ) WITH (fillfactor=85);
+CREATE INDEX sessions_account_id_idx ON sessions USING btree (account_id) WHERE account_id IS NOT NULL;
 CREATE INDEX sessions_expires_at_idx ON sessions USING btree (expires_at);
 CREATE INDEX sessions_user_id_idx ON sessions USING btree (user_id);
 
@@ -654,11 +712,14 @@ CREATE TABLE sign_in_challenges (
   password_set_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   expires_at timestamp(3) with time zone NOT NULL,
+  account_id bigint,
+  identity_id bigint,
   CONSTRAINT sign_in_challenges_pkey PRIMARY KEY (token_hash),
   CONSTRAINT sign_in_challenges_expires_at_check CHECK (expires_at > created_at),
   CONSTRAINT sign_in_challenges_token_hash_check CHECK (octet_length(token_hash) = 32),
   CONSTRAINT sign_in_challenges_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
+CREATE INDEX sign_in_challenges_account_id_idx ON sign_in_challenges USING btree (account_id) WHERE account_id IS NOT NULL;
 CREATE INDEX sign_in_challenges_expires_at_idx ON sign_in_challenges USING btree (expires_at);
 CREATE INDEX sign_in_challenges_user_id_idx ON sign_in_challenges USING btree (user_id);
 
@@ -697,6 +758,18 @@ CREATE TABLE sign_in_methods (
   CONSTRAINT sign_in_methods_password_check CHECK (kind <> 'password'::text OR credential ~~ '$argon2id$%'::text),
   CONSTRAINT sign_in_methods_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
+
+-- table used_embedding_tokens (tenant)
+
+CREATE TABLE used_embedding_tokens (
+  account_id bigint NOT NULL,
+  token_hash bytea NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT used_embedding_tokens_pkey PRIMARY KEY (account_id, token_hash),
+  CONSTRAINT used_embedding_tokens_token_hash_check CHECK (octet_length(token_hash) = 32),
+  CONSTRAINT used_embedding_tokens_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+CREATE INDEX used_embedding_tokens_expires_at_idx ON used_embedding_tokens USING btree (expires_at);
 
 -- table user_blocks (tenant)
 

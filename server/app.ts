@@ -35,9 +35,11 @@ import { boundedServer, guardTransport, refuseInvalidHead, requestIdOf } from '.
 import { refuseUndeclaredBody, serveOperations } from './http/ts-rest.ts';
 import { serveTools } from './mcp/serve-tools.ts';
 import { buildOauth } from './oauth/serve-oauth.ts';
+import { buildOpenidClient } from './openid/openid-client.ts';
 import { serveOperator } from './operator/serve-operator.ts';
 import { serveBoards } from './pages/boards/serve-boards.ts';
 import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
+import { serveEmbedding } from './pages/embedding/serve-embedding.ts';
 import { serveEntrance } from './pages/entrance/serve-entrance.ts';
 import { servePictures } from './pages/pictures/serve-pictures.ts';
 import { buildPages } from './pages/serve-pages.ts';
@@ -131,18 +133,23 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   await app.register(serveOpenApiDocument);
   const oauth = buildOauth(server);
   const testPoster = buildTestPoster(server.config, testPostTimeoutMs);
-  app.addHook('onClose', async () => testPoster.close());
+  const openid = buildOpenidClient(server.config);
+  app.addHook('onClose', async () => {
+    testPoster.close();
+    openid.close();
+  });
   await app.register(oauth.serveEndpoints);
   await app.register(
     pages.serve([
       serveBoards(server),
+      serveEmbedding(server),
       servePictures(server),
       serveSitemap(server),
       serveDocumentation(server.config),
       serveEntrance,
       serveUnsubscribe(server, buildUnsubscribeTokens(server.appKey)),
-      serveSignIn(server),
-      serveAdmin(server, oauth.consents, testPoster.postTest),
+      serveSignIn(server, openid),
+      serveAdmin(server, { consents: oauth.consents, postTest: testPoster.postTest, openid }),
       serveOperator(server),
       oauth.servePages,
     ]),

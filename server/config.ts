@@ -172,7 +172,7 @@ export const settings = z.object({
   RATE_LIMIT_SIGN_IN_IP: wholeNumber(0)
     .default(30)
     .describe(
-      'The maximum number of failed sign-ins from one client IP address in 15 minutes. Requests for password links and for sign-in links have separate limits of the same size.',
+      'The maximum number of failed sign-ins from one client IP address in 15 minutes. Failed sign-ins with identity providers, and requests for password links and for sign-in links, have separate limits of the same size.',
     ),
   RATE_LIMIT_SIGN_IN_ACCOUNT: wholeNumber(0)
     .default(10)
@@ -216,7 +216,7 @@ export const settings = z.object({
     .refine(plans => !plans.includes('community'), 'must not name community, which always has the Agent API')
     .describe('The names of the plans whose accounts cannot use the Agent API, separated by commas.'),
   WEBHOOK_ALLOWED_CIDRS: cidrs.describe(
-    'The networks without public IP addresses that the server may send webhooks and chat messages to: CIDRs, separated by commas. The server may also fetch the documents of OAuth clients from these networks.',
+    'The networks without public IP addresses that the server may send webhooks and chat messages to: CIDRs, separated by commas. The server may also fetch the documents of OAuth clients from these networks, and send requests to OpenID Connect providers there.',
   ),
   WORKER: flag
     .default(true)

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
 import type { PostTest } from '../domain/chat/channels.ts';
 import type { Consents } from '../oauth/consents.ts';
+import type { OpenidClient } from '../openid/openid-client.ts';
 import { definePages, type OwnArea, openArea } from '../pages/shell/area.ts';
 import {
   findAccount,
@@ -16,13 +17,16 @@ import { serveAccount } from './account/account-routes.ts';
 import { boardRoutes } from './boards/board-routes.ts';
 import { chatRoutes } from './chat/chat-routes.ts';
 import { serveConnect } from './connect/connect-routes.ts';
+import { embeddingRoutes } from './embedding/embedding-routes.ts';
 import { homeRoute } from './home/home-routes.ts';
 import { serveInvitationLinks } from './members/accept-routes.ts';
 import { invitationRoutes } from './members/invitation-routes.ts';
 import { leaveRoute, memberRoutes } from './members/member-routes.ts';
 import { moderationRoutes } from './moderation/queue-routes.ts';
+import { serveConnections } from './profile/connection-routes.ts';
 import { servePicturePage } from './profile/picture-routes.ts';
 import { serveProfile } from './profile/profile-routes.ts';
+import { providerRoutes } from './providers/provider-routes.ts';
 import { frameOf } from './shell/frame.ts';
 import { tokenRoutes } from './tokens/token-routes.ts';
 import { deliveryRoutes } from './webhooks/delivery-routes.ts';
@@ -32,6 +36,8 @@ import { webhookRoutes } from './webhooks/webhook-routes.ts';
 const copyPages = [
   'tokens/token-created',
   'webhooks/secret',
+  'embedding/embedding',
+  'embedding/secret',
   'members/invitation-link',
   'profile/second-factor-offer',
   'profile/recovery-codes',
@@ -47,7 +53,10 @@ const area: OwnArea = {
  * Serves the admin area for signed-in people. Its pages call the same operations as the API and the command line, in
  * the name of the signed-in user.
  */
-export function serveAdmin(server: ServerDependencies, consents: Consents, postTest: PostTest) {
+export function serveAdmin(
+  server: ServerDependencies,
+  { consents, postTest, openid }: { consents: Consents; postTest: PostTest; openid: OpenidClient },
+) {
   return async (app: FastifyInstance) => {
     await openArea(app, server, area);
     serveInvitationLinks(app, server);
@@ -55,6 +64,7 @@ export function serveAdmin(server: ServerDependencies, consents: Consents, postT
     serveProfile(app, server);
     await app.register(page => servePicturePage(page, server));
     serveAccount(app, server);
+    serveConnections(app, server);
     serveRoutes(app, server, findAccount, [homeRoute]);
     // Admins may leave an account that requires two-factor sign-in of them.
     serveRoutes(app, server, requireAccount, [leaveRoute], [requireSession, nameAccount]);
@@ -67,6 +77,8 @@ export function serveAdmin(server: ServerDependencies, consents: Consents, postT
       ...webhookRoutes(server),
       ...deliveryRoutes,
       ...chatRoutes(server, postTest),
+      ...providerRoutes(server, openid),
+      ...embeddingRoutes(server),
     ]);
   };
 }

@@ -66,6 +66,9 @@ export const addAccountCommands = noun('account', 'accounts of customers, each w
       requiresSecondFactor: optional('<yes|no>', 'whether owners and admins need two-factor sign-in', {
         parse: parseBoolean,
       }),
+      requiresProvider: optional('<yes|no>', 'whether members, except owners, must sign in with a provider', {
+        parse: parseBoolean,
+      }),
     },
     change: updateAccount,
   }),

@@ -9,7 +9,7 @@ import { canonicalAddress, domainInAscii, maxAddressLength, splitAddress } from 
  */
 
 /** The names of the fields in messages. */
-type FieldName = 'name' | 'key' | 'plan' | 'label' | 'description' | 'reason';
+type FieldName = 'name' | 'key' | 'plan' | 'label' | 'description' | 'reason' | 'client_id' | 'client_secret';
 
 function nameOf(field: FieldName): string {
   return t(`refusals.field.${field}`);

@@ -18,8 +18,15 @@ export const Account = defineTable('Account', 'accounts', {
   joinRule: p.text().$type<JoinRule>().default('invited'),
   /** The domains for the rule `domains`, in their canonical form. Empty with any other rule. */
   joinDomains: p.array().$type<string[]>().columnType('text[]').default([]),
+  /** The origins of the pages that may show the boards of the account in a frame, as browsers write them. */
+  embeddingOrigins: p.array().$type<string[]>().columnType('text[]').default([]),
   /** Whether the owners and admins need two-factor sign-in to open the pages of the account in the admin area. */
   requiresSecondFactor: p.boolean().default(false),
+  /**
+   * Whether members, except owners, reach the account only in sessions that an identity of the account began: through a
+   * provider, or in the application that embeds the boards.
+   */
+  requiresProvider: p.boolean().default(false),
   /** The time of the request to delete the account. The erasure begins after the grace period. */
   deletionScheduledAt: timestamp().nullable(),
   /**

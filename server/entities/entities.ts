@@ -2,9 +2,11 @@ import { Account, Invitation } from './account.ts';
 import { ApiToken, ApiTokenBoard, IdempotencyKey, RateLimit } from './api-token.ts';
 import { Board, Status, Tag } from './board.ts';
 import { ChatChannel } from './chat-channel.ts';
+import { EmbeddingSecret, UsedEmbeddingToken } from './embedding.ts';
 import { Event, ExtensionSubscription, Notification } from './event.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Comment, Follower, Idea, IdeaTag, Merge, Vote, VoteNetwork, Voter } from './idea.ts';
+import { Identity, IdentityProvider } from './identity.ts';
 import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
 import {
@@ -28,6 +30,7 @@ export const entities = [
   Board,
   ChatChannel,
   Comment,
+  EmbeddingSecret,
   Event,
   ExtensionSubscription,
   Follower,
@@ -35,6 +38,8 @@ export const entities = [
   Idea,
   IdeaTag,
   IdempotencyKey,
+  Identity,
+  IdentityProvider,
   Invitation,
   Membership,
   Merge,
@@ -51,6 +56,7 @@ export const entities = [
   SignInMethod,
   Status,
   Tag,
+  UsedEmbeddingToken,
   User,
   UserBlock,
   Vote,

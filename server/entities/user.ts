@@ -55,6 +55,12 @@ export const SignInMethod = defineTable('SignInMethod', 'sign_in_methods', {
   updatedAt: creationTime(),
 });
 
+/**
+ * The identity that began a session, or a sign-in that waits for a code. Such a session reaches only the account of the
+ * identity, and ends with the identity. Both are null for an ordinary session.
+ */
+const boundTo = { accountId: bigint().nullable(), identityId: bigint().nullable() };
+
 export const Session = defineTable('Session', 'sessions', {
   /** The SHA-256 of the token in the cookie. */
   tokenHash: p.blob().primary(),
@@ -64,6 +70,12 @@ export const Session = defineTable('Session', 'sessions', {
   lastSeenAt: creationTime(),
   /** The time when the session ends. Activity does not extend it. */
   expiresAt: timestamp(),
+  ...boundTo,
+  /**
+   * The secret of the account that has signed the person in on an embedded board. Such a session opens only the embedded
+   * pages of boards. Null for every other session.
+   */
+  embeddingSecretId: bigint().nullable(),
   /** Whether the user entered a code for this session. False for all sessions of a user without a second factor. */
   hasSecondFactor: p.boolean().default(false),
 });
@@ -127,6 +139,7 @@ export const SignInChallenge = defineTable('SignInChallenge', 'sign_in_challenge
   userId: bigint(),
   /** The time when the user had set the password that was compared. Null if the sign-in was without a password. */
   passwordSetAt: timestamp().nullable(),
+  ...boundTo,
   createdAt: creationTime(),
   expiresAt: timestamp(),
 });

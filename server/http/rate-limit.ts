@@ -127,6 +127,20 @@ export async function charge(database: Queryable, counter: Counter, now: Date): 
   return stateOf(counter, row?.count ?? 0, now);
 }
 
+/**
+ * Uses something that works only once, such as a form or the answer of a provider. Returns false if it was used before.
+ * Of parallel transactions, the second waits for the first. After a rollback, the thing can be used again.
+ */
+export async function useOnce(
+  database: Queryable,
+  { kind, id, expiresAt }: { kind: string; id: string; expiresAt: Date },
+  now: Date,
+): Promise<boolean> {
+  // The counter's window has a constant start, so that the window never ends between two requests.
+  const window = { windowSeconds: 0, windowStartedAt: new Date(0), expiresAt };
+  return !isExhausted(await charge(database, { name: kind, key: `${kind}:${id}`, limit: 1, ...window }, now));
+}
+
 const refundCounter = query('refund_counter', (db, $: Arguments<{ key: string; windowStartedAt: Date }>) =>
   db
     .updateTable('rate_limits')

@@ -13,6 +13,7 @@ export const expiringTables = [
   'sign_in_links',
   'invitations',
   'oauth_records',
+  'used_embedding_tokens',
   'vote_networks',
 ] as const;
 

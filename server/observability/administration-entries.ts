@@ -23,12 +23,20 @@ const ofMember = { ...inAccount, user_id: userId };
 const ofInvitation = { ...inAccount, invitation_id: whole('the id of the invitation') };
 const ofToken = { ...inAccount, token_id: field.tokenId };
 const ofWebhook = { ...inAccount, webhook_id: field.webhookId };
+const ofEmbeddingSecret = { ...inAccount, embedding_secret_id: whole('the id of the embedding secret') };
 const ofIdea = { ...inAccount, idea_id: field.ideaId };
 const ofFollower = { ...ofIdea, user_id: whole('the id of the follower') };
+const ofProvider = { ...inAccount, provider_id: whole('the id of the identity provider') };
+const ofIdentity = {
+  ...ofMember,
+  identity_id: whole('the id of the identity'),
+  provider_id: whole('the id of the identity provider')
+    .nullable()
+    .describe('the id of the identity provider; null for the application that embeds the boards of the account'),
+};
 const ofChannel = { ...inAccount, channel_id: field.channelId };
 const role = { role: z.enum(roles).describe('the role of the member or the invited person') };
 const changed = { changed: field.changed };
-const email = { email: text('the e-mail address of the user, masked') };
 const invited = { email: text('the e-mail address of the invited person, masked') };
 const key = { key: text('the key of the status') };
 const tag = { tag_id: whole('the id of the tag') };
@@ -56,7 +64,10 @@ export const administrationEntries = {
   'account.deletion_cancelled': entry('The scheduled deletion of an account was cancelled.', inAccount),
   'account.erased': entry('The clean-up erased an account and all its data.', { ...inAccount, rows }),
 
-  'user.created': entry('A user was created.', { ...ofUser, ...email }),
+  'user.created': entry('A user was created.', {
+    ...ofUser,
+    email: text('the e-mail address of the user, masked; absent if the user belongs to an identity alone').optional(),
+  }),
   'user.updated': entry('Fields of a user were changed.', {
     ...ofUser,
     ...changed,
@@ -111,6 +122,30 @@ export const administrationEntries = {
     ...ofMember,
     role: z.enum(roles).describe('the role before the removal'),
   }),
+
+  'identity_provider.created': entry('An OpenID Connect provider was added to an account.', ofProvider),
+  'identity_provider.updated': entry('An OpenID Connect provider of an account was changed.', {
+    ...ofProvider,
+    ...changed,
+  }),
+  'identity_provider.deleted': entry(
+    'An OpenID Connect provider of an account was deleted. Its identities and their sessions ended.',
+    { ...ofProvider, identities: whole('the number of identities that ended') },
+  ),
+  'embedding_secret.created': entry(
+    'A secret was created. An application of the account signs people in on embedded boards with it.',
+    ofEmbeddingSecret,
+  ),
+  'embedding_secret.deleted': entry(
+    'An embedding secret was deleted. The sessions that it had begun ended.',
+    ofEmbeddingSecret,
+  ),
+  'identity.created': entry(
+    'A person signed in with an identity of an account for the first time. The server created a user who belongs to this identity alone.',
+    ofIdentity,
+  ),
+  'identity.connected': entry('A user confirmed that an identity of an account is theirs.', ofIdentity),
+  'identity.removed': entry('A user removed an identity. Its sessions ended.', ofIdentity),
 
   'invitation.created': entry('An invitation to an account was created or renewed.', {
     ...ofInvitation,

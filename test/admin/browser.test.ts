@@ -127,10 +127,8 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
   test("axe-core finds no accessibility violation on the pages of the admin area and the operator's panel, and every page has fewer than 36,000 characters", {
     timeout: 300_000,
   }, async () => {
-    const { world, ownerId, ideaId, otherId, pendingId, mergedId, secondAccount } = await furnishAccount(
-      server,
-      receiver.url,
-    );
+    const { world, ownerId, ideaId, otherId, pendingId, mergedId, secondAccount, providerKey, connectionToken } =
+      await furnishAccount(server, receiver.url);
     const account = `account=${world.accountSlug}`;
     const publicSlug = (await createWorld(server, { isPublic: true, name: 'Public' })).boardSlug;
     await server.sql(`update accounts set join_rule = 'everybody'`);
@@ -214,6 +212,8 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
       `/admin/tokens?${account}&tools=read`,
       `/b/${publicSlug}`,
       `/b/${publicSlug}?notice=confirm`,
+      `/sign-in/provider/${providerKey}`,
+      `/admin/profile/connections/connect?token=${connectionToken}`,
     ]) {
       await visit(path);
     }
@@ -244,6 +244,9 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.goto(`/admin/webhooks?${account}`);
     await page.getByLabel('URL').fill('https://hooks.example.com/ideas');
     await page.getByRole('button', { name: 'Create the webhook' }).click();
+    await check();
+    await page.goto(`/admin/account/embedding?${account}`);
+    await page.getByRole('button', { name: 'Create a secret' }).click();
     await check();
 
     // Turn on two-factor sign-in, and then sign in with a wrong code and a recovery code.

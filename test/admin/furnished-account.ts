@@ -1,9 +1,13 @@
 import { createChannel } from '../../server/domain/chat/channels.ts';
+import { connectIdentity } from '../../server/domain/identities/connect-identity.ts';
+import { buildConnectionTokens } from '../../server/domain/identities/connection-tokens.ts';
+import { createProvider } from '../../server/domain/identities/providers.ts';
 import { inviteMember } from '../../server/domain/invitations/invite-member.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { followIdea } from '../../server/domain/notifications/followers.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { blockUser } from '../../server/domain/users/block-user.ts';
+import { letEmbed } from '../helpers/embedding.ts';
 import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
@@ -24,6 +28,7 @@ export async function furnishAccount(server: TestServer, receiverUrl: string) {
     ownerId,
   ]);
   await addWebhook(server, world, { url: receiverUrl });
+  await letEmbed(server, world);
   const tagId = await createTag(server, accountId, boardId, 'Mobile');
   const ideaId = await insertIdea(server, world, { title: 'Dark mode', authorId: eveId });
   const otherId = await insertIdea(server, world, { title: 'Exports', authorId: eveId });
@@ -51,6 +56,20 @@ export async function furnishAccount(server: TestServer, receiverUrl: string) {
     });
     await inviteMember(admin, { accountId, email: 'kim@example.com', role: 'moderator' }, { isMailed: true });
   });
+  const provider = await administer(server, admin =>
+    createProvider(admin, testSecretBox, {
+      accountId,
+      issuer: 'https://id.example.com',
+      name: 'Acme',
+      clientId: 'idea-board',
+      clientSecret: 'a secret',
+      admitsEverybody: true,
+    }),
+  );
+  const identity = { accountId, providerId: provider.id, userId: ownerId, subject: 'ada' };
+  await administer(server, admin => connectIdentity(admin, identity, { isAdmitted: false }));
+  const tokens = buildConnectionTokens(server.dependencies.appKey);
+  const soon = new Date(Date.now() + 600_000);
   await runAsUser(server, world, benId, op => setIdeaStatus(op, ideaId, 'planned'));
   await runAsUser(server, world, benId, op => mergeIdea(op, mergedId, ideaId));
   await issueToken(server, world, 'moderate', { issuerId: ownerId, name: 'Triage' });
@@ -67,5 +86,7 @@ export async function furnishAccount(server: TestServer, receiverUrl: string) {
     mergedId,
     pendingId,
     secondAccount: second?.slug,
+    providerKey: provider.key,
+    connectionToken: tokens.make({ ...identity, subject: 'ada at work' }, soon),
   };
 }

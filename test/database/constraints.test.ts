@@ -549,6 +549,38 @@ const promises: Promised[] = [
     accepted: ['2026-01-03'],
   },
   {
+    constraint: 'identity_providers_name_check',
+    promise: 'the name of an identity provider has 1 to 60 characters',
+    statement: `insert into identity_providers (account_id, key, name, issuer, client_id, client_secret)
+      values (:account, 'a key', $1, 'https://id.example.com', 'client', '')`,
+    refused: ['', 'ü'.repeat(61)],
+    accepted: ['ü', 'ü'.repeat(60)],
+  },
+  {
+    constraint: 'identity_providers_key_key',
+    promise: 'two identity providers have different keys',
+    statement: `insert into identity_providers (account_id, key, name, issuer, client_id, client_secret)
+      values (:account, 'one', 'Acme', 'https://id.example.com', 'client', ''),
+        (:stranger_account, $1, 'Acme', 'https://id.example.com', 'client', '')`,
+    refused: ['one'],
+    accepted: ['another'],
+  },
+  {
+    constraint: 'identities_subject_key',
+    promise: 'a person has one identity in the application that embeds the boards of an account',
+    statement: `insert into identities (account_id, subject, user_id)
+      values (:account, 'one', :member), (:account, $1, :owner), (:stranger_account, 'one', :member)`,
+    refused: ['one'],
+    accepted: ['another'],
+  },
+  {
+    constraint: 'identities_subject_check',
+    promise: 'the subject of an identity has 1 to 255 bytes',
+    statement: 'insert into identities (account_id, subject, user_id) values (:account, $1, :member)',
+    refused: ['', 'ü'.repeat(128)],
+    accepted: ['1', 'x'.repeat(255)],
+  },
+  {
     constraint: 'accounts_join_rule_check',
     promise: 'only invited people, people of some domains, or everybody may join an account',
     statement: 'update accounts set join_rule = $1 where id = :account',
@@ -561,6 +593,20 @@ const promises: Promised[] = [
     statement: `update accounts set join_rule = 'domains', join_domains = $1 where id = :account`,
     refused: [[], Array(21).fill('example.com')],
     accepted: [['example.com'], Array(20).fill('example.com')],
+  },
+  {
+    constraint: 'accounts_embedding_origins_check',
+    promise: 'an account has at most 20 origins that may embed its boards',
+    statement: `update accounts set embedding_origins = $1 where id = :account`,
+    refused: [Array(21).fill('https://example.com')],
+    accepted: [[], Array(20).fill('https://example.com')],
+  },
+  {
+    constraint: 'used_embedding_tokens_token_hash_check',
+    promise: 'the hash of a used token of an embedded board has the length of a SHA-256',
+    statement: 'insert into used_embedding_tokens (account_id, token_hash, expires_at) values (:account, $1, now())',
+    refused: [Buffer.alloc(31), Buffer.from('a token')],
+    accepted: [Buffer.alloc(32)],
   },
   {
     constraint: 'invitations_role_check',
@@ -866,16 +912,31 @@ describe('removal of users and accounts', () => {
       gone.ownerId,
       delivery.eventId,
     ]);
+    await db.sql(`insert into embedding_secrets (account_id, secret) values ($1, '')`, [gone.accountId]);
+    await db.sql(
+      'insert into used_embedding_tokens (account_id, token_hash, expires_at) values ($1, sha256(now()::text::bytea), now())',
+      [gone.accountId],
+    );
     await db.sql(`insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', '')`, [
       gone.accountId,
       gone.boardId,
     ]);
 
-    // The tables oauth_records and sign_in_links have no foreign key to accounts. The server itself deletes their rows.
+    await db.sql(
+      `with provider as (
+        insert into identity_providers (account_id, key, name, issuer, client_id, client_secret)
+        values ($1, 'gone', 'Acme', 'https://id.example.com', 'client', '') returning account_id, id
+      )
+      insert into identities (account_id, provider_id, subject, user_id)
+      select account_id, id, 'a person', $2 from provider`,
+      [gone.accountId, gone.ownerId],
+    );
+
+    // The tables of OAuth, sessions and sign-ins have no foreign key to accounts. The server itself deletes their rows.
     const carrying = await db.sql<{ name: string }>(
       `select table_name as name from information_schema.columns
       where column_name = 'account_id' and table_schema = 'public'
-        and table_name not in ('oauth_records', 'sign_in_links') order by 1`,
+        and table_name not in ('oauth_records', 'sessions', 'sign_in_challenges', 'sign_in_links') order by 1`,
     );
     const counts = (accountId: number) =>
       Promise.all(

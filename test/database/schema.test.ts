@@ -91,14 +91,16 @@ describe('the migrated schema', () => {
     webhook_deliveries: 'webhook_endpoints',
   };
 
-  test('if an account is deleted, foreign keys delete all its rows except those in oauth_records and sign_in_links, directly or through other deleted rows', async () => {
+  test('if an account is deleted, foreign keys delete all its rows except those of OAuth, sessions and sign-ins, directly or through other deleted rows', async () => {
     const rows = await db.sql<{ table_name: string; foreign_table: string; action: string }>(`
       select c.conrelid::regclass::text as table_name, c.confrelid::regclass::text as foreign_table, c.confdeltype as action
       from pg_constraint c where c.contype = 'f' and c.connamespace = 'public'::regnamespace`);
     const cascading = (foreign: string) =>
       rows.filter(row => row.foreign_table === foreign && row.action === 'c').map(row => row.table_name);
+    // The server itself deletes these rows.
+    const withoutForeignKey = ['oauth_records', 'sessions', 'sign_in_challenges', 'sign_in_links'];
     const carrying = (await columns('public')).filter(
-      column => column.column_name === 'account_id' && !['oauth_records', 'sign_in_links'].includes(column.table_name),
+      column => column.column_name === 'account_id' && !withoutForeignKey.includes(column.table_name),
     );
     const withKey = carrying.map(column => column.table_name).filter(table => cascading('accounts').includes(table));
     const withoutKey = carrying.map(column => column.table_name).filter(table => !withKey.includes(table));

@@ -10,6 +10,7 @@ import { loadServerQueries } from '../helpers/server-queries.ts';
 /** Unique indexes of tenant tables that do not include the account id, each with the reason. */
 const uniqueAcrossAccounts: Record<string, string> = {
   api_tokens_id_key: 'The id is in the text of a token, which is all that a request has.',
+  identity_providers_key_key: 'The key is all that the URL of a sign-in with a provider has.',
   accounts_slug_key: 'The slug is how the command line and URLs find an account.',
   boards_public_slug_key: 'The page of a public board has the slug alone in its URL.',
   invitations_token_hash_key: 'The token of a link is all that an invited person has.',
@@ -32,6 +33,7 @@ const ofVersionBefore = {
 const startsWithoutAccount: Record<string, string> = {
   add_overdue_lane_jobs: 'Finds the overdue deliveries of all accounts.',
   delete_expired_invitations: 'Deletes the expired invitations of all accounts.',
+  delete_expired_used_embedding_tokens: 'Deletes the expired tokens of all accounts.',
   delete_expired_idempotency_keys: 'Deletes the expired answers of all accounts.',
   delete_expired_vote_networks: 'Deletes the expired networks of the votes of all accounts.',
   delete_old_events: 'Deletes the old events of all accounts.',
@@ -48,6 +50,7 @@ const startsWithoutAccount: Record<string, string> = {
   select_account_of_endpoint: 'Finds the account of an endpoint for a job of an older version.',
   pass_tokens_of_user: 'Finds a person, whose tokens may be of any account.',
   remove_grants_of_user: 'Ends the access of a person in all their accounts.',
+  remove_identities_of_user: 'Ends the access of a person in all their accounts.',
   remove_invitations_of_user: 'Ends the access of a person in all their accounts.',
   remove_memberships_of_user: 'Ends the access of a person in all their accounts.',
   remove_oauth_records_of_user: 'Ends the access of a person in all their accounts.',
@@ -59,10 +62,14 @@ const startsWithoutAccount: Record<string, string> = {
   select_answers_that_may_show: 'Reads the stored answers of all accounts: any may show a person.',
   select_boards_by_slug: 'Finds a public board of any account by its slug, and the boards of several accounts.',
   select_due_accounts: 'Finds all accounts whose deletion is due.',
+  select_embedding_by_board: 'Finds a board of any account by its slug, and then the account.',
   select_followed_invitation: 'Finds an invitation by the token of the link.',
   select_holds: 'Finds all accounts that a person owns.',
   select_owner_of_address: 'Finds a person, who may sign in unless blocked in every account.',
   select_password_link: 'Finds a person, who may sign in unless blocked in every account.',
+  select_identity_provider: 'Finds a provider by the key in the URL of a sign-in.',
+  select_own_identities: 'Finds the identities of a person in all their accounts.',
+  select_required_providers: 'Finds all accounts of a person that require a provider.',
   select_session: 'Finds a person by the token of a session, with all their accounts.',
   select_sign_in_candidate: 'Finds a person, who may sign in unless blocked in every account.',
   select_sitemap_boards: 'Finds the public boards of all accounts.',
@@ -104,15 +111,15 @@ describe('the schema', () => {
     expect(tables.map(({ name }) => name).sort()).toEqual(Object.keys(tableKinds).sort());
   });
 
-  test('every tenant table except accounts has a not-null column account_id, and the only other tables with this column are oauth_records and sign_in_links', async () => {
+  test('every tenant table except accounts has a not-null column account_id, and the only other tables with this column are those of OAuth, sessions and sign-ins', async () => {
     const columns = await db.sql<{ table: string; is_nullable: boolean }>(`
       select c.relname as table, not a.attnotnull as is_nullable
       from pg_attribute a join pg_class c on c.oid = a.attrelid
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'account_id'`);
     const tables = columns.map(({ table }) => table);
     // In oauth_records, account_id is null until the record has a token. In sign_in_links, only a link to sign up has an
-    // account.
-    const others = ['oauth_records', 'sign_in_links'];
+    // account. Of sessions and sign_in_challenges, only those of an identity have an account.
+    const others = ['oauth_records', 'sessions', 'sign_in_challenges', 'sign_in_links'];
     expect(
       columns
         .filter(({ is_nullable }) => is_nullable)

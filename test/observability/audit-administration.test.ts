@@ -13,11 +13,24 @@ import {
 import { deleteComment } from '../../server/domain/comments/change-comment.ts';
 import { commentOnIdea } from '../../server/domain/comments/comments.ts';
 import {
+  createEmbeddingSecret,
+  deleteEmbeddingSecret,
+  listEmbeddingSecrets,
+} from '../../server/domain/embedding/secrets.ts';
+import {
   cancelAccountDeletion,
   cancelUserDeletion,
   requestUserDeletion,
   scheduleAccountDeletion,
 } from '../../server/domain/erasure/request-deletion.ts';
+import { connectIdentity, disconnectIdentity } from '../../server/domain/identities/connect-identity.ts';
+import {
+  createProvider,
+  deleteProvider,
+  requireProvider,
+  updateProvider,
+} from '../../server/domain/identities/providers.ts';
+import { signInWithIdentity } from '../../server/domain/identities/sign-in-with-identity.ts';
 import { acceptInvitation } from '../../server/domain/invitations/accept-invitation.ts';
 import { inviteMember } from '../../server/domain/invitations/invite-member.ts';
 import { makeInvitationLink, noteDelivery } from '../../server/domain/invitations/mailed-link.ts';
@@ -65,6 +78,8 @@ import {
 import { redeliverDeadSince, sendTestEvent } from '../../server/domain/webhooks/queue-deliveries.ts';
 import { Account } from '../../server/entities/account.ts';
 import { Board } from '../../server/entities/board.ts';
+import { EmbeddingSecret } from '../../server/entities/embedding.ts';
+import type { IdentityProvider } from '../../server/entities/identity.ts';
 import { User } from '../../server/entities/user.ts';
 import { administrationEntries } from '../../server/observability/administration-entries.ts';
 import type { AdministrationEntryName } from '../../server/observability/audit-entries.ts';
@@ -282,6 +297,20 @@ const onFollower =
     };
   };
 
+const provider = { name: 'Acme', clientId: 'client', clientSecret: 'a secret', admitsEverybody: false };
+
+const onProvider =
+  (change: (admin: Administration, one: IdentityProvider) => Promise<void>, told: Told) => async () => {
+    const input = { ...provider, accountId: world.accountId, issuer: 'https://id.example.com' };
+    const { id } = await administer(admin => createProvider(admin, testSecretBox, input));
+    return async (admin: Administration) => {
+      await change(admin, await requireProvider(admin, world.accountId, id));
+      return { ...account(), provider_id: id, ...told };
+    };
+  };
+
+const identity = () => ({ accountId: world.accountId, providerId: null, subject: `person-${Math.random()}` });
+
 const cases: Cases = {
   'account.created': async () => async admin => {
     const owner = { email: `${Date.now()}@example.com`, name: 'Ada' };
@@ -293,6 +322,19 @@ const cases: Cases = {
     await updateAccount(admin, one, { name: 'Another', slug: one.slug });
     return { ...account(), changed: ['name'] };
   }),
+  'embedding_secret.created': async () => async admin => {
+    await createEmbeddingSecret(admin, testSecretBox, world.accountId);
+    const { id } = await admin.em.findOneOrFail(EmbeddingSecret, { accountId: world.accountId });
+    return { ...account(), embedding_secret_id: id };
+  },
+  'embedding_secret.deleted': async () => {
+    await administer(admin => createEmbeddingSecret(admin, testSecretBox, world.accountId));
+    return async admin => {
+      const [{ id } = { id: 0 }] = await listEmbeddingSecrets(admin, world.accountId);
+      await deleteEmbeddingSecret(admin, world.accountId, id);
+      return { ...account(), embedding_secret_id: id };
+    };
+  },
   'account.plan_changed': onAccount(async (admin, one) => {
     await updateAccount(admin, one, { plan: 'business' });
     return { ...account(), from: 'community', to: 'business' };
@@ -390,6 +432,48 @@ const cases: Cases = {
     to: 'member',
   }),
   'member.removed': onMember(removeMember, { role: 'admin' }),
+  'identity_provider.created': async () => async admin => {
+    const made = await createProvider(admin, testSecretBox, {
+      ...provider,
+      accountId: world.accountId,
+      issuer: 'https://id.example.com',
+    });
+    return { ...account(), provider_id: made.id };
+  },
+  'identity_provider.updated': onProvider(
+    async (admin, one) => {
+      await updateProvider(admin, testSecretBox, one, { ...provider, name: 'Other', clientSecret: undefined });
+    },
+    { changed: ['name'] },
+  ),
+  'identity_provider.deleted': onProvider(deleteProvider, { identities: 0 }),
+  'identity.created': async () => {
+    const asserted = { ...identity(), address: null, isAddressVerified: false, name: 'Grace', isAdmitted: true };
+    return async admin => {
+      const terms = { now: admin.now, expiresAt: new Date(admin.now.getTime() + 60_000), previous: undefined };
+      const outcome = await signInWithIdentity(() => admin, asserted, terms);
+      const [user_id, identity_id] = 'identityId' in outcome ? [outcome.userId, outcome.identityId] : [];
+      return { ...account(), provider_id: null, user_id, identity_id };
+    };
+  },
+  'identity.connected': async () => {
+    const connection = { ...identity(), userId: await createUser(server) };
+    return async admin => {
+      await connectIdentity(admin, connection, { isAdmitted: false });
+      return { ...account(), provider_id: null, user_id: connection.userId, identity_id: expect.any(Number) };
+    };
+  },
+  'identity.removed': async () => {
+    const userId = await createUser(server);
+    const { accountId } = world;
+    await administer(admin => connectIdentity(admin, { ...identity(), userId }, { isAdmitted: false }));
+    const [known] = await server.sql<{ id: number }>('select id from identities where user_id = $1', [userId]);
+    const identityId = known?.id ?? 0;
+    return async admin => {
+      await disconnectIdentity(admin, { accountId, identityId, userId });
+      return { ...account(), provider_id: null, user_id: userId, identity_id: identityId };
+    };
+  },
   'invitation.created': async () => async admin => {
     const input = { accountId: world.accountId, email: 'eve@example.com', role: 'admin' as const };
     const { id } = await inviteMember(admin, input, { isMailed: false });
@@ -595,6 +679,7 @@ const cases: Cases = {
 };
 
 const once = new Set([
+  'identity_provider.created',
   'user.data_exported',
   'account.created',
   'invitation.created',
@@ -602,6 +687,7 @@ const once = new Set([
   'token.created',
   'webhook.created',
   'chat_channel.created',
+  'embedding_secret.created',
   'password.set',
   'password.link_created',
   'user.address_requested',

@@ -473,6 +473,20 @@ describe('moderation on the board', () => {
     expect((await member.get(ideaPath(id))).html).not.toContain('/admin/ideas');
   });
 
+  test('a merge that a moderator starts on the board leads through search and preview to the page of the target on the board', async () => {
+    const [source, target] = [await put('Night mode'), await put('Dark mode')];
+    const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
+    const form = `/admin/ideas/${source}/merge?on=${world.boardSlug}`;
+    expect((await moderator.get(ideaPath(source))).html).toContain(`href="${form}"`);
+    const search = parse((await moderator.get(`${form}&q=dark`)).html);
+    expect(search.querySelector(`main a[href="${ideaPath(source)}"]`)).not.toBeNull();
+    const preview = search.querySelector('.idea-card a')?.getAttribute('href') ?? '';
+    expect(preview).toBe(`/admin/ideas/${source}/merge?on=${world.boardSlug}&target=${target}`);
+    const merged = await moderator.submit(preview, form);
+    expect(merged.location).toBe(`${ideaPath(target)}?notice=merged`);
+    expect(noticeIn((await moderator.get(merged.location ?? '')).html)).toBe('The ideas are merged.');
+  });
+
   test('a moderator approves or rejects a pending idea from its page on the board, and other members get 404 for this page', async () => {
     const [approved, rejected] = [
       await put('Good', { moderationState: 'pending' }),

@@ -165,6 +165,8 @@ describe('deleting a comment', () => {
     clock.set(afterMinutes(60));
     const moderatorId = await createMember(server, world.accountId, 'moderator');
     const moderator = await signedIn(server, moderatorId);
+    const { html } = await moderator.get(`/admin/ideas/${ideaId}`);
+    expect(html).toContain(`href="${commentPath(between, 'delete')}"`);
     await moderator.submit(commentPath(between, 'delete'), commentPath(between, 'delete'));
     expect((await commentsOf()).map(({ body }) => body)).toEqual(['One', 'Three']);
     const [entry] = readAudit(server.auditLines)

@@ -38,6 +38,7 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
   serveRoutes(app, server, requireOwnedAccount, [
     { path: '/admin/account', run: saveAccount, again: showAccount },
     { path: '/admin/account/second-factor', run: saveSecondFactor },
+    { path: '/admin/account/require-provider', run: saveRequiredProvider },
     { path: '/admin/account/delete', show: askForDeletion, run: scheduleDeletion, problemOf: ownProblemOf },
     { path: '/admin/account/keep', run: keepAccount },
   ]);
@@ -93,6 +94,14 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
       updateAccount(admin, await requireAccountById(admin, visit.account.id), { requiresSecondFactor }),
     );
     return visit.path('/admin/account', { notice: 'saved' });
+  }
+
+  async function saveRequiredProvider(visit: Visit) {
+    const requiresProvider = visit.field('requires_provider') !== '';
+    await visit.administer(async admin =>
+      updateAccount(admin, await requireAccountById(admin, visit.account.id), { requiresProvider }),
+    );
+    return visit.path('/admin/account/providers', { notice: 'required' });
   }
 
   async function askForDeletion(visit: Visit, problem?: Problem) {

@@ -1,10 +1,12 @@
 import { readAccountOverview } from '../../domain/accounts/find-account.ts';
 import type { Administration } from '../../domain/administration.ts';
 import { listBoardOverviews } from '../../domain/boards/list-boards.ts';
+import { listRequiredProviders } from '../../domain/identities/list-identities.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { isAdmin, isModerator, pathIn } from '../../pages/shell/session.ts';
-import { showCount, showErasure, shownName } from '../../pages/shell/show.ts';
+import { showCount, showErasure, shownAddress, shownName } from '../../pages/shell/show.ts';
 import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
+import { providerPath } from '../../pages/sign-in/provider-paths.ts';
 import { t } from '../../text/catalogue.ts';
 
 const notices = {
@@ -24,8 +26,10 @@ async function showHome(visit: Visit<AccountOfUser | undefined>) {
   const { user, account, request } = visit;
   const data = {
     userName: shownName(user.name),
-    email: user.email,
+    email: shownAddress(user.email),
+    isOwn: user.only_account_id === null,
     account: account && (await visit.administer(admin => readAccountAtHome(admin, visit, account))),
+    requiredProviders: user.only_account_id === null ? await listRequired(visit) : [],
     otherAccounts: user.accounts
       .filter(one => one !== account)
       .map(one => ({
@@ -36,6 +40,15 @@ async function showHome(visit: Visit<AccountOfUser | undefined>) {
     erasedFrom: showErasure(user.deletion_requested_at, visit.server.config.USER_DELETION_GRACE_HOURS),
   };
   return visit.page('home/home', t('home.title'), data, { notices });
+}
+
+/** Lists the providers of the user's accounts that the session does not reach, because they require a provider. */
+async function listRequired({ server, user }: Visit<AccountOfUser | undefined>) {
+  const providers = await listRequiredProviders(server.database, user.id);
+  return providers.map(({ key, name, account }) => ({
+    account: shownName(account),
+    providers: [{ name: shownName(name), action: providerPath(key) }],
+  }));
 }
 
 /**

@@ -7,7 +7,13 @@ import { type FollowedInvitation, readInvitation } from '../../domain/invitation
 import { hashOfSecret } from '../../domain/sign-in/secret-text.ts';
 import { FormProblem, fieldOf, type Problem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
-import { keepLanguageOfBrowser, requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
+import {
+  keepLanguageOfBrowser,
+  ordinaryUserOf,
+  requireSession,
+  sessionTerms,
+  setSessionCookie,
+} from '../../pages/shell/session.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
 import { serveRoutes, type Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths, readNewPassword } from '../../pages/sign-in/own-password.ts';
@@ -34,7 +40,8 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
   async function accept(visit: Visit<undefined>) {
     const invitation = await requireInvitation(visit);
     // The visitor has signed in as another user since the page was loaded.
-    if (visit.user.id !== invitation.user_id) throw new FormProblem(409, t('members.invitation.other_address'));
+    if (ordinaryUserOf(visit.request)?.id !== invitation.user_id)
+      throw new FormProblem(409, t('members.invitation.other_address'));
     const accepting = visit.administer(async admin => {
       await acceptInvitation(admin, invitation.hash, visit.user.id);
       await keepLanguageOfBrowser(admin, visit.request, visit.user.id);
@@ -100,7 +107,7 @@ export function serveInvitationLinks(app: FastifyInstance, server: ServerDepende
 function stepOf(visit: Visit<undefined>, invitation: FollowedInvitation) {
   const { user_id: userId, is_member: isMember } = invitation;
   const here = `/admin/invitations/${fieldOf(visit.request.params, 'token')}`;
-  const user = visit.request.browserSession?.user;
+  const user = ordinaryUserOf(visit.request);
   if (user && user.id !== userId) return { signOut: { as: shownAddress(user.email), next: here } };
   if (user && isMember) return { open: { path: pathOf(invitation) } };
   if (user) return { accept: { path: `${here}/accept` } };

@@ -6,6 +6,7 @@ import { listMergedIdeas, type MergedIdea, mergedSort } from '../../domain/mergi
 import { isFollowing } from '../../domain/notifications/followers.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
 import { findSharedNetworks, type SharedNetwork } from '../../domain/votes/vote-networks.ts';
+import { ideaPath as ideaPathOnBoard } from '../../pages/boards/opened-board.ts';
 import { presentChanges } from '../../pages/boards/present-changes.ts';
 import { presentIdea } from '../../pages/boards/present-idea.ts';
 import type { Problem } from '../../pages/shell/form.ts';
@@ -49,7 +50,7 @@ export function showIdea(visit: Visit, problem?: Problem) {
       changes: presentChanges(idea, board),
       isFollowing: await isFollowing(op, op.actor.accountId, { ideaId, userId: op.actor.userId }),
       comments: {
-        rows: comments.rows.map(comment => presentComment(visit, ideaId, comment, people)),
+        rows: comments.rows.map(comment => presentComment(visit, board.slug, comment, people)),
         ...visit.pageLinks(ideaPath(ideaId), 'cursor', comments.nextCursor, { section: '#comments' }),
       },
       merged: {
@@ -61,13 +62,16 @@ export function showIdea(visit: Visit, problem?: Problem) {
   });
 }
 
-function presentComment(visit: Visit, ideaId: number, comment: CommentView, people: Map<number, PersonView>) {
+function presentComment(visit: Visit, slug: string, comment: CommentView, people: Map<number, PersonView>) {
+  const ideaId = comment.idea_id;
   return {
     id: comment.id,
     body: linkedText(comment.body),
     author: shownName(comment.author_name),
     person: presentPerson(visit, people.get(comment.author_id), wayToIdea(ideaId)),
     time: showTime(new Date(comment.created_at)),
+    // The form is a page of the board, and leads back to the board.
+    deletePath: visit.path(`${ideaPathOnBoard(slug, ideaId)}/comments/${comment.id}/delete`),
   };
 }
 

@@ -33,7 +33,9 @@ export const notificationRoutes: Route<AccountOfUser | undefined>[] = [
 
 async function showNotifications(visit: OwnVisit) {
   const beforeId = visit.number('before');
-  const fetched = await listNotifications(visit.server.database, visit.user.id, null, { beforeId, limit: perPage + 1 });
+  const { id: userId, only_account_id: only } = visit.user;
+  const filter = { beforeId, isInOrdinarySession: only === null, limit: perPage + 1 };
+  const fetched = await listNotifications(visit.server.database, userId, only, filter);
   const { rows: shown, hasMore } = cutRows(fetched, perPage);
   const data = {
     navigation: ownNavigation(visit, notificationsPath),
@@ -51,19 +53,20 @@ async function showNotifications(visit: OwnVisit) {
 async function readAll(visit: OwnVisit) {
   const newest = visit.field('up_to');
   const upToId = /^\d{1,15}$/.test(newest) ? Number(newest) : 0;
-  await visit.administer(admin => markRead(admin, visit.user.id, { upToId }));
+  await visit.administer(admin => markRead(admin, visit.user.id, { upToId }, visit.user.only_account_id));
   return visit.path(notificationsPath, { notice: 'all_read' });
 }
 
 async function readOne(visit: OwnVisit) {
-  await visit.administer(admin => markRead(admin, visit.user.id, [visit.id()]));
+  await visit.administer(admin => markRead(admin, visit.user.id, [visit.id()], visit.user.only_account_id));
   return visit.path(notificationsPath, { ...placeOf(visit), notice: 'read' });
 }
 
 async function showFollowing(visit: OwnVisit) {
   const { user } = visit;
   const beforeIdeaId = visit.number('before');
-  const fetched = await listFollowedIdeas(visit.server.database, user.id, { beforeIdeaId, limit: perPage + 1 });
+  const reached = { userId: user.id, accountIds: user.accounts.map(({ id }) => id) };
+  const fetched = await listFollowedIdeas(visit.server.database, reached, { beforeIdeaId, limit: perPage + 1 });
   const { rows: shown, hasMore } = cutRows(fetched, perPage);
   const data = {
     navigation: ownNavigation(visit, followingPath),
@@ -83,7 +86,8 @@ async function showFollowing(visit: OwnVisit) {
 }
 
 async function unfollow(visit: OwnVisit) {
-  await visit.administer(admin => unfollowIdea(admin, { userId: visit.user.id, ideaId: visit.id() }));
+  const { id: userId, only_account_id: only } = visit.user;
+  await visit.administer(admin => unfollowIdea(admin, { userId, ideaId: visit.id() }, only));
   return visit.path(followingPath, { ...placeOf(visit), notice: 'unfollowed' });
 }
 

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { convertPicture, maxUploadBytes, picturesOf, setPicture } from '../../domain/pictures/pictures.ts';
 import { FormProblem, type Problem } from '../../pages/shell/form.ts';
-import { accountAround, requireSession } from '../../pages/shell/session.ts';
+import { accountAround, requireOwnSession, requireSession } from '../../pages/shell/session.ts';
 import { chargeForm } from '../../pages/shell/throttle-forms.ts';
 import { serveRoutes } from '../../pages/shell/visit.ts';
 import { t } from '../../text/catalogue.ts';
@@ -22,7 +22,13 @@ export async function servePicturePage(app: FastifyInstance, server: ServerDepen
     throwFileSizeLimit: false,
     limits: { fileSize: maxUploadBytes, files: 1, fields: 5, fieldSize: 1_000, parts: 6 },
   });
-  serveRoutes(app, server, accountAround, [{ path, show: showPicture, run: savePicture }], [requireSession]);
+  serveRoutes(
+    app,
+    server,
+    accountAround,
+    [{ path, show: showPicture, run: savePicture }],
+    [requireSession, requireOwnSession],
+  );
 
   async function savePicture(visit: OwnVisit) {
     const userId = visit.user.id;

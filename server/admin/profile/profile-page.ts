@@ -17,6 +17,7 @@ const ownPages = [
   { key: 'profile.navigation.profile', href: '/admin/profile' },
   { key: 'profile.navigation.notifications', href: '/admin/profile/notifications' },
   { key: 'profile.navigation.following', href: '/admin/profile/following' },
+  { key: 'identities.connections.title', href: '/admin/profile/connections' },
 ] as const;
 
 export function ownNavigation(visit: OwnVisit, current: string): NavigationLink[] {

@@ -7,7 +7,14 @@ import { updateUser } from '../../domain/users/edit-user.ts';
 import { exportUser, recordExport } from '../../domain/users/export-user.ts';
 import { lockUser } from '../../domain/users/find-user.ts';
 import { FormProblem, ownProblemOf, type Problem } from '../../pages/shell/form.ts';
-import { accountAround, requireSession, sessionTerms, setSessionCookie } from '../../pages/shell/session.ts';
+import {
+  accountAround,
+  requireOrdinarySession,
+  requireOwnSession,
+  requireSession,
+  sessionTerms,
+  setSessionCookie,
+} from '../../pages/shell/session.ts';
 import { showErasure, showList, shownAddress } from '../../pages/shell/show.ts';
 import { chargeForm } from '../../pages/shell/throttle-forms.ts';
 import { type Route, serveRoutes } from '../../pages/shell/visit.ts';
@@ -34,15 +41,18 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
       run: saveLanguage,
       again: (visit, p) => showProfile(visit, p, 'language'),
     },
-    { path: '/admin/profile/password', run: setPassword, again: (visit, p) => showProfile(visit, p, 'password') },
     { path: '/admin/profile/delete', show: askForDeletion, run: requestDeletion, problemOf: ownProblemOf },
     { path: '/admin/profile/export', show: showExport, run: sendExport },
     { path: '/admin/cancel-deletion', run: cancelDeletion },
     ...addressRoutes(server, askForPassword),
-    ...notificationRoutes,
+  ];
+  const forOrdinarySessions: Route<AccountOfUser | undefined>[] = [
+    { path: '/admin/profile/password', run: setPassword, again: (visit, p) => showProfile(visit, p, 'password') },
     ...secondFactorRoutes(server, askForPassword),
   ];
-  serveRoutes(app, server, accountAround, routes, [requireSession]);
+  serveRoutes(app, server, accountAround, notificationRoutes, [requireSession]);
+  serveRoutes(app, server, accountAround, routes, [requireSession, requireOwnSession]);
+  serveRoutes(app, server, accountAround, forOrdinarySessions, [requireSession, requireOrdinarySession]);
 
   /** Changes the password, which ends all sessions, and then starts a new session in this browser. */
   async function setPassword(visit: OwnVisit) {

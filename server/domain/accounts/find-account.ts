@@ -69,6 +69,7 @@ function accountViews(db: Kysely<Tables>, accountId: Expression<number>) {
       'a.join_rule',
       'a.join_domains',
       'a.requires_second_factor',
+      'a.requires_provider',
       sql<string[]>`array(${owners})`.as('owners'),
       countAll(a.selectFrom('boards as b').where('b.account_id', '=', accountId)).as('board_count'),
       countAll(a.selectFrom('memberships as m').where('m.account_id', '=', accountId)).as('member_count'),

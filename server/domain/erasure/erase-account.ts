@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
+import { hasReplacementAddress } from '../identities/own-address.ts';
 import {
   type Batch,
   batchedRemoval,
@@ -54,10 +55,19 @@ const removals = [
   batchedRemoval('remove_sign_in_links_of_account', 'sign_in_links', (l, $: Arguments<Batch>) =>
     l('account_id', '=', $.accountId),
   ),
+  // Neither have sessions. A session of an identity of the account reaches only the account.
+  ...(['sessions', 'sign_in_challenges'] as const).map(table =>
+    batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table, (s, $: Arguments<Batch>) =>
+      s('account_id', '=', $.accountId),
+    ),
+  ),
+  ...(['identities', 'identity_providers'] as const).map(removalOfAll),
   ...(['api_token_boards', 'api_tokens', 'voters', 'memberships', 'invitations', 'user_blocks'] as const).map(
     removalOfAll,
   ),
-  ...(['webhook_endpoints', 'chat_channels', 'boards'] as const).map(removalOfAll),
+  ...(['webhook_endpoints', 'chat_channels', 'embedding_secrets', 'used_embedding_tokens', 'boards'] as const).map(
+    removalOfAll,
+  ),
 ];
 
 const lockAccount = query('lock_account_for_erasure', (db, $: Arguments<{ accountId: number; dueBefore: Date }>) =>
@@ -71,8 +81,9 @@ const lockAccount = query('lock_account_for_erasure', (db, $: Arguments<{ accoun
 type Begin = Arguments<{ accountId: number; now: Date }>;
 
 /**
- * The statements that block all actions in the account and stop its webhooks and chat posts. They run first, because
- * the erasure removes the data step by step.
+ * The statements that block all actions in the account and stop its webhooks and chat posts. They also request the
+ * deletion of users who belong to an identity of the account alone. They run first, because the erasure removes the data
+ * step by step.
  */
 const beginStatements = [
   query('begin_account_erasure', (db, $: Begin) =>
@@ -84,6 +95,15 @@ const beginStatements = [
       .set({ revoked_at: $.now })
       .where('account_id', '=', $.accountId)
       .where('revoked_at', 'is', null),
+  ),
+  // Nobody can sign in as these users without the account.
+  query('request_deletion_of_identity_users', (db, $: Begin) =>
+    db
+      .updateTable('users')
+      .set({ deletion_requested_at: $.now })
+      .where('deletion_requested_at', 'is', null)
+      .where(u => hasReplacementAddress(u.ref('email')))
+      .where('id', 'in', u => u.selectFrom('identities').select('user_id').where('account_id', '=', $.accountId)),
   ),
   ...(['webhook_endpoints', 'chat_channels'] as const).map(table =>
     query(`disable_${table}_of_account`, (db, $: Begin) =>

@@ -76,9 +76,9 @@ interface Identity {
 }
 
 /**
- * The statements that end the user's access: memberships, passwords, second factors, sessions, password links, sign-in
- * links, OAuth records and invitations. They also remove the picture. Recovery codes come before second factors, whose
- * deletion would remove the codes by a cascade.
+ * The statements that end the user's access: memberships, passwords, second factors, sessions, identities, password links,
+ * sign-in links, OAuth records and invitations. They also remove the picture. Recovery codes come before second factors,
+ * whose deletion would remove the codes by a cascade.
  */
 const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
   ...(
@@ -89,6 +89,7 @@ const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
       'second_factors',
       'sign_in_challenges',
       'sessions',
+      'identities',
       'password_links',
       'pictures',
     ] as const

@@ -6,6 +6,7 @@ import { Membership } from '../../entities/membership.ts';
 import { t } from '../../text/catalogue.ts';
 import { requireLockedAccount } from '../accounts/find-account.ts';
 import type { Administration } from '../administration.ts';
+import { hasReplacementAddress } from '../identities/own-address.ts';
 import { lockUser } from '../users/find-user.ts';
 
 /** Selects all accounts that the user owns, and whether the user is the operator of the server. */
@@ -96,6 +97,7 @@ const selectDeletion = query('select_scheduled_deletion', (db, $: Arguments<{ ac
     .where('a.id', '=', $.accountId)
     .where('a.deletion_scheduled_at', 'is not', null)
     .where('a.erasure_began_at', 'is', null)
+    .where(u => u.not(hasReplacementAddress(u.ref('u.email'))))
     .$narrowType<{ email: NotNull; scheduled_at: NotNull }>(),
 );
 

@@ -8,6 +8,8 @@ export type NotificationView = InferResult<ReturnType<typeof notificationsOf>>[n
 
 interface NotificationFilter {
   isUnreadOnly?: boolean;
+  /** Leaves out accounts that the user does not reach with an ordinary session, because they require a provider. */
+  isInOrdinarySession?: boolean;
   beforeId?: number | undefined;
   limit: number;
 }
@@ -70,26 +72,45 @@ export function listNotifications(
   queryable: QueryBuilding,
   userId: number,
   accountId: number | null,
-  { isUnreadOnly = false, beforeId = Number.MAX_SAFE_INTEGER, limit }: NotificationFilter,
+  { isUnreadOnly = false, isInOrdinarySession = false, beforeId = Number.MAX_SAFE_INTEGER, limit }: NotificationFilter,
 ): Promise<NotificationView[]> {
   return notificationsOf(queryable, userId)
     .where('n.id', '<', beforeId)
     .$if(accountId !== null, n => n.where('n.account_id', '=', accountId))
+    .$if(isInOrdinarySession, n =>
+      n.where(a =>
+        a.or([
+          a('a.requires_provider', '=', false),
+          a.exists(
+            a
+              .selectFrom('memberships as o')
+              .whereRef('o.account_id', '=', 'n.account_id')
+              .whereRef('o.user_id', '=', 'n.user_id')
+              .where('o.role', '=', 'owner'),
+          ),
+        ]),
+      ),
+    )
     .$if(isUnreadOnly, n => n.where('n.read_at', 'is', null))
     .limit(limit)
     .execute();
 }
 
-/** Marks notifications as read: the given ones, all up to an id, or all. Returns the number that were unread. */
+/**
+ * Marks notifications as read: the given ones, all up to an id, or all. Of one account only, if an account is given.
+ * Returns the number that were unread.
+ */
 export async function markRead(
   admin: Administration,
   userId: number,
   which: readonly number[] | { upToId: number } | 'all',
+  accountId: number | null = null,
 ): Promise<number> {
   const unread = admin.db
     .updateTable('notifications')
     .set({ read_at: admin.now })
-    .where(row => row.and({ user_id: userId, read_at: null }));
+    .where(row => row.and({ user_id: userId, read_at: null }))
+    .$if(accountId !== null, n => n.where('account_id', '=', accountId));
   const marked =
     which === 'all'
       ? unread

@@ -15,7 +15,7 @@ type Outcome = { token: string } | { refused: 'wrong_code' | 'expired' };
 export async function completeSignIn(
   admin: Administration,
   keys: SecondFactorKeys,
-  { id: userId, set_at, tokenHash }: OpenChallenge,
+  { id: userId, set_at, boundTo, tokenHash }: OpenChallenge,
   code: string,
   terms: SessionTerms,
 ): Promise<Outcome> {
@@ -28,5 +28,5 @@ export async function completeSignIn(
     await notify(admin, userId, 'recovery_used');
     admin.audit.record('second_factor.recovery_used', { user_id: userId, codes_left: state?.codes_left ?? 0 });
   }
-  return { token: await openSession(admin, { userId, hasSecondFactor: true }, terms) };
+  return { token: await openSession(admin, { userId, boundTo, hasSecondFactor: true }, terms) };
 }

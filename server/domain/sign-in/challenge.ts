@@ -1,6 +1,7 @@
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import { makeSecret } from './secret-text.ts';
+import type { ProvenUser } from './proven-user.ts';
+import { makeBoundSecret, makeSecret } from './secret-text.ts';
 
 /** A person has this number of minutes to enter the code after the password or a mailed link. */
 const challengeMinutes = 10;
@@ -9,6 +10,8 @@ interface NewChallenge {
   tokenHash: Buffer;
   userId: number;
   setAt: string | null;
+  accountId: number | null;
+  identityId: number | null;
   now: Date;
   expiresAt: Date;
 }
@@ -18,6 +21,8 @@ const insertChallenge = query('insert_sign_in_challenge', (db, $: Arguments<NewC
     token_hash: $.tokenHash,
     user_id: $.userId,
     password_set_at: $.setAt,
+    account_id: $.accountId,
+    identity_id: $.identityId,
     created_at: $.now,
     expires_at: $.expiresAt,
   }),
@@ -29,15 +34,12 @@ export interface Challenge {
   expiresAt: Date;
 }
 
-/** Lets a sign-in wait for a code. `set_at` is null after a mailed link. */
-export async function makeChallenge(
-  db: Queryable,
-  { id, set_at }: { id: number; set_at: string | null },
-  now: Date,
-): Promise<Challenge> {
-  const { text: token, hash: tokenHash } = makeSecret();
+/** Lets a sign-in wait for a code. `set_at` is null after a sign-in without a password. */
+export async function makeChallenge(db: Queryable, { id, set_at, boundTo }: ProvenUser, now: Date): Promise<Challenge> {
+  const { text: token, hash: tokenHash } = boundTo ? makeBoundSecret() : makeSecret();
   const expiresAt = new Date(now.getTime() + challengeMinutes * 60_000);
-  await db.query(insertChallenge, { tokenHash, userId: id, setAt: set_at, now, expiresAt });
+  const [accountId, identityId] = [boundTo?.accountId ?? null, boundTo?.identityId ?? null];
+  await db.query(insertChallenge, { tokenHash, userId: id, setAt: set_at, accountId, identityId, now, expiresAt });
   return { token, expiresAt };
 }
 
@@ -45,19 +47,26 @@ const selectChallenge = query('select_sign_in_challenge', (db, $: Arguments<{ to
   db
     .selectFrom('sign_in_challenges as c')
     .innerJoin('users as u', 'u.id', 'c.user_id')
-    .select(['u.id', 'u.email', 'c.password_set_at as set_at'])
+    .select(['u.id', 'u.email', 'c.password_set_at as set_at', 'c.account_id', 'c.identity_id'])
     .where('c.token_hash', '=', $.tokenHash)
     .where('c.expires_at', '>', $.now)
     .$narrowType<{ email: string }>(),
 );
 
-/** Returns the user of a sign-in that waits for a code. Undefined if the sign-in has ended or expired. */
-export async function readChallenge(db: Queryable, tokenHash: Buffer, now: Date) {
-  const [user] = await db.query(selectChallenge, { tokenHash, now });
-  return user && { ...user, tokenHash };
+/** The user of a sign-in that waits for a code. */
+export interface OpenChallenge extends ProvenUser {
+  email: string;
+  tokenHash: Buffer;
 }
 
-export type OpenChallenge = NonNullable<Awaited<ReturnType<typeof readChallenge>>>;
+/** Returns the user of a sign-in that waits for a code. Undefined if the sign-in has ended or expired. */
+export async function readChallenge(db: Queryable, tokenHash: Buffer, now: Date): Promise<OpenChallenge | undefined> {
+  const [row] = await db.query(selectChallenge, { tokenHash, now });
+  if (!row) return undefined;
+  const { account_id: accountId, identity_id: identityId, ...user } = row;
+  const boundTo = accountId === null || identityId === null ? undefined : { accountId, identityId };
+  return { ...user, boundTo, tokenHash };
+}
 
 const deleteChallenge = query('take_sign_in_challenge', (db, $: Arguments<{ tokenHash: Buffer; now: Date }>) =>
   db

@@ -6,10 +6,20 @@ export interface Secret {
   hash: Buffer;
 }
 
-const secretForm = /^[A-Za-z0-9_-]{43}$/;
+const secretForm = /^(?:bound\.)?[A-Za-z0-9_-]{43}$/;
 
 export function makeSecret(): Secret {
   const text = randomBytes(32).toString('base64url');
+  return { text, hash: hashOf(text) };
+}
+
+/**
+ * Makes the secret of a session that is bound to one account, or of a sign-in to such a session. Servers of the previous
+ * version do not know such sessions, and would let them reach all accounts of the user. They refuse secrets with this
+ * prefix.
+ */
+export function makeBoundSecret(): Secret {
+  const text = `bound.${makeSecret().text}`;
   return { text, hash: hashOf(text) };
 }
 

@@ -5,7 +5,8 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { isBlocked } from '../members/authority.ts';
 import { endChallenges } from './challenge.ts';
-import { makeSecret } from './secret-text.ts';
+import type { BoundTo, ProvenUser } from './proven-user.ts';
+import { makeBoundSecret, makeSecret } from './secret-text.ts';
 
 type OfUser = ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>;
 
@@ -31,17 +32,10 @@ export function maySignIn(u: OfUser) {
   ]);
 }
 
-/**
- * A user who has proven their identity. set_at is the time when the password was set that the user has entered. It is
- * null for a user who has used a mailed link.
- */
-export interface ProvenUser {
-  id: number;
-  set_at: string | null;
-}
+type PasswordUser = Pick<ProvenUser, 'id' | 'set_at'>;
 
 /** Selects a user who may sign in, or nothing if the password has changed since it was compared. */
-export function provenUsers(db: Kysely<Tables>, $: Arguments<ProvenUser>) {
+export function provenUsers(db: Kysely<Tables>, $: Arguments<PasswordUser>) {
   return db
     .selectFrom('users as u')
     .innerJoin('sign_in_methods as m', join => join.onRef('m.user_id', '=', 'u.id').on('m.kind', '=', 'password'))
@@ -57,9 +51,11 @@ export interface SessionTerms {
   expiresAt: Date;
   /** The hash of the browser's earlier session token. The earlier session ends, because others may know its token. */
   previous: Buffer | undefined;
+  /** The embedding secret that signs the person in. The session then opens only the embedded pages of boards. */
+  embeddingSecretId?: number | null;
 }
 
-const lockUserWithPassword = query('lock_user_with_password', (db, $: Arguments<ProvenUser & { set_at: string }>) =>
+const lockUserWithPassword = query('lock_user_with_password', (db, $: Arguments<PasswordUser & { set_at: string }>) =>
   provenUsers(db, $).forShare(['u', 'm']),
 );
 
@@ -86,6 +82,9 @@ interface NewSession {
   tokenHash: Buffer;
   now: Date;
   expiresAt: Date;
+  accountId: number | null;
+  identityId: number | null;
+  embeddingSecretId: number | null;
   hasSecondFactor: boolean;
 }
 
@@ -96,6 +95,9 @@ const insertSession = query('insert_session', (db, $: Arguments<NewSession>) =>
     created_at: $.now,
     last_seen_at: $.now,
     expires_at: $.expiresAt,
+    account_id: $.accountId,
+    identity_id: $.identityId,
+    embedding_secret_id: $.embeddingSecretId,
     has_second_factor: $.hasSecondFactor,
   }),
 );
@@ -103,11 +105,13 @@ const insertSession = query('insert_session', (db, $: Arguments<NewSession>) =>
 /** Starts a session and returns its token. The caller has locked the user in the same transaction. */
 export async function openSession(
   db: Queryable,
-  user: Pick<NewSession, 'userId' | 'hasSecondFactor'>,
-  { now, expiresAt, previous }: SessionTerms,
+  { userId, boundTo, hasSecondFactor }: { userId: number; boundTo: BoundTo | undefined; hasSecondFactor: boolean },
+  { now, expiresAt, previous, embeddingSecretId = null }: SessionTerms,
 ): Promise<string> {
-  const { text, hash: tokenHash } = makeSecret();
-  await db.query(insertSession, { ...user, tokenHash, now, expiresAt });
+  const { text, hash: tokenHash } = boundTo ? makeBoundSecret() : makeSecret();
+  const [accountId, identityId] = [boundTo?.accountId ?? null, boundTo?.identityId ?? null];
+  const session = { userId, tokenHash, now, expiresAt, accountId, identityId, embeddingSecretId, hasSecondFactor };
+  await db.query(insertSession, session);
   if (previous) await endSession(db, previous);
   return text;
 }
@@ -136,46 +140,73 @@ export async function endAllSessions(db: Queryable, userId: number): Promise<num
 /** Pages show the number of unread notifications among this many of the user's newest notifications. */
 export const newestNotifications = 50;
 
+type OfSession = ExpressionBuilder<Tables & { s: Tables['sessions']; u: Tables['users'] }, 's' | 'u'>;
+
 /**
- * Reads the user of a session with the user's accounts. Leaves out accounts that block the user or are being erased.
- * Has no filter on one account, because a session belongs to a user and not to an account.
+ * Reads the user of a session with the accounts that the session reaches. Leaves out accounts that block the user or are
+ * being erased. Has no filter on one account, because most sessions reach all accounts of the user.
+ *
+ * A session that an identity of an account began reaches this account alone: not the operator's panel, and not the
+ * notifications from other accounts. It ends when the identity is removed. A session on embedded boards also ends when its
+ * secret is deleted.
  */
-const selectSession = query('select_session', (db, $: Arguments<{ tokenHash: Buffer; now: Date; idleSince: Date }>) =>
-  db
-    .selectFrom('sessions as s')
-    .innerJoin('users as u', 'u.id', 's.user_id')
-    .select([
-      'u.id',
-      'u.name',
-      'u.email',
-      'u.language',
-      'u.is_operator',
-      'u.deletion_requested_at',
-      's.has_second_factor',
-    ])
-    .select(u => [
-      u('s.last_seen_at', '>', minuteBefore($.now)).as('is_noted'),
-      jsonArrayFrom(accountsOfUser(u)).as('accounts'),
-      u
-        .selectFrom(newestNotificationsOf(u).as('newest'))
-        .select(newest => newest.fn.countAll<number>().as('count'))
-        .where('newest.read_at', 'is', null)
-        .$asScalar()
-        .$notNull()
-        .as('unread_count'),
-    ])
-    .where('s.token_hash', '=', $.tokenHash)
-    .where('s.expires_at', '>', $.now)
-    .where('s.last_seen_at', '>', $.idleSince)
-    .where(maySignIn)
-    .$narrowType<{ email: string }>(),
+const selectSession = query(
+  'select_session',
+  (db, $: Arguments<{ tokenHash: Buffer; now: Date; idleSince: Date; isEmbedded: boolean }>) =>
+    db
+      .selectFrom('sessions as s')
+      .innerJoin('users as u', 'u.id', 's.user_id')
+      .select(['u.id', 'u.name', 'u.email', 'u.language', 'u.deletion_requested_at', 's.has_second_factor'])
+      .select(['s.account_id as only_account_id', 's.created_at as signed_in_at'])
+      .select(u => [
+        u('s.last_seen_at', '>', minuteBefore($.now)).as('is_noted'),
+        u
+          .and([u('u.is_operator', '=', true), u('s.account_id', 'is', null)])
+          .$castTo<boolean>()
+          .as('is_operator'),
+        jsonArrayFrom(accountsOfUser(u)).as('accounts'),
+        u
+          .selectFrom(newestNotificationsOf(u).as('newest'))
+          .select(newest => newest.fn.countAll<number>().as('count'))
+          .where('newest.read_at', 'is', null)
+          .$asScalar()
+          .$notNull()
+          .as('unread_count'),
+      ])
+      .where('s.token_hash', '=', $.tokenHash)
+      .where('s.expires_at', '>', $.now)
+      .where('s.last_seen_at', '>', $.idleSince)
+      .where(s => s.or([s('s.account_id', 'is', null), s.exists(identityOfSession(s))]))
+      .where(s =>
+        s.or([
+          s.and([s($.isEmbedded, '=', false), s('s.embedding_secret_id', 'is', null)]),
+          s.and([s($.isEmbedded, '=', true), s.exists(secretOfSession(s))]),
+        ]),
+      )
+      .where(maySignIn)
+      .$narrowType<{ email: string }>(),
 );
 
 function minuteBefore(now: Expression<string>) {
   return sql<string>`${now}::timestamptz - interval '1 minute'`;
 }
 
-function accountsOfUser(u: OfUser) {
+function identityOfSession(s: OfSession) {
+  return s
+    .selectFrom('identities as i')
+    .whereRef('i.account_id', '=', 's.account_id')
+    .whereRef('i.id', '=', 's.identity_id');
+}
+
+function secretOfSession(s: OfSession) {
+  return s
+    .selectFrom('embedding_secrets as e')
+    .whereRef('e.account_id', '=', 's.account_id')
+    .whereRef('e.id', '=', 's.embedding_secret_id');
+}
+
+/** An account may require its members, except owners, to sign in with an identity of the account. */
+function accountsOfUser(u: OfSession) {
   return u
     .selectFrom('memberships as m')
     .innerJoin('accounts as a', 'a.id', 'm.account_id')
@@ -183,6 +214,12 @@ function accountsOfUser(u: OfUser) {
     .whereRef('m.user_id', '=', 'u.id')
     .where('a.erasure_began_at', 'is', null)
     .where(a => a.not(isBlocked(a.ref('a.id'), a.ref('u.id'))))
+    .where(a =>
+      a.or([
+        a('s.account_id', '=', a.ref('a.id')),
+        a.and([a('s.account_id', 'is', null), a.or([a('a.requires_provider', '=', false), a('m.role', '=', 'owner')])]),
+      ]),
+    )
     .orderBy(a => a.fn('lower', ['a.name']))
     .orderBy('a.slug');
 }
@@ -191,17 +228,22 @@ function accountsOfUser(u: OfUser) {
  * Selects a user's newest notifications. With `user_id = u.id`, PostgreSQL might scan all notifications by id, which is
  * slow if the user has none. With `between`, only the index of the user's notifications has the right order.
  */
-function newestNotificationsOf(u: OfUser) {
+function newestNotificationsOf(u: OfSession) {
   return u
     .selectFrom('notifications as n')
     .select('n.read_at')
     .where(n => n.between('n.user_id', n.ref('u.id'), n.ref('u.id')))
+    .where(n => n.or([n('s.account_id', 'is', null), n('n.account_id', '=', n.ref('s.account_id'))]))
     .orderBy('n.user_id')
     .orderBy('n.id', 'desc')
     .limit(newestNotifications);
 }
 
-/** unread_count is the number of unread notifications among the newest ones. The accounts are sorted by name. */
+/**
+ * unread_count is the number of unread notifications among the newest ones. The accounts are sorted by name.
+ * only_account_id is null for an ordinary session. If it has a value, an identity of this account began the session, and
+ * the session reaches only this account.
+ */
 export type SignedInUser = Omit<RowOf<typeof selectSession>, 'is_noted'>;
 
 export type AccountOfUser = SignedInUser['accounts'][number];
@@ -220,10 +262,10 @@ const noteSession = query('note_session_use', (db, $: Arguments<{ tokenHash: Buf
 export async function readSession(
   db: Queryable,
   tokenHash: Buffer,
-  { now, idleMinutes }: { now: Date; idleMinutes: number },
+  { now, idleMinutes, isEmbedded = false }: { now: Date; idleMinutes: number; isEmbedded?: boolean },
 ): Promise<SignedInUser | undefined> {
   const idleSince = new Date(now.getTime() - idleMinutes * 60_000);
-  const [row] = await db.query(selectSession, { tokenHash, now, idleSince });
+  const [row] = await db.query(selectSession, { tokenHash, now, idleSince, isEmbedded });
   if (!row) return undefined;
   const { is_noted, ...user } = row;
   if (!is_noted) await db.query(noteSession, { tokenHash, now });

@@ -5,7 +5,8 @@ import { t } from '../../text/catalogue.ts';
 import { currentLanguage } from '../../text/language.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { endPasswordLinks } from './password-links.ts';
-import { endAllSessions, maySignIn, type ProvenUser, provenUsers, type SessionTerms } from './session.ts';
+import type { ProvenUser } from './proven-user.ts';
+import { endAllSessions, maySignIn, provenUsers, type SessionTerms } from './session.ts';
 import { endSignInLinks } from './sign-in-links.ts';
 import { type StartedSession, startSession } from './start-session.ts';
 

@@ -2,7 +2,8 @@ import type { Database } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { canonicalAddress } from '../users/canonical-address.ts';
 import type { Passwords } from './passwords.ts';
-import { maySignIn, type ProvenUser, type SessionTerms } from './session.ts';
+import type { ProvenUser } from './proven-user.ts';
+import { maySignIn, type SessionTerms } from './session.ts';
 import { type StartedSession, startSession } from './start-session.ts';
 
 interface SignInAttempt {

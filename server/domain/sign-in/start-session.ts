@@ -1,7 +1,8 @@
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { type Challenge, makeChallenge } from './challenge.ts';
-import { lockProvenUser, openSession, type ProvenUser, type SessionTerms } from './session.ts';
+import type { ProvenUser } from './proven-user.ts';
+import { lockProvenUser, openSession, type SessionTerms } from './session.ts';
 
 /** The start of a sign-in: the token of a new session, or a challenge for a user with a second factor. */
 export type StartedSession = { token: string } | { challenge: Challenge };
@@ -11,7 +12,7 @@ const selectFactor = query('select_has_second_factor', (db, $: Arguments<{ userI
 );
 
 /**
- * Starts a session for a user who has proven their identity by the password or a mailed link. A user with a second factor
+ * Starts a session for a user who has proven their identity by the password, a mailed link or a provider. A user with a second factor
  * gets a challenge instead, unless `hasSecondFactor` says that the user has entered a code. Returns undefined if the
  * password has changed since it was compared, or if the user may not sign in.
  *
@@ -26,5 +27,7 @@ export async function startSession(
   if (!(await lockProvenUser(db, user))) return undefined;
   const needsCode = (await db.query(selectFactor, { userId: user.id })).length > 0;
   if (needsCode && !hasSecondFactor) return { challenge: await makeChallenge(db, user, terms.now) };
-  return { token: await openSession(db, { userId: user.id, hasSecondFactor: needsCode }, terms) };
+  return {
+    token: await openSession(db, { userId: user.id, boundTo: user.boundTo, hasSecondFactor: needsCode }, terms),
+  };
 }

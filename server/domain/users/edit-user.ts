@@ -4,6 +4,7 @@ import { t } from '../../text/catalogue.ts';
 import type { Language } from '../../text/language.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import { checkEmail, checkName } from '../fields.ts';
+import { makeReplacementAddress } from '../identities/own-address.ts';
 import { endChallenges } from '../sign-in/challenge.ts';
 import { endPasswordLinks } from '../sign-in/password-links.ts';
 import { canonicalAddress } from './canonical-address.ts';
@@ -19,6 +20,27 @@ export async function createUser(admin: Administration, input: { email: string; 
   });
   await explainViolations(emailTaken(email), () => admin.em.flush());
   admin.audit.record('user.created', { user_id: user.id, email });
+  return user;
+}
+
+/**
+ * Creates a user who belongs to an identity of an account alone. The user gets no address for the sign-in, because the
+ * address that a provider asserts may belong to somebody else.
+ */
+export async function createIdentityUser(
+  admin: Administration,
+  { name, notificationEmail }: { name: string; notificationEmail: string | null },
+): Promise<User> {
+  const email = makeReplacementAddress();
+  const user = admin.em.create(User, {
+    email,
+    canonicalEmail: email,
+    name: checkName(name, 100),
+    notificationEmail: notificationEmail === null ? null : checkEmail(notificationEmail),
+    createdAt: admin.now,
+  });
+  await admin.em.flush();
+  admin.audit.record('user.created', { user_id: user.id });
   return user;
 }
 

@@ -59,6 +59,22 @@ export const exportSections: Readonly<Record<string, Section>> = {
         .execute(),
     ),
   },
+  identities: {
+    tables: ['identities'],
+    read: once((db, userId) =>
+      db
+        .selectFrom('identities as i')
+        .innerJoin('accounts as a', 'a.id', 'i.account_id')
+        .leftJoin('identity_providers as p', join =>
+          join.onRef('p.account_id', '=', 'i.account_id').onRef('p.id', '=', 'i.provider_id'),
+        )
+        .select(['a.slug as account', 'p.name as provider', 'p.issuer', 'i.subject', 'i.address'])
+        .select(['i.created_at', 'i.last_used_at'])
+        .where('i.user_id', '=', userId)
+        .orderBy('i.created_at')
+        .execute(),
+    ),
+  },
   memberships: {
     tables: ['memberships'],
     read: once((db, userId) =>

@@ -4,6 +4,7 @@ import { User } from '../../entities/user.ts';
 import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
 import { quote } from '../fields.ts';
+import { hasReplacementAddress } from '../identities/own-address.ts';
 import { canonicalAddress } from './canonical-address.ts';
 
 export async function findUser(admin: Administration, email: string): Promise<User | undefined> {
@@ -39,6 +40,7 @@ const selectMailRecipient = query('select_mail_recipient', (db, $: Arguments<{ u
     .selectFrom('users')
     .select(['email', 'language'])
     .where(u => u.and({ id: $.userId, erasure_began_at: null }))
+    .where(u => u.not(hasReplacementAddress(u.ref('email'))))
     .where('email', 'is not', null)
     .$narrowType<{ email: string }>(),
 );

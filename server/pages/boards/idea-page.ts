@@ -33,6 +33,7 @@ const notices = {
   followed: 'boards.notices.followed',
   unfollowed: 'boards.notices.unfollowed',
   ...moderationNotices,
+  merged: 'moderation.notices.merged',
 } satisfies Notices;
 
 /** Shows an idea of a board with a page of its comments, the oldest first. Members can vote, comment and follow it. */

@@ -45,7 +45,7 @@ export const memberRoutes: Route<AccountOfUser | undefined>[] = [
     const { accountId, userId } = op.actor;
     const isWanted = visit.field('follow') !== 'no';
     if (isWanted) await followIdea(op, accountId, { ideaId, userId });
-    else await unfollowIdea(op, { ideaId, userId });
+    else await unfollowIdea(op, { ideaId, userId }, accountId);
     if (!isWanted && visit.field('from') === 'list') return pathToFollowed(visit, 'unfollowed');
     return pathOn(visit.request, `/ideas/${ideaId}`, { notice: isWanted ? 'followed' : 'unfollowed' });
   }),

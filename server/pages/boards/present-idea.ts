@@ -9,7 +9,7 @@ import type { Frame } from '../shell/page.ts';
 import { shownName } from '../shell/show.ts';
 import { loadTemplate } from '../shell/template.ts';
 import { signInPath } from '../sign-in/next-path.ts';
-import { type BoardVisit, boardOf, feedPath, pathOn } from './opened-board.ts';
+import { type BoardVisit, boardOf, feedPath, ordinaryPathOf, pathOn } from './opened-board.ts';
 
 const renderSignIn = loadTemplate<{ path: string }>('pages/boards/sign-in-link');
 
@@ -33,12 +33,13 @@ export function frameOfBoard(
   board: Pick<BoardView, 'slug' | 'name'>,
   { page, view, description = '', isArticle = false, canonicalPath }: PageOfBoard = {},
 ): Frame {
-  const { isPublic, member, slug } = boardOf(request);
+  const { isPublic, member, slug, root, isEmbedded } = boardOf(request);
   const name = shortLine(board.name, 100);
   const frame = {
     title: page === undefined ? name : `${page} · ${name}`,
     ...(member ? { script: boardScript } : {}),
-    ...(request.browserSession ? {} : { actions: renderSignIn({ path: signInPath(request.url) }) }),
+    ...(request.browserSession ? {} : { actions: renderSignIn({ path: signInPath(ordinaryPathOf(request)) }) }),
+    ...(isEmbedded ? { embeddedAt: root } : {}),
     site: { label: name, href: pathOn(request) },
     navigation: [
       { label: t('shell.labels.ideas'), href: pathOn(request), isCurrent: view === 'ideas' },

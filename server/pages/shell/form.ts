@@ -2,7 +2,7 @@ import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { type Administration, AdministrationError } from '../../domain/administration.ts';
-import { charge, isExhausted } from '../../http/rate-limit.ts';
+import { useOnce } from '../../http/rate-limit.ts';
 import { t } from '../../text/catalogue.ts';
 import { oneLine } from '../../text/plain-text.ts';
 import { Refusal } from './refusal.ts';
@@ -18,6 +18,8 @@ declare module 'fastify' {
      * opening the form.
      */
     isForVisitors?: boolean;
+    /** Whether pages of other sites send the form. The route itself checks the origin of such a form. */
+    isFromOtherSites?: boolean;
   }
 }
 
@@ -81,16 +83,8 @@ export function newFormId(): string {
 export async function requireFirst(admin: Administration, body: unknown): Promise<void> {
   const id = fieldOf(body, 'form_id');
   if (!/^[\w-]{22}$/.test(id)) throw new AdministrationError('conflict', t('shell.form.send_again'));
-  const counter = {
-    name: 'form',
-    key: `form:${id}`,
-    limit: 1,
-    windowSeconds: formIdSeconds,
-    // The counter's window has a constant start, so that the window never ends between two requests.
-    windowStartedAt: new Date(0),
-    expiresAt: new Date(admin.now.getTime() + formIdSeconds * 1000),
-  };
-  if (isExhausted(await charge(admin, counter, admin.now))) {
+  const expiresAt = new Date(admin.now.getTime() + formIdSeconds * 1000);
+  if (!(await useOnce(admin, { kind: 'form', id, expiresAt }, admin.now))) {
     throw new AdministrationError('conflict', t('shell.form.sent_twice'));
   }
 }
@@ -109,7 +103,8 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
 
   // This check runs before the server looks up the session and reads the body.
   app.addHook('onRequest', async request => {
-    if (request.method === 'POST' && !isFromHere(request)) refuse(request, 'origin');
+    const { method, routeOptions } = request;
+    if (method === 'POST' && !routeOptions.config.isFromOtherSites && !isFromHere(request)) refuse(request, 'origin');
   });
   app.addHook('preHandler', async request => {
     const { browserSession, method, body, routeOptions } = request;

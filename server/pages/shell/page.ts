@@ -34,10 +34,17 @@ export interface Frame {
   canonicalUrl?: string | undefined;
   /** The preview of the page in search results, chats and social networks. Only a page with canonicalUrl has one. */
   preview?: { type: 'website' | 'article'; siteName: string; description: string } | undefined;
+  /** The URL of another server that the browser opens at once. The page also has a link to it. */
+  refresh?: string | undefined;
   /** The session's form_token, which every POST form of the page sends. */
   formToken?: string;
   /** The script of the page. The page also works without it. */
   script?: Script | undefined;
+  /**
+   * The path of the board whose pages another site shows in a frame. Such a page has no header of the site, and links to
+   * other paths open in a new tab.
+   */
+  embeddedAt?: string | undefined;
 }
 
 export interface Link {
@@ -59,6 +66,7 @@ export function definePage<Data extends object = object>(
     const { script = ownScript } = frame;
     const layout = {
       ...frame,
+      refresh: frame.refresh && `0; url=${frame.refresh}`,
       language: currentLanguage(),
       stylesheetPath,
       iconPath,
@@ -66,7 +74,7 @@ export function definePage<Data extends object = object>(
       site: frame.site ?? product,
       content: renderContent(data),
     };
-    const document = addFormToken(renderLayout(layout), frame.formToken);
+    const document = openInNewTabs(addFormToken(renderLayout(layout), frame.formToken), frame.embeddedAt);
     return script ? new PageWithScript(document.text, script) : document;
   };
 }
@@ -79,6 +87,25 @@ function addFormToken(document: Html, formToken: string | undefined): Html {
   if (formToken === undefined) return document;
   const field = `<input type="hidden" name="form_token" value="${escapeHtml(formToken)}">`;
   return new Html(document.text.replace(/<form method="post".*?(?=<\/form>)/gs, form => form + field));
+}
+
+/**
+ * Opens the links of an embedded page in a new tab if they lead out of the board. The pages behind them refuse to be in a
+ * frame. Like forms, links come only from our templates, and their attributes are in double quotation marks.
+ */
+function openInNewTabs(document: Html, embeddedAt: string | undefined): Html {
+  if (embeddedAt === undefined) return document;
+  const staysInside = (href: string) =>
+    href.startsWith('#') || (href.startsWith(embeddedAt) && /^(?:[/?#]|$)/.test(href.slice(embeddedAt.length)));
+  const text = document.text.replace(
+    /<a (?=[^>]*?href="([^"]*)")([^>]*)>/g,
+    (link, href: string, attributes: string) => {
+      if (staysInside(href)) return link;
+      const rel = attributes.includes('rel="') ? '' : ' rel="noopener"';
+      return `<a ${attributes} target="_blank"${rel}>`;
+    },
+  );
+  return new Html(text);
 }
 
 /** A document that loads a script. */

@@ -3,6 +3,7 @@ import type { Config } from '../../config.ts';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { type Administration, administrationIn } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { hasOwnAddress } from '../../domain/identities/own-address.ts';
 import { hashOfSecret } from '../../domain/sign-in/secret-text.ts';
 import { type AccountOfUser, readSession, type SessionTerms, type SignedInUser } from '../../domain/sign-in/session.ts';
 import { keepLanguage } from '../../domain/users/edit-user.ts';
@@ -11,6 +12,9 @@ import { fieldOf } from './form.ts';
 import { languageOfBrowser, useLanguageOfProfile } from './language.ts';
 import { Refusal } from './refusal.ts';
 import { shownName } from './show.ts';
+
+/** `embedded`: the session on the embedded pages of boards, which opens no other page. */
+export type SessionCookie = 'session' | 'embedded';
 
 export interface BrowserSession {
   user: SignedInUser;
@@ -21,6 +25,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The paths that show a page on GET. All other paths only accept forms. */
     pageRoutes: Set<string>;
+    /** The cookie with the session of the area. The session of one cookie does not count in areas of the other. */
+    sessionCookie: SessionCookie;
   }
   interface FastifyRequest {
     browserSession: BrowserSession | null;
@@ -28,7 +34,12 @@ declare module 'fastify' {
 }
 
 /** Looks up the session of each request to this area of pages, if the request has a session cookie. */
-export function readBrowserSessions(app: FastifyInstance, { database, clock, config }: ServerDependencies) {
+export function readBrowserSessions(
+  app: FastifyInstance,
+  { database, clock, config }: ServerDependencies,
+  cookie: SessionCookie = 'session',
+) {
+  app.decorate('sessionCookie', cookie);
   app.decorate('pageRoutes', new Set<string>());
   app.addHook('onRoute', ({ method, url }) => {
     if (method === 'GET') app.pageRoutes.add(url);
@@ -37,7 +48,8 @@ export function readBrowserSessions(app: FastifyInstance, { database, clock, con
   app.addHook('onRequest', async request => {
     const tokenHash = sessionHashOf(request, config);
     if (!tokenHash) return;
-    const terms = { now: clock.now(), idleMinutes: config.SESSION_IDLE_MINUTES };
+    const isEmbedded = cookie === 'embedded';
+    const terms = { now: clock.now(), idleMinutes: config.SESSION_IDLE_MINUTES, isEmbedded };
     const user = await readSession(database, tokenHash, terms);
     if (!user) return;
     request.browserSession = { user, tokenHash };
@@ -52,6 +64,32 @@ export async function requireSession(request: FastifyRequest, reply: FastifyRepl
   // A path that accepts only forms has no page to return to.
   const next = request.server.pageRoutes.has(request.routeOptions.url ?? '') ? request.url : '/admin';
   return redirectToSignIn(request, reply, next);
+}
+
+/** Returns the user of an ordinary session, which reaches all accounts of the user. */
+export function ordinaryUserOf({ browserSession }: FastifyRequest): SignedInUser | undefined {
+  return browserSession?.user.only_account_id === null ? browserSession.user : undefined;
+}
+
+/**
+ * An onRequest hook for pages about the person and not about one account. A session that an identity of an account began
+ * does not reach them. Put requireSession before it.
+ */
+export async function requireOrdinarySession(request: FastifyRequest) {
+  if (ordinaryUserOf(request)) return;
+  const next = request.method === 'GET' ? request.url : '/admin';
+  throw new Refusal(403, t('identities.bound.title'), t('identities.bound.explanation'), {
+    label: t('identities.bound.sign_in'),
+    href: `/sign-in?${new URLSearchParams({ next })}`,
+  });
+}
+
+/**
+ * An onRequest hook for a user's own pages, such as the profile. It is like requireOrdinarySession, but lets users pass who
+ * belong to an identity of the account alone: they have no other way to these pages. Put requireSession before it.
+ */
+export async function requireOwnSession(request: FastifyRequest) {
+  if (hasOwnAddress(sessionOf(request).user)) return requireOrdinarySession(request);
 }
 
 /** Redirects to the sign-in page. If the request is a form, its values are lost, and the sign-in page says so. */
@@ -84,8 +122,8 @@ export function administer<T>(
 type CookieConfig = Pick<Config, 'BASE_URL'>;
 
 /** Returns the hash of the session token in the cookie. The session may already have ended. */
-function sessionHashOf({ cookies }: FastifyRequest, config: CookieConfig): Buffer | undefined {
-  const text = cookies[cookieName(config, 'session')];
+function sessionHashOf({ cookies, server }: FastifyRequest, config: CookieConfig): Buffer | undefined {
+  const text = cookies[cookieName(config, server.sessionCookie)];
   return text === undefined ? undefined : hashOfSecret(text);
 }
 
@@ -100,18 +138,23 @@ export function sessionTerms(
 }
 
 export function setSessionCookie(reply: FastifyReply, config: CookieConfig, token: string, expires: Date) {
-  reply.setCookie(cookieName(config, 'session'), token, { ...cookieOptions(config), expires });
+  const { sessionCookie } = reply.server;
+  reply.setCookie(cookieName(config, sessionCookie), token, {
+    ...sessionCookieOptions(config, sessionCookie),
+    expires,
+  });
 }
 
 export function clearSessionCookie(reply: FastifyReply, config: CookieConfig) {
-  reply.clearCookie(cookieName(config, 'session'), cookieOptions(config));
+  const { sessionCookie } = reply.server;
+  reply.clearCookie(cookieName(config, sessionCookie), sessionCookieOptions(config, sessionCookie));
 }
 
 /**
  * Returns a cookie name. Over HTTPS its prefix prevents other hosts of the domain and pages without HTTPS from setting
  * the cookie.
  */
-export function cookieName(config: CookieConfig, name: 'session' | 'browser' | 'challenge'): string {
+export function cookieName(config: CookieConfig, name: SessionCookie | 'browser' | 'challenge' | 'provider'): string {
   return isSecure(config) ? `__Host-idea_board_${name}` : `idea_board_${name}`;
 }
 
@@ -121,6 +164,18 @@ export function cookieName(config: CookieConfig, name: 'session' | 'browser' | '
  */
 export function cookieOptions(config: CookieConfig) {
   return { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(config) } as const;
+}
+
+/**
+ * Over HTTPS, browsers send the cookie of embedded pages also in the frames of other sites. They keep a separate cookie for
+ * each site around the frame (CHIPS), so the cookie does not connect the visits of several sites. Over HTTP, browsers
+ * send the cookie only if the page around the frame has the same site, such as localhost.
+ */
+function sessionCookieOptions(config: CookieConfig, cookie: SessionCookie) {
+  const options = cookieOptions(config);
+  return cookie === 'embedded' && options.secure
+    ? { ...options, sameSite: 'none' as const, partitioned: true }
+    : options;
 }
 
 function isSecure({ BASE_URL }: CookieConfig): boolean {

@@ -1,4 +1,5 @@
 import { countLimit } from '../../domain/bounded-count.ts';
+import { hasOwnAddress } from '../../domain/identities/own-address.ts';
 import { type TextKey, type TextValues, t } from '../../text/catalogue.ts';
 import { forEachLanguage } from '../../text/language.ts';
 import { shortLine } from '../../text/plain-text.ts';
@@ -13,7 +14,9 @@ export function shownHost(host: string): string {
   return shortLine(host, 260, t('shell.missing.host'));
 }
 
+/** Formats an e-mail address. The address of a user who belongs to an identity alone says nothing to people. */
 export function shownAddress(email: string): string {
+  if (!hasOwnAddress({ email })) return t('shell.missing.address');
   return shortLine(email, 254, t('shell.missing.address'));
 }
 

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestAsyncHookH
 import type { ServerDependencies } from '../../dependencies.ts';
 import type { Administration } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import { hasOwnAddress } from '../../domain/identities/own-address.ts';
 import { type Place, placeOf } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { type TextKey, type TextValues, t } from '../../text/catalogue.ts';
@@ -186,13 +187,16 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   ): Answer {
     const { area } = this.request.server;
     const own = typeof title === 'string' ? { title } : title;
-    const session = this.request.browserSession ? area.frameOf(this.request, this.account, own.title) : {};
+    const { browserSession } = this.request;
+    const session = browserSession ? area.frameOf(this.request, this.account, own.title) : {};
     const frame = { ...session, ...own };
     const render = typeof template === 'string' ? area.pageOf(template) : template;
     const notice = this.isSent ? undefined : new Map(Object.entries(notices)).get(this.parameter('notice'));
     const given = {
       path: (path: string) => this.path(path),
       accountName: this.account && shownName(this.account.name),
+      // A user who belongs to an identity alone.
+      hasNoPassword: browserSession !== null && !hasOwnAddress(browserSession.user),
       ...data,
       notice: notice && t(notice, values),
       problem: problem?.message,

@@ -69,7 +69,7 @@ export function serveCodes(app: FastifyInstance, server: ServerDependencies) {
     }
     await charged.giveBack();
     audit.record('sign_in.second_factor_succeeded', { ...entry, method });
-    audit.record('sign_in.succeeded', { ...entry, method: challenge.set_at === null ? 'link' : 'password' });
+    audit.record('sign_in.succeeded', { ...entry, method: methodOfSignIn(challenge) });
     reply.clearCookie(cookie, cookieOptions(config));
     setSessionCookie(reply, config, outcome.token, terms.expiresAt);
     knownBrowsers.remember(request, reply, email);
@@ -85,6 +85,12 @@ export function serveCodes(app: FastifyInstance, server: ServerDependencies) {
     reply.clearCookie(cookie, cookieOptions(config));
     return signInPath(next, { notice: 'code_expired' });
   }
+}
+
+/** Returns how the person signed in before entering the code. */
+function methodOfSignIn({ boundTo, set_at }: OpenChallenge) {
+  if (boundTo) return 'provider';
+  return set_at === null ? 'link' : 'password';
 }
 
 function nextOf(visit: Visit<undefined>): string {

@@ -1,7 +1,9 @@
 import type { ServerDependencies } from '../../dependencies.ts';
 import { AdministrationError } from '../../domain/administration.ts';
+import { hasOwnAddress } from '../../domain/identities/own-address.ts';
 import { checkPassword, maxPasswordLength, minPasswordLength } from '../../domain/sign-in/check-password.ts';
-import type { AccountOfUser, ProvenUser } from '../../domain/sign-in/session.ts';
+import type { ProvenUser } from '../../domain/sign-in/proven-user.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { checkOwnPassword } from '../../domain/sign-in/sign-in.ts';
 import { t } from '../../text/catalogue.ts';
 import { FormProblem, fieldOf } from '../shell/form.ts';
@@ -10,6 +12,9 @@ import { buildThrottle } from './throttle.ts';
 
 /** The length attributes of a field for a new password. */
 export const passwordLengths = { minLength: minPasswordLength, maxLength: maxPasswordLength };
+
+/** How many minutes ago a user without a password may have signed in. */
+const newSessionMinutes = 10;
 
 /** Reads a new password, which the user enters twice. Throws an AdministrationError if the password is refused. */
 export async function readNewPassword(body: unknown, email: string): Promise<string> {
@@ -25,12 +30,21 @@ export async function readNewPassword(body: unknown, email: string): Promise<str
  * Asks for the signed-in user's password in the field current_password, before an action that could do harm in an
  * unattended browser. Throws a FormProblem for a wrong password. The rate limits of sign-in apply, so that nobody can
  * guess passwords here.
+ *
+ * A user who belongs to an identity alone has no password, and must have signed in a few minutes ago.
  */
 export function askForOwnPassword(server: ServerDependencies) {
   const throttle = buildThrottle(server);
 
+  function requireNewSession({ user }: Visit<AccountOfUser | undefined>): ProvenUser {
+    const earliest = server.clock.now().getTime() - newSessionMinutes * 60_000;
+    if (Date.parse(user.signed_in_at) >= earliest) return { id: user.id, set_at: null };
+    throw new FormProblem(422, t('identities.sign_in_again', { minutes: newSessionMinutes }));
+  }
+
   return async (visit: Visit<AccountOfUser | undefined>): Promise<ProvenUser> => {
     const { user, request, reply } = visit;
+    if (!hasOwnAddress(user)) return requireNewSession(visit);
     const charged = await throttle.chargeSignIn(request, reply, user.email);
     const proven = await checkOwnPassword(server, user.id, visit.field('current_password'));
     if (!proven) {

@@ -1,8 +1,11 @@
+import { findBoards } from '../../domain/boards/read-board.ts';
 import { signInLinkMinutes } from '../../domain/sign-in/sign-in-links.ts';
 import { t } from '../../text/catalogue.ts';
 import type { Problem } from '../shell/form.ts';
+import { ordinaryUserOf } from '../shell/session.ts';
 import type { Notices, Visit } from '../shell/visit.ts';
 import { boardIn, safeNextPath, signInPath } from './next-path.ts';
+import { readProviderButtons } from './provider-paths.ts';
 import type { buildRobotCheck } from './robot-check.ts';
 
 const notices = {
@@ -14,13 +17,14 @@ const notices = {
 } satisfies Notices;
 
 /** Shows the sign-in page. Its form has a button for a sign-in with a password, and a button that asks for a link. */
-export function showSignIn(
+export async function showSignIn(
   visit: Visit<undefined>,
   robotCheck: ReturnType<typeof buildRobotCheck>,
   { problem, isLinkRequested = false }: { problem?: Problem | undefined; isLinkRequested?: boolean } = {},
 ) {
   const next = safeNextPath(visit.isSent ? visit.field('next') : visit.parameter('next'));
-  if (!visit.isSent && visit.request.browserSession) return next;
+  // A session of an identity reaches one account. Its user may want to sign in for the others.
+  if (!visit.isSent && ordinaryUserOf(visit.request)) return next;
   const data = {
     email: visit.field('email'),
     next,
@@ -30,7 +34,15 @@ export function showSignIn(
     opened: visit.field('opened') || robotCheck.stamp(),
     isMailed: visit.server.config.SMTP_URL !== undefined,
     isLinkRequested,
+    providers: await providersFor(visit, next),
     minutes: signInLinkMinutes,
   };
   return visit.page('sign-in', t('shell.labels.sign_in'), data, { notices, problem });
+}
+
+/** Returns the buttons of the providers of a public board's account. A private board is like a missing board. */
+async function providersFor({ server }: Visit<undefined>, next: string) {
+  const slug = boardIn(next);
+  const [board] = slug === undefined ? [] : await findBoards(server.database, slug);
+  return board ? readProviderButtons(server, board.accountId) : [];
 }

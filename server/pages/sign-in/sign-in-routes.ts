@@ -8,6 +8,7 @@ import { FormProblem, ownProblemOf, type Problem } from '../shell/form.ts';
 import {
   accountAround,
   clearSessionCookie,
+  requireOwnSession,
   requireSession,
   sessionOf,
   sessionTerms,
@@ -35,11 +36,9 @@ export function serveSessions(app: FastifyInstance, server: ServerDependencies) 
     [{ path: '/sign-in', show, run: startSession, problemOf: ownProblemOf }],
     [],
   );
-  const forUsers = [
-    { path: '/admin/sign-out', run: signOut },
-    { path: '/admin/sign-out-everywhere', run: signOutEverywhere },
-  ];
-  serveRoutes(app, server, accountAround, forUsers, [requireSession]);
+  serveRoutes(app, server, accountAround, [{ path: '/admin/sign-out', run: signOut }], [requireSession]);
+  const forOwnSessions = [{ path: '/admin/sign-out-everywhere', run: signOutEverywhere }];
+  serveRoutes(app, server, accountAround, forOwnSessions, [requireSession, requireOwnSession]);
 
   // The path of the sign-in page in earlier versions. The status 308 also forwards a form of such a page.
   app.route({

@@ -58,6 +58,11 @@ export function buildThrottle(server: ServerDependencies) {
           : ['second-factor:browser', browser, config.RATE_LIMIT_SECOND_FACTOR, day],
       ]);
     },
+    /** Counts a sign-in with a provider as a failure. The caller gives the count back after a success. */
+    chargeProvider: (request: FastifyRequest, reply: FastifyReply) =>
+      chargeAll(request, reply, 'attempts', [
+        ['provider:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP, quarterHour],
+      ]),
     chargePasswordLink: (request: FastifyRequest, reply: FastifyReply, email: string) =>
       chargeAll(request, reply, 'requests', [
         ['password-link:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP, quarterHour],

@@ -131,6 +131,10 @@ describe('the list of tables in docs/erasure.md', () => {
   test('the erasure of an account changes each table as docs/erasure.md describes', async () => {
     const { world, other } = populated;
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, other.ownerId]);
+    await server.sql(`insert into identities (account_id, subject, user_id) values ($1, 'a person', $2)`, [
+      world.accountId,
+      other.ownerId,
+    ]);
     // The erasure of the person has removed the networks of their votes.
     await server.sql(
       `insert into vote_networks (account_id, idea_id, voter_id, network, expires_at)

@@ -51,7 +51,9 @@ export async function populate(server: TestServer): Promise<Populated> {
   await addWebhook(server, world, { url: `${receiver.url}/echo` });
   await addWebhook(server, other, { url: `${receiver.url}/echo` });
   await server.sql(
-    `insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', 'no ciphertext')`,
+    `with secret as (insert into embedding_secrets (account_id, secret) values ($1, 'no ciphertext')),
+    used as (insert into used_embedding_tokens (account_id, token_hash, expires_at) values ($1, sha256('x'), now()))
+    insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', 'no ciphertext')`,
     [world.accountId, world.boardId],
   );
 
@@ -183,6 +185,15 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
     hash('session'),
     userId,
   ]);
+  await server.sql(
+    `with provider as (
+      insert into identity_providers (account_id, key, name, issuer, client_id, client_secret)
+      values ($1, 'a key', 'Acme', 'https://id.example.com', 'client', 'a secret') returning account_id, id
+    )
+    insert into identities (account_id, provider_id, subject, user_id, address)
+    select account_id, id, 'zabriskie-1', $2, $3 from provider`,
+    [other.accountId, userId, person.email],
+  );
   await server.sql(`insert into second_factors (user_id, secret, last_step) values ($1, 'a secret', 0)`, [userId]);
   await server.sql(`insert into pictures (user_id, key, content) values ($1, $2, 'a picture')`, [
     userId,

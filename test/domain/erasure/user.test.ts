@@ -63,6 +63,7 @@ describe('an erased user', () => {
           followers: 3,
           ideas: 4,
           idempotency_keys: expect.any(Number),
+          identities: 1,
           invitations: 2,
           jobs: 5,
           memberships: 2,

@@ -1,0 +1,44 @@
+import { buildSecretBox } from '../secret-box.ts';
+import type { Connection } from './connect-identity.ts';
+
+/**
+ * The tokens in the links that let a user connect an identity. A token contains the identity and the user. Only an
+ * ordinary session of this user can use it. The database does not store the token.
+ */
+export interface ConnectionTokens {
+  make(connection: Connection, expiresAt: Date): string;
+  /** Returns undefined for an expired token, and for a text that this server did not make. */
+  read(token: string, now: Date): Connection | undefined;
+}
+
+const purpose = 'identity to connect';
+
+export function buildConnectionTokens(appKey: Uint8Array): ConnectionTokens {
+  const box = buildSecretBox(appKey);
+  return {
+    make({ accountId, providerId, userId, subject }, expiresAt) {
+      const text = [expiresAt.getTime(), accountId, providerId ?? '', userId, subject].join(' ');
+      return box.seal(text, purpose).toString('base64url');
+    },
+    read(token, now) {
+      const [, end, accountId, providerId, userId, subject] = form.exec(opened(token)) ?? [];
+      if (subject === undefined || Number(end) <= now.getTime()) return undefined;
+      return {
+        accountId: Number(accountId),
+        providerId: providerId === '' ? null : Number(providerId),
+        userId: Number(userId),
+        subject,
+      };
+    },
+  };
+
+  function opened(token: string): string {
+    try {
+      return box.open(Buffer.from(token, 'base64url'), purpose);
+    } catch {
+      return '';
+    }
+  }
+}
+
+const form = /^(\d+) (\d+) (\d*) (\d+) (.+)$/s;

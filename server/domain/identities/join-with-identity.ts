@@ -1,0 +1,28 @@
+import { admits, readJoinable } from '../accounts/join-rule.ts';
+import type { Administration } from '../administration.ts';
+import type { UserInAccount } from '../members/authority.ts';
+import { insertMember } from '../members/change-members.ts';
+
+interface Newcomer {
+  accountId: number;
+  /** The verified address of the person. Null if the provider asserts none. */
+  address: string | null;
+  /** Whether the person may join even if the account's own setting does not let them. */
+  isAdmitted: boolean;
+}
+
+/** Whether a person with an identity of the account may become a member. The caller has locked the account. */
+export async function mayJoinWithIdentity(
+  admin: Administration,
+  { accountId, address, isAdmitted }: Newcomer,
+): Promise<boolean> {
+  const account = await readJoinable(admin, accountId);
+  if (!account) return false;
+  return isAdmitted || (address !== null && admits(account, address));
+}
+
+/** Makes the user of an identity a member. An identity never gives another role. The caller has locked the account. */
+export async function joinWithIdentity(admin: Administration, member: UserInAccount): Promise<void> {
+  await insertMember(admin, member, 'member');
+  admin.audit.record('member.joined', { account_id: member.accountId, user_id: member.userId });
+}

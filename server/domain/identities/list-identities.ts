@@ -1,0 +1,47 @@
+import type { Queryable } from '../../database/database.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import { isBlocked } from '../members/authority.ts';
+
+/** An identity of a user. The provider is null for the application that embeds the account's boards. */
+export type OwnIdentity = RowOf<typeof selectOwn>;
+
+/** Has no filter on one account, because a user may have identities of several accounts. */
+const selectOwn = query('select_own_identities', (db, $: Arguments<{ userId: number }>) =>
+  db
+    .selectFrom('identities as i')
+    .innerJoin('accounts as a', 'a.id', 'i.account_id')
+    .leftJoin('identity_providers as p', join =>
+      join.onRef('p.account_id', '=', 'i.account_id').onRef('p.id', '=', 'i.provider_id'),
+    )
+    .select(['i.account_id', 'i.id', 'a.name as account', 'p.name as provider', 'i.address'])
+    .select(['i.created_at', 'i.last_used_at'])
+    .where('i.user_id', '=', $.userId)
+    .orderBy('i.created_at'),
+);
+
+export function listOwnIdentities(db: Queryable, userId: number): Promise<OwnIdentity[]> {
+  return db.query(selectOwn, { userId });
+}
+
+/**
+ * Selects the providers of the accounts that the user does not reach with an ordinary session, because the accounts
+ * require their providers. Has no filter on one account, because the user may be a member of several accounts.
+ */
+const selectRequired = query('select_required_providers', (db, $: Arguments<{ userId: number }>) =>
+  db
+    .selectFrom('memberships as m')
+    .innerJoin('accounts as a', 'a.id', 'm.account_id')
+    .innerJoin('identity_providers as p', 'p.account_id', 'm.account_id')
+    .select(['p.key', 'p.name', 'a.name as account'])
+    .where('m.user_id', '=', $.userId)
+    .where('m.role', '<>', 'owner')
+    .where('a.requires_provider', '=', true)
+    .where('a.erasure_began_at', 'is', null)
+    .where(m => m.not(isBlocked(m.ref('m.account_id'), m.ref('m.user_id'))))
+    .orderBy('a.name')
+    .orderBy('p.id'),
+);
+
+export function listRequiredProviders(db: Queryable, userId: number): Promise<RowOf<typeof selectRequired>[]> {
+  return db.query(selectRequired, { userId });
+}

@@ -1,0 +1,101 @@
+import { type Arguments, query } from '../../database/query.ts';
+import type { AuditActor } from '../../observability/audit-entries.ts';
+import { lockAccount } from '../accounts/find-account.ts';
+import type { Administration } from '../administration.ts';
+import type { SessionTerms } from '../sign-in/session.ts';
+import { type StartedSession, startSession } from '../sign-in/start-session.ts';
+import { createIdentityUser } from '../users/edit-user.ts';
+import { findUser } from '../users/find-user.ts';
+import { findIdentity, insertIdentity, type KnownIdentity, type OneIdentity } from './find-identity.ts';
+import { joinWithIdentity, mayJoinWithIdentity } from './join-with-identity.ts';
+
+/** A person as a provider of an account describes them, or the application that embeds the account's boards. */
+export interface AssertedIdentity extends OneIdentity {
+  /** Null if the provider asserts no address. */
+  address: string | null;
+  isAddressVerified: boolean;
+  /** The name of a new user. */
+  name: string;
+  /** Whether the person may join the account even if the account's own setting does not let them. */
+  isAdmitted: boolean;
+}
+
+/**
+ * - unverified_address: the provider has not verified the address of a new person.
+ * - may_not_join: the person is not a member, and the account does not let them join.
+ * - blocked: the user is blocked or is being erased.
+ */
+export type IdentityRefusal = 'unverified_address' | 'may_not_join' | 'blocked';
+
+/**
+ * - A started session, or a challenge for a user with a second factor. The session reaches only the account.
+ * - mustConfirm: an existing user has the address. Nobody is signed in. The identity signs in as this user only after
+ *   connectIdentity, which the user runs in an ordinary session.
+ */
+export type IdentitySignIn =
+  | ({ userId: number; identityId: number } & StartedSession)
+  | { mustConfirm: { userId: number; email: string } }
+  | { refused: IdentityRefusal; userId?: number };
+
+const updateIdentity = query(
+  'update_identity_use',
+  (db, $: Arguments<{ accountId: number; identityId: number; address: string | null; now: Date }>) =>
+    db
+      .updateTable('identities')
+      .set(i => ({ last_used_at: $.now, address: i.fn.coalesce($.address, 'address') }))
+      .where(i => i.and({ account_id: $.accountId, id: $.identityId })),
+);
+
+/**
+ * Signs a person in with an identity of an account. The caller has checked the provider's assertion. The session reaches
+ * only this account, because other accounts do not trust the provider. A new person gets a user who belongs to the
+ * identity alone. A person who is not a member becomes one if the account lets them join.
+ *
+ * Call this in a transaction. Of several parallel calls for a new person, the first creates the user. The others wait
+ * for the lock of the account, and then sign in the same user.
+ */
+export async function signInWithIdentity(
+  adminAs: (actor: AuditActor) => Administration,
+  asserted: AssertedIdentity,
+  terms: SessionTerms,
+): Promise<IdentitySignIn> {
+  const server = adminAs({ by: 'server' });
+  const { accountId } = asserted;
+  const address = asserted.isAddressVerified ? asserted.address : null;
+  let known = await findIdentity(server, asserted);
+  if (!known?.is_member) {
+    // Changes of members lock the account before the user.
+    await lockAccount(server, accountId);
+    known = await findIdentity(server, asserted);
+  }
+  const identity = known ?? (await welcome(server, asserted));
+  if (!('id' in identity)) return identity;
+  const { id: identityId, user_id: userId } = identity;
+  if (identity.is_blocked) return { refused: 'blocked', userId };
+  if (!identity.is_member) {
+    if (!(await mayJoinWithIdentity(server, { ...asserted, address }))) return { refused: 'may_not_join', userId };
+    await joinWithIdentity(adminAs({ by: 'user', by_user_id: userId }), { accountId, userId });
+  }
+  const boundTo = { accountId, identityId };
+  await server.query(updateIdentity, { ...boundTo, address, now: server.now });
+  const started = await startSession(server, { id: userId, set_at: null, boundTo }, terms);
+  return started ? { userId, identityId, ...started } : { refused: 'blocked', userId };
+}
+
+/**
+ * Creates the user and the identity of a new person. Creates nothing if the person may not join, or if an existing user
+ * has the address.
+ */
+async function welcome(
+  server: Administration,
+  asserted: AssertedIdentity,
+): Promise<KnownIdentity | Exclude<IdentitySignIn, { identityId: number }>> {
+  const { address, name } = asserted;
+  if (address !== null && !asserted.isAddressVerified) return { refused: 'unverified_address' };
+  const owner = address === null ? undefined : await findUser(server, address);
+  if (owner?.email) return { mustConfirm: { userId: owner.id, email: owner.email } };
+  if (!(await mayJoinWithIdentity(server, asserted))) return { refused: 'may_not_join' };
+  const { id: userId } = await createIdentityUser(server, { name, notificationEmail: address });
+  const id = await insertIdentity(server, asserted, { userId, address }, 'identity.created');
+  return { id, user_id: userId, is_member: false, is_blocked: false };
+}

@@ -1,0 +1,60 @@
+import { ProviderError } from './provider-error.ts';
+
+/** A person as the claims of a provider describe them. */
+export interface AssertedPerson {
+  subject: string;
+  /** Null if the provider asserts no address. */
+  address: string | null;
+  isAddressVerified: boolean;
+  name: string;
+}
+
+/** The claims that this server reads. A provider may send any JSON value. */
+export interface Claims {
+  sub: string;
+  email?: unknown;
+  email_verified?: unknown;
+  /** Whether Microsoft Entra has verified the owner of the address's domain. Entra does not send email_verified. */
+  xms_edov?: unknown;
+  name?: unknown;
+  preferred_username?: unknown;
+}
+
+/** The maximum length of a subject in bytes. A check constraint of the database has the same number. */
+const maxSubjectBytes = 255;
+
+export function personIn(claims: Claims): AssertedPerson {
+  const { sub } = claims;
+  // PostgreSQL cannot store a NUL character or a lone surrogate.
+  if (Buffer.byteLength(sub) > maxSubjectBytes || sub.includes('\0') || !sub.isWellFormed()) {
+    throw new ProviderError('invalid', 'The subject of the person cannot be stored');
+  }
+  const address = textIn(claims.email);
+  return {
+    subject: sub,
+    address: address ?? null,
+    isAddressVerified: address !== undefined && [claims.email_verified, claims.xms_edov].some(isTrue),
+    name: nameIn(claims.name) ?? nameIn(claims.preferred_username) ?? nameIn(claims.email) ?? nameIn(claims.sub) ?? '?',
+  };
+}
+
+/** Some providers send a boolean as a text or as a number. */
+function isTrue(value: unknown): boolean {
+  return value === true || value === 'true' || value === 1 || value === '1';
+}
+
+function textIn(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value : undefined;
+}
+
+const maxNameLength = 100;
+
+/** Returns a name on one line. Of an e-mail address, returns only the part before the @, because others see the name. */
+function nameIn(value: unknown): string | undefined {
+  const text = textIn(value)
+    ?.toWellFormed()
+    .replaceAll(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+    .replace(/^(.+)@.*$/, '$1');
+  return text ? [...text].slice(0, maxNameLength).join('').trim() : undefined;
+}

@@ -1,0 +1,66 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerDependencies } from '../../dependencies.ts';
+import type { SignInProvider } from '../../domain/identities/providers.ts';
+import { buildSecretBox } from '../../domain/secret-box.ts';
+import type { SignInSecrets } from '../../openid/openid-client.ts';
+import { cookieName, cookieOptions } from '../shell/session.ts';
+
+/** A sign-in with a provider that has begun in this browser. */
+export interface ProviderFlow extends SignInSecrets {
+  accountId: number;
+  /** The key of the provider. */
+  key: string;
+  /** The path of the page that opens after the sign-in. */
+  next: string;
+  /** The time when the sign-in expires, in milliseconds. */
+  end: number;
+}
+
+/** A person has this number of minutes to sign in at the provider. */
+const flowMinutes = 10;
+
+const purpose = 'sign-in with a provider';
+
+const makeSecret = () => randomBytes(32).toString('base64url');
+
+/**
+ * Keeps a sign-in in a cookie while the person is at the provider. The cookie is encrypted, because it contains the
+ * secrets that bind the provider's answer to this browser.
+ */
+export function buildProviderFlows({ config, appKey, clock }: Pick<ServerDependencies, 'config' | 'appKey' | 'clock'>) {
+  const box = buildSecretBox(appKey);
+  const cookie = cookieName(config, 'provider');
+
+  function opened(text: string): ProviderFlow | undefined {
+    try {
+      return JSON.parse(box.open(Buffer.from(text, 'base64url'), purpose));
+    } catch {
+      return undefined;
+    }
+  }
+
+  return {
+    begin(reply: FastifyReply, { account_id: accountId, key }: SignInProvider, next: string): ProviderFlow {
+      const end = clock.now().getTime() + flowMinutes * 60_000;
+      const secrets = { state: makeSecret(), nonce: makeSecret(), verifier: makeSecret() };
+      const flow = { accountId, key, next, end, ...secrets };
+      const value = box.seal(JSON.stringify(flow), purpose).toString('base64url');
+      reply.setCookie(cookie, value, { ...cookieOptions(config), maxAge: flowMinutes * 60 });
+      return flow;
+    },
+
+    /** Ends the sign-in in this browser. Returns undefined if it has expired, or if the state is from another sign-in. */
+    take(
+      { cookies }: FastifyRequest,
+      reply: FastifyReply,
+      { accountId, state }: { accountId: number; state: string },
+    ): ProviderFlow | undefined {
+      const flow = opened(cookies[cookie] ?? '');
+      reply.clearCookie(cookie, cookieOptions(config));
+      if (!flow || flow.end <= clock.now().getTime() || flow.accountId !== accountId) return undefined;
+      const [expected, given] = [Buffer.from(flow.state), Buffer.from(state)];
+      return expected.length === given.length && timingSafeEqual(expected, given) ? flow : undefined;
+    },
+  };
+}

@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readAudit } from '../helpers/audit.ts';
+import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
+import { type OpenidProvider, startOpenidProvider } from '../helpers/openid-provider.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { signedIn, type Visitor } from './visitor.ts';
+
+const path = '/admin/account/providers';
+
+let provider: OpenidProvider;
+let server: TestServer;
+let world: World;
+let owner: Visitor;
+
+beforeAll(async () => {
+  provider = await startOpenidProvider();
+  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+});
+beforeEach(async () => {
+  world = await createWorld(server);
+  owner = await signedIn(server, world.ownerId);
+  server.auditLines.length = 0;
+});
+afterAll(async () => {
+  await server.close();
+  await provider.close();
+});
+
+const fields = (changes: Record<string, string> = {}) => ({
+  name: 'Acme',
+  issuer: provider.issuer,
+  client_id: provider.clientId,
+  client_secret: provider.clientSecret,
+  ...changes,
+});
+const add = (changes: Record<string, string> = {}, visitor = owner) => visitor.submit(path, path, fields(changes));
+const stored = () =>
+  server.sql<{ id: number; name: string; issuer: string; client_id: string; client_secret: string; key: string }>(
+    'select * from identity_providers where account_id = $1 order by id',
+    [world.accountId],
+  );
+const events = () => readAudit(server.auditLines).map(({ event, changed }) => [event, changed]);
+
+describe('the providers of an account', () => {
+  test('an admin adds a provider, whose secret is stored encrypted and shown on no page', async () => {
+    const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
+    const added = await add({ issuer: `${provider.issuer}/.well-known/openid-configuration` }, admin);
+    expect(added.location).toBe(`${path}?notice=added`);
+    const [row] = await stored();
+    expect(row).toMatchObject({ name: 'Acme', issuer: provider.issuer, key: expect.stringMatching(/^[0-9a-f]{32}$/) });
+    expect(Buffer.from(row?.client_secret ?? '').includes(provider.clientSecret)).toBe(false);
+    const pages = [await admin.get(path), await admin.get(`${path}/${row?.id}`)];
+    expect(pages.map(({ html }) => html.includes(provider.clientSecret))).toEqual([false, false]);
+    expect(pages[1]?.html).toContain(`/sign-in/provider/${row?.key}`);
+    expect(pages[0]?.html).toContain(`/sign-in/provider/callback/${world.accountId}`);
+  });
+
+  test.each([
+    ['whose address answers nothing', { issuer: 'http://127.0.0.1:9' }, 'does not answer'],
+    ['that is no OpenID provider', { issuer: 'http://127.0.0.1:9/?a=b' }, 'must be a URL'],
+    ['without HTTPS on another machine', { issuer: 'http://id.example.com' }, 'must begin with https://'],
+    ['on a private network', { issuer: 'https://10.0.0.1' }, 'on the public internet'],
+    ['without a client secret', { client_secret: ' ' }, 'Enter the client secret'],
+    ['without a name', { name: '' }, 'must not be empty'],
+  ])('a provider %s is refused, and the form keeps its fields except the secret', async (_, changes, message) => {
+    const refused = await add(changes);
+    expect([refused.status, refused.html.includes(message)]).toEqual([422, true]);
+    expect(refused.html).toContain(`value="${provider.clientId}"`);
+    expect(refused.html).not.toContain(provider.clientSecret);
+    expect(await stored()).toEqual([]);
+  });
+
+  test('a provider whose metadata names another issuer is refused', async () => {
+    provider.answer = (_request, response) => {
+      const metadata = { issuer: 'https://other.example.com', authorization_endpoint: 'https://other.example.com/a' };
+      response.setHeader('content-type', 'application/json');
+      response.end(JSON.stringify(metadata));
+      return true;
+    };
+    try {
+      const refused = await add();
+      expect([refused.status, refused.html.includes('names another issuer')]).toEqual([422, true]);
+    } finally {
+      provider.answer = undefined;
+    }
+  });
+
+  test('a saved form changes everything except the issuer, and an empty secret stays as it is', async () => {
+    await add();
+    const [before] = await stored();
+    const own = `${path}/${before?.id}`;
+    const changes = { name: 'Other', issuer: 'https://evil.example', client_id: provider.clientId, client_secret: '' };
+    expect((await owner.submit(own, own, changes)).status).toBe(303);
+    const [after] = await stored();
+    expect(after).toEqual({ ...before, name: 'Other' });
+    expect((await owner.submit(own, own, { ...changes, client_secret: 'another' })).status).toBe(303);
+    expect((await stored())[0]?.client_secret).not.toEqual(before?.client_secret);
+    expect(events().slice(1)).toEqual([
+      ['identity_provider.updated', ['name']],
+      ['identity_provider.updated', ['client_secret']],
+    ]);
+  });
+
+  test('a deleted provider signs nobody in, and moderators and other accounts do not reach the pages', async () => {
+    await add();
+    const [row] = await stored();
+    const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
+    const stranger = await signedIn(server, (await createWorld(server)).ownerId);
+    const own = `${path}/${row?.id}`;
+    expect([(await moderator.get(own)).status, (await stranger.get(own)).status]).toEqual([403, 404]);
+    expect((await owner.submit(`${own}/delete`, `${own}/delete`)).location).toBe(`${path}?notice=deleted`);
+    expect(await stored()).toEqual([]);
+    expect((await owner.get(`/sign-in/provider/${row?.key}`)).status).toBe(404);
+  });
+
+  test('an owner requires the provider, and an admin cannot', async () => {
+    const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
+    const required = '/admin/account/require-provider';
+    const form = /name="form_token" value="([^"]+)"/.exec((await admin.get(path)).html);
+    const refused = await admin.post(required, { form_token: form?.[1] ?? '', requires_provider: 'yes' });
+    expect(refused.status).toBe(403);
+    expect((await owner.submit(path, required, { requires_provider: 'yes' })).status).toBe(303);
+    const [account] = await server.sql('select requires_provider from accounts where id = $1', [world.accountId]);
+    expect(account).toEqual({ requires_provider: true });
+    expect(events().at(-1)).toEqual(['account.updated', ['requires_provider']]);
+  });
+});

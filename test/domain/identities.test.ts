@@ -1,0 +1,284 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { administrationIn } from '../../server/domain/administration.ts';
+import { eraseAccount } from '../../server/domain/erasure/erase-account.ts';
+import { connectIdentity, disconnectIdentity } from '../../server/domain/identities/connect-identity.ts';
+import { buildConnectionTokens } from '../../server/domain/identities/connection-tokens.ts';
+import { type AssertedIdentity, signInWithIdentity } from '../../server/domain/identities/sign-in-with-identity.ts';
+import { hashOfSecret } from '../../server/domain/sign-in/secret-text.ts';
+import { readSession } from '../../server/domain/sign-in/session.ts';
+import { startSession } from '../../server/domain/sign-in/start-session.ts';
+import { userIn } from '../helpers/administration.ts';
+import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
+
+const now = new Date();
+const terms = { now, expiresAt: new Date(now.getTime() + 3_600_000), previous: undefined };
+const appKey = Buffer.alloc(32, 7);
+
+let db: TestDatabase;
+let world: World;
+let subjects = 0;
+
+beforeAll(async () => {
+  db = await createTestDatabase();
+});
+beforeEach(async () => {
+  world = await createWorld(db);
+});
+afterAll(() => db.drop());
+
+/** Describes a new person. By default, the account lets the person join. */
+function newPerson(changes: Partial<AssertedIdentity> = {}): AssertedIdentity {
+  const subject = `person-${++subjects}`;
+  return {
+    accountId: world.accountId,
+    providerId: null,
+    subject,
+    address: `${subject}@partner.example`,
+    isAddressVerified: true,
+    name: 'Grace',
+    isAdmitted: true,
+    ...changes,
+  };
+}
+
+const audit = { record() {} };
+
+function signIn(person: AssertedIdentity) {
+  return db.database.transaction(tx =>
+    signInWithIdentity(actor => administrationIn(tx, { audit, actor, now }), person, terms),
+  );
+}
+
+async function sessionOf(outcome: object) {
+  const token = 'token' in outcome ? String(outcome.token) : '';
+  return readSession(db.database, hashOfSecret(token) ?? Buffer.alloc(32), { now, idleMinutes: 60 });
+}
+
+async function ordinarySession(userId: number) {
+  const started = await db.database.transaction(tx => startSession(tx, { id: userId, set_at: null }, terms));
+  return sessionOf(started ?? {});
+}
+
+const addressOf = async (userId: number) => {
+  const [user] = await db.sql<{ email: string }>('select email from users where id = $1', [userId]);
+  return user?.email ?? '';
+};
+
+const connect = (person: AssertedIdentity, userId: number) =>
+  db.database.transaction(tx => connectIdentity(userIn(tx, userId, now), { ...person, userId }, { isAdmitted: false }));
+
+const countUsers = async () => (await db.sql('select id from users')).length;
+
+describe('a new person with an identity', () => {
+  test('a new person becomes a member with a user who has no address for the sign-in, and gets notifications at the verified address', async () => {
+    const person = newPerson();
+    const outcome = await signIn(person);
+    expect(outcome).toMatchObject({ token: expect.any(String), userId: expect.any(Number) });
+    const session = await sessionOf(outcome);
+    expect(session?.accounts).toMatchObject([{ id: world.accountId, role: 'member' }]);
+    const [user] = await db.sql('select email, name, notification_email, confirmed_email from users where id = $1', [
+      session?.id,
+    ]);
+    expect(user).toEqual({
+      email: expect.stringMatching(/@identity\.invalid$/),
+      name: 'Grace',
+      notification_email: person.address,
+      confirmed_email: null,
+    });
+  });
+
+  test('the same identity signs in the same user again, and another account gives the same subject another user', async () => {
+    const person = newPerson();
+    const first = await signIn(person);
+    const again = await signIn({ ...person, address: 'changed@partner.example', name: 'Other' });
+    const other = await createWorld(db);
+    const elsewhere = await signIn({ ...person, accountId: other.accountId });
+    const ids = await Promise.all([first, again, elsewhere].map(async one => (await sessionOf(one))?.id));
+    expect(ids[1]).toBe(ids[0]);
+    expect(ids[2]).not.toBe(ids[0]);
+  });
+
+  test('parallel first sign-ins of a person all get a session of the same user', async () => {
+    const person = newPerson();
+    const before = await countUsers();
+    const outcomes = await Promise.all([1, 2, 3, 4].map(() => signIn(person)));
+    const ids = await Promise.all(outcomes.map(async one => (await sessionOf(one))?.id));
+    expect(new Set(ids).size).toBe(1);
+    expect(await countUsers()).toBe(before + 1);
+  });
+
+  test('an unverified address is refused, and creates no user', async () => {
+    const before = await countUsers();
+    expect(await signIn(newPerson({ isAddressVerified: false }))).toEqual({ refused: 'unverified_address' });
+    expect(await countUsers()).toBe(before);
+  });
+
+  test('an account that only invited people may join refuses a new person, unless everybody from the provider may join', async () => {
+    const before = await countUsers();
+    expect(await signIn(newPerson({ isAdmitted: false }))).toEqual({ refused: 'may_not_join' });
+    await db.sql(`update accounts set join_rule = 'domains', join_domains = '{partner.example}' where id = $1`, [
+      world.accountId,
+    ]);
+    expect(await signIn(newPerson({ isAdmitted: false, address: 'a@other.example' }))).toEqual({
+      refused: 'may_not_join',
+    });
+    expect(await countUsers()).toBe(before);
+    expect(await signIn(newPerson({ isAdmitted: false }))).toMatchObject({ token: expect.any(String) });
+  });
+
+  test('an account that is being erased admits nobody, and a session of its identities reaches no account', async () => {
+    const person = newPerson();
+    const known = await signIn(person);
+    await db.sql('update accounts set deletion_scheduled_at = now(), erasure_began_at = now() where id = $1', [
+      world.accountId,
+    ]);
+    expect(await signIn(newPerson())).toEqual({ refused: 'may_not_join' });
+    expect((await sessionOf(known))?.accounts).toEqual([]);
+  });
+});
+
+describe('an identity with the address of an existing user', () => {
+  test('nobody is signed in, in any spelling of the address, until the user connects the identity', async () => {
+    const userId = await createMember(db, world.accountId, 'admin');
+    const email = await addressOf(userId);
+    const person = newPerson({ address: ` ${email.toUpperCase()}` });
+    const mustConfirm = { mustConfirm: { userId, email } };
+    expect(await signIn(person)).toEqual(mustConfirm);
+    expect(await signIn(person)).toEqual(mustConfirm);
+    expect(await db.sql('select 1 from sessions where user_id = $1', [userId])).toEqual([]);
+    await connect(person, userId);
+    const session = await sessionOf(await signIn(person));
+    expect(session).toMatchObject({ id: userId, accounts: [{ id: world.accountId, role: 'admin' }] });
+  });
+
+  test('a connected identity of one user cannot be connected to another user', async () => {
+    const [first, second] = [await createUser(db), await createUser(db)];
+    const person = newPerson({ address: await addressOf(first) });
+    await connect(person, first);
+    await connect(person, first);
+    await expect(connect(person, second)).rejects.toThrow('connected to another user');
+    expect(await db.sql('select user_id from identities where subject = $1', [person.subject])).toEqual([
+      { user_id: first },
+    ]);
+  });
+
+  test('a connection token works only until it expires, and only as this server made it', () => {
+    const tokens = buildConnectionTokens(appKey);
+    const connection = { accountId: 4, providerId: null, userId: 7, subject: 'with spaces\nand lines 9' };
+    const token = tokens.make(connection, terms.expiresAt);
+    expect(tokens.read(token, now)).toEqual(connection);
+    expect(tokens.read(token, terms.expiresAt)).toBeUndefined();
+    expect(tokens.read(`${token.slice(0, -2)}AA`, now)).toBeUndefined();
+    expect(tokens.read('', now)).toBeUndefined();
+    expect(buildConnectionTokens(Buffer.alloc(32, 8)).read(token, now)).toBeUndefined();
+  });
+});
+
+describe('a session of an identity', () => {
+  test('the session reaches its account alone, without the operator flag and without notifications from other accounts', async () => {
+    const userId = await createMember(db, world.accountId, 'owner');
+    const other = await createWorld(db);
+    await db.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
+      other.accountId,
+      userId,
+    ]);
+    await db.sql('update users set is_operator = true where id = $1', [userId]);
+    for (const { accountId } of [world, world, other]) {
+      await db.sql(
+        `with endpoint as (
+          insert into webhook_endpoints (account_id, url, secret) values ($1, 'https://example.com', '') returning id
+        )
+        insert into notifications (account_id, user_id, endpoint_id, kind)
+        select $1, $2, id, 'webhook.disabled' from endpoint`,
+        [accountId, userId],
+      );
+    }
+    const person = newPerson({ address: await addressOf(userId) });
+    await connect(person, userId);
+    expect(await sessionOf(await signIn(person))).toMatchObject({
+      is_operator: false,
+      only_account_id: world.accountId,
+      accounts: [{ id: world.accountId }],
+      unread_count: 2,
+    });
+    const ordinary = await ordinarySession(userId);
+    expect(ordinary).toMatchObject({ is_operator: true, only_account_id: null, unread_count: 3 });
+    expect(ordinary?.accounts).toHaveLength(2);
+  });
+
+  test('the session ends when the user disconnects the identity, and a user without another sign-in cannot disconnect', async () => {
+    const userId = await createMember(db, world.accountId, 'member');
+    const person = newPerson({ address: await addressOf(userId) });
+    await connect(person, userId);
+    const signedIn = await signIn(person);
+    const disconnect = (of: typeof signedIn) => {
+      const [user, identityId] = 'identityId' in of ? [of.userId, of.identityId] : [0, 0];
+      const { accountId } = world;
+      return db.database.transaction(tx =>
+        disconnectIdentity(userIn(tx, user, now), { accountId, identityId, userId: user }),
+      );
+    };
+    await disconnect(signedIn);
+    expect(await sessionOf(signedIn)).toBeUndefined();
+    const alone = await signIn(newPerson());
+    await expect(disconnect(alone)).rejects.toThrow('cannot sign in without');
+    expect(await sessionOf(alone)).toBeDefined();
+  });
+
+  test('a user who is blocked in the account cannot sign in with an identity, even as a member of another account', async () => {
+    const userId = await createMember(db, world.accountId, 'member');
+    const other = await createWorld(db);
+    await db.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
+      other.accountId,
+      userId,
+    ]);
+    const person = newPerson({ address: await addressOf(userId) });
+    await connect(person, userId);
+    await db.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
+    expect(await signIn(person)).toEqual({ refused: 'blocked', userId });
+  });
+
+  test('a server of the previous version does not accept the cookie of the session', async () => {
+    const outcome = await signIn(newPerson());
+    // The form of a cookie in the previous version.
+    expect('token' in outcome && /^[A-Za-z0-9_-]{43}$/.test(outcome.token)).toBe(false);
+  });
+});
+
+describe('the erasure of an account', () => {
+  test('the erasure ends the sessions of its identities, and requests the deletion of users who belong to an identity alone', async () => {
+    const alone = await signIn(newPerson());
+    const member = await createMember(db, world.accountId, 'member');
+    const person = newPerson({ address: await addressOf(member) });
+    await connect(person, member);
+    const bound = await signIn(person);
+    const ordinary = await ordinarySession(member);
+    await db.sql('update accounts set deletion_scheduled_at = $2 where id = $1', [world.accountId, now]);
+    const options = { now, dueBefore: now, batchSize: 100, async record() {} };
+    const erased = await eraseAccount(db.database, world.accountId, options);
+    expect(erased?.counts).toMatchObject({ sessions: 2, identities: 2 });
+    expect([await sessionOf(alone), await sessionOf(bound)]).toEqual([undefined, undefined]);
+    expect(ordinary?.id).toBe(member);
+    expect(await db.sql('select count(*)::int as n from sessions where user_id = $1', [member])).toEqual([{ n: 1 }]);
+    const requested = await db.sql('select id from users where deletion_requested_at is not null');
+    expect(requested).toEqual([{ id: 'userId' in alone && alone.userId }]);
+  });
+});
+
+describe('an account that requires its provider', () => {
+  test('ordinary sessions of members do not reach the account, but those of owners and sessions of an identity do', async () => {
+    const [member, admin] = [
+      await createMember(db, world.accountId, 'member'),
+      await createMember(db, world.accountId, 'admin'),
+    ];
+    const person = newPerson();
+    const signedIn = await signIn(person);
+    await db.sql('update accounts set requires_provider = true where id = $1', [world.accountId]);
+    const reached = async (session: Awaited<ReturnType<typeof sessionOf>>) => session?.accounts.map(({ id }) => id);
+    expect(await reached(await ordinarySession(member))).toEqual([]);
+    expect(await reached(await ordinarySession(admin))).toEqual([]);
+    expect(await reached(await ordinarySession(world.ownerId))).toEqual([world.accountId]);
+    expect(await reached(await sessionOf(signedIn))).toEqual([world.accountId]);
+  });
+});
