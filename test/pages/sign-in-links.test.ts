@@ -95,7 +95,7 @@ describe('a mailed sign-in link', () => {
     expect((await follow(new Visitor(server), token)).status).toBe(303);
   });
 
-  test('if many concurrent requests use one sign-in link, exactly one of them starts a session', async () => {
+  test('if eight concurrent requests use one sign-in link, exactly one of them starts a session', async () => {
     const token = await linkFor();
     const answers = await Promise.all(Array.from({ length: 8 }, () => follow(new Visitor(server), token)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([303, ...Array(7).fill(404)]);
