@@ -528,6 +528,8 @@ export interface Comment {
   author: Author;
   /** When the comment was written. */
   created_at: string;
+  /** Whether a moderator wrote it as an official reply, together with a status. */
+  official: boolean;
 }
 
 /** A comment was added to an idea. */
@@ -736,7 +738,10 @@ export interface IdeaMergedEvent {
   };
 }
 
-/** An idea moved to another status; `changes` has the `status_key` before and after. */
+/**
+ * An idea moved to another status; `changes` has the `status_key` before and after. `reply` is the official
+ * reply that the moderator gave with the status, if any; an event `comment.created` also reports it.
+ */
 export interface IdeaStatusChangedEvent {
   type: 'idea.status_changed';
   /** When the event happened. */
@@ -748,6 +753,7 @@ export interface IdeaStatusChangedEvent {
     actor: Actor | null;
     /** The changed fields of the idea. */
     changes: Change[];
+    reply?: Comment | undefined;
   };
 }
 
@@ -755,6 +761,11 @@ export interface IdeaStatusChangedEvent {
 export interface IdeaStatusInput {
   /** A key of the board's status registry. */
   status: string;
+  /**
+   * An official reply to the idea, for example the reason for the status. Plain text, 1 to 500 characters after
+   * trimming.
+   */
+  reply?: string | undefined;
 }
 
 /** The tag to assign. */

@@ -21,6 +21,7 @@ export const commentExamples = {
     body: 'Please include the tags of each idea.',
     author: people.jun,
     created_at: '2026-03-15T10:40:11.308Z',
+    official: false,
   },
   second: {
     id: 1001,
@@ -28,6 +29,15 @@ export const commentExamples = {
     body: 'A semicolon as separator would help us in Europe.',
     author: people.ada,
     created_at: '2026-03-15T11:02:00.000Z',
+    official: false,
+  },
+  official: {
+    id: 1002,
+    idea_id: 42,
+    body: 'We will build this in spring.',
+    author: people.ada,
+    created_at: '2026-03-18T13:05:41.902Z',
+    official: true,
   },
 };
 
@@ -38,6 +48,7 @@ export const Comment = z
     body: userText.describe('The comment, in plain text.'),
     author: Author,
     created_at: Timestamp.describe('When the comment was written.'),
+    official: z.boolean().describe('Whether a moderator wrote it as an official reply, together with a status.'),
   })
   .meta({
     title: 'Comment',
@@ -46,15 +57,18 @@ export const Comment = z
   });
 
 export const CommentList = listOf(Comment, 'CommentList', 'A page of comments, oldest first.', {
-  data: Object.values(commentExamples),
+  data: [commentExamples.first, commentExamples.second],
   page: 1,
   per_page: 20,
   has_more: false,
   next_cursor: null,
 });
 
+/** The text of a comment or of an official reply. */
+export const CommentText = text(1, 500);
+
 export const CommentInput = z
-  .strictObject({ body: text(1, 500).describe('Plain text, 1 to 500 characters after trimming.') })
+  .strictObject({ body: CommentText.describe('Plain text, 1 to 500 characters after trimming.') })
   .meta({
     title: 'CommentInput',
     description: 'The comment to add.',

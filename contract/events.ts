@@ -92,9 +92,13 @@ export const events = {
   'idea.status_changed': event(
     'idea.status_changed',
     'IdeaStatusChangedEvent',
-    'An idea moved to another status; `changes` has the `status_key` before and after.',
-    {},
-    { idea: ideaExamples.planned, changes: [{ field: 'status_key', from: 'open', to: 'planned' }] },
+    'An idea moved to another status; `changes` has the `status_key` before and after. `reply` is the official reply that the moderator gave with the status, if any; an event `comment.created` also reports it.',
+    { reply: Comment.optional() },
+    {
+      idea: { ...ideaExamples.planned, comment_count: 3 },
+      changes: [{ field: 'status_key', from: 'open', to: 'planned' }],
+      reply: commentExamples.official,
+    },
   ),
   'idea.merged': event(
     'idea.merged',

@@ -28,8 +28,10 @@ CREATE TABLE accounts (
   join_domains text[] DEFAULT '{}'::text[] NOT NULL,
   requires_second_factor boolean DEFAULT false NOT NULL,
   requires_provider boolean DEFAULT false NOT NULL,
+  embedding_origins text[] DEFAULT '{}'::text[] NOT NULL,
   CONSTRAINT accounts_pkey PRIMARY KEY (id),
   CONSTRAINT accounts_slug_key UNIQUE (slug),
+  CONSTRAINT accounts_embedding_origins_check CHECK (cardinality(embedding_origins) <= 20),
   CONSTRAINT accounts_erasure_check CHECK (erasure_began_at IS NULL OR deletion_scheduled_at IS NOT NULL),
   CONSTRAINT accounts_join_domains_check CHECK (cardinality(join_domains) <= 20 AND (join_rule = 'domains'::text) = (cardinality(join_domains) > 0)),
   CONSTRAINT accounts_join_rule_check CHECK (join_rule = ANY (ARRAY['invited'::text, 'domains'::text, 'everybody'::text])),
@@ -78,6 +80,7 @@ CREATE TABLE users (
   canonical_email text,
   confirmed_email text,
   language text,
+  wants_mentions boolean DEFAULT true NOT NULL,
   CONSTRAINT users_pkey PRIMARY KEY (id),
   CONSTRAINT users_email_check CHECK ((email IS NULL) = is_placeholder),
   CONSTRAINT users_erasure_check CHECK (erasure_began_at IS NULL OR deletion_requested_at IS NOT NULL AND NOT is_placeholder),
@@ -287,6 +290,7 @@ CREATE TABLE comments (
   body text NOT NULL,
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   edited_at timestamp(3) with time zone,
+  is_official boolean DEFAULT false NOT NULL,
   CONSTRAINT comments_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT comments_body_check CHECK (char_length(body) >= 1 AND char_length(body) <= 500),
   CONSTRAINT comments_author_id_fkey FOREIGN KEY (author_id) REFERENCES users(id),
@@ -294,6 +298,19 @@ CREATE TABLE comments (
 );
 CREATE INDEX comments_author_id_id_idx ON comments USING btree (author_id, id);
 CREATE INDEX comments_idea_id_id_idx ON comments USING btree (account_id, idea_id, id);
+CREATE INDEX comments_official_idea_id_id_idx ON comments USING btree (account_id, idea_id, id) WHERE is_official;
+
+-- table embedding_secrets (tenant)
+
+CREATE TABLE embedding_secrets (
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  account_id bigint NOT NULL,
+  secret bytea NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  last_used_at timestamp(3) with time zone,
+  CONSTRAINT embedding_secrets_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT embedding_secrets_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
 
 -- table events (tenant)
 
@@ -501,6 +518,26 @@ CREATE INDEX memberships_account_id_role_idx ON memberships USING btree (account
 CREATE INDEX memberships_user_id_idx ON memberships USING btree (user_id);
 CREATE TRIGGER memberships_user_stays BEFORE INSERT OR UPDATE OF role ON memberships FOR EACH ROW EXECUTE FUNCTION refuse_member_in_erasure();
 
+-- table mentions (tenant)
+
+CREATE TABLE mentions (
+  account_id bigint NOT NULL,
+  id bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  idea_id bigint NOT NULL,
+  comment_id bigint,
+  user_id bigint NOT NULL,
+  name text NOT NULL,
+  created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
+  CONSTRAINT mentions_pkey PRIMARY KEY (account_id, id),
+  CONSTRAINT mentions_idea_id_comment_id_user_id_key UNIQUE NULLS NOT DISTINCT (account_id, idea_id, comment_id, user_id),
+  CONSTRAINT mentions_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
+  CONSTRAINT mentions_comment_id_fkey FOREIGN KEY (account_id, comment_id) REFERENCES comments(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT mentions_idea_id_fkey FOREIGN KEY (account_id, idea_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE,
+  CONSTRAINT mentions_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
+);
+CREATE INDEX mentions_comment_id_idx ON mentions USING btree (account_id, comment_id) WHERE comment_id IS NOT NULL;
+CREATE INDEX mentions_user_id_id_idx ON mentions USING btree (user_id, id);
+
 -- table merges (tenant)
 
 CREATE TABLE merges (
@@ -680,6 +717,7 @@ CREATE TABLE sessions (
   has_second_factor boolean DEFAULT false NOT NULL,
   account_id bigint,
   identity_id bigint,
+  embedding_secret_id bigint,
   CONSTRAINT sessions_pkey PRIMARY KEY (token_hash),
   CONSTRAINT sessions_expires_at_check CHECK (expires_at > created_at),
   CONSTRAINT sessions_token_hash_check CHECK (octet_length(token_hash) = 32),
@@ -743,6 +781,18 @@ CREATE TABLE sign_in_methods (
   CONSTRAINT sign_in_methods_password_check CHECK (kind <> 'password'::text OR credential ~~ '$argon2id$%'::text),
   CONSTRAINT sign_in_methods_user_id_fkey FOREIGN KEY (user_id) REFERENCES users(id) ON DELETE CASCADE
 );
+
+-- table used_embedding_tokens (tenant)
+
+CREATE TABLE used_embedding_tokens (
+  account_id bigint NOT NULL,
+  token_hash bytea NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT used_embedding_tokens_pkey PRIMARY KEY (account_id, token_hash),
+  CONSTRAINT used_embedding_tokens_token_hash_check CHECK (octet_length(token_hash) = 32),
+  CONSTRAINT used_embedding_tokens_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE
+);
+CREATE INDEX used_embedding_tokens_expires_at_idx ON used_embedding_tokens USING btree (expires_at);
 
 -- table user_blocks (tenant)
 

@@ -39,6 +39,7 @@ import { buildOpenidClient } from './openid/openid-client.ts';
 import { serveOperator } from './operator/serve-operator.ts';
 import { serveBoards } from './pages/boards/serve-boards.ts';
 import { serveDocumentation } from './pages/documentation/serve-documentation.ts';
+import { serveEmbedding } from './pages/embedding/serve-embedding.ts';
 import { serveEntrance } from './pages/entrance/serve-entrance.ts';
 import { servePictures } from './pages/pictures/serve-pictures.ts';
 import { buildPages } from './pages/serve-pages.ts';
@@ -141,6 +142,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   await app.register(
     pages.serve([
       serveBoards(server),
+      serveEmbedding(server),
       servePictures(server),
       serveSitemap(server),
       serveDocumentation(server.config),

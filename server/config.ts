@@ -161,7 +161,9 @@ export const settings = z.object({
     .describe('The maximum number of write requests with one token in an hour: the rate limit apitoken:write.'),
   RATE_LIMIT_MEMBER: wholeNumber(0)
     .default(120)
-    .describe('The maximum number of votes, ideas and comments that one signed-in person can send in an hour.'),
+    .describe(
+      'The maximum number of votes, ideas, comments, changes of comments and follows that one signed-in person can send in an hour.',
+    ),
   RATE_LIMIT_IP: wholeNumber(0)
     .default(600)
     .describe(

@@ -7,6 +7,7 @@ import type {
   EventBody,
   EventIdea,
   Idea,
+  IdeaStatusInput,
   Status,
   Tag,
 } from '@idea-board/client';
@@ -160,24 +161,24 @@ export class BoardState {
       const { id, created_at } = last;
       throw new Refusal('consecutive_comment', { details: { last_comment: { id, created_at } } });
     }
-    const created_at = new Date().toISOString();
-    const comment = { id: this.#nextId(), idea_id: idea.id, body, author: token.user, created_at };
-    idea.comments.push(comment);
-    this.#record('comment.created', idea, token, { comment });
-    return comment;
+    return this.#addComment(idea, body, token, false);
   }
 
-  setStatus(id: number, key: string, token: TestToken): StoredIdea {
+  setStatus(id: number, { status: key, reply }: IdeaStatusInput, token: TestToken): StoredIdea {
     const idea = this.findPublished(id, token);
     const status = this.statuses.find(one => one.key === key);
     if (!status) {
       throw new Refusal('invalid_status', { details: { statuses: this.statuses.map(one => one.key) } });
     }
     const from = idea.status.key;
+    const newest = [...idea.comments].reverse().find(({ official }) => official);
+    const isReplyNew = reply !== undefined && (from !== key || newest?.body !== reply);
+    const comment = isReplyNew ? this.#addComment(idea, reply, token, true) : undefined;
     if (from === key) return idea;
     idea.status = status;
     touch(idea);
-    this.#record('idea.status_changed', idea, token, { changes: [{ field: 'status_key', from, to: key }] });
+    const changes = [{ field: 'status_key', from, to: key }];
+    this.#record('idea.status_changed', idea, token, { changes, ...(comment && { reply: comment }) });
     return idea;
   }
 
@@ -251,6 +252,14 @@ export class BoardState {
       updated_at: updatedAt,
       url: `${this.#baseUrl}/b/${this.board.slug}/ideas/${id}`,
     };
+  }
+
+  #addComment(idea: StoredIdea, body: string, token: TestToken, official: boolean): Comment {
+    const created_at = new Date().toISOString();
+    const comment = { id: this.#nextId(), idea_id: idea.id, body, author: token.user, created_at, official };
+    idea.comments.push(comment);
+    this.#record('comment.created', idea, token, { comment });
+    return comment;
   }
 
   #inEvent(idea: StoredIdea): EventIdea {

@@ -41,7 +41,7 @@ export function handlersOf(state: BoardState): Handlers {
         isDescending: false,
         placeOf: comment => [0, comment.id],
       }),
-    setIdeaStatus: ({ id, body, token }) => state.present(state.setStatus(id, body.status, token), token.id),
+    setIdeaStatus: ({ id, body, token }) => state.present(state.setStatus(id, body, token), token.id),
     addIdeaTag: ({ id, body, token }) => state.present(state.addTag(id, body.tag_id, token), token.id),
     removeIdeaTag: ({ id, tagId, token }) => state.present(state.removeTag(id, tagId, token), token.id),
     mergeIdea({ id, body, token }) {

@@ -17,6 +17,7 @@ import { serveAccount } from './account/account-routes.ts';
 import { boardRoutes } from './boards/board-routes.ts';
 import { chatRoutes } from './chat/chat-routes.ts';
 import { serveConnect } from './connect/connect-routes.ts';
+import { embeddingRoutes } from './embedding/embedding-routes.ts';
 import { homeRoute } from './home/home-routes.ts';
 import { serveInvitationLinks } from './members/accept-routes.ts';
 import { invitationRoutes } from './members/invitation-routes.ts';
@@ -35,6 +36,8 @@ import { webhookRoutes } from './webhooks/webhook-routes.ts';
 const copyPages = [
   'tokens/token-created',
   'webhooks/secret',
+  'embedding/embedding',
+  'embedding/secret',
   'members/invitation-link',
   'profile/second-factor-offer',
   'profile/recovery-codes',
@@ -75,6 +78,7 @@ export function serveAdmin(
       ...deliveryRoutes,
       ...chatRoutes(server, postTest),
       ...providerRoutes(server, openid),
+      ...embeddingRoutes(server),
     ]);
   };
 }

@@ -2,10 +2,10 @@ import { type AliasableExpression, type Kysely, sql } from 'kysely';
 import type { EventType } from '../../contract/events.ts';
 import { addJob } from '../database/add-job.ts';
 import type { Transaction } from '../database/database.ts';
-import { type Arguments, query } from '../database/query.ts';
+import { type Arguments, query, type RowOf } from '../database/query.ts';
 import type { Tables } from '../database/tables.ts';
 import { chatEventTypes } from '../domain/chat/channels.ts';
-import { findAccountOfEvent, targetIdInEvent } from '../domain/events/recorded-event.ts';
+import { commentIdInEvent, findAccountOfEvent, targetIdInEvent, textInEvent } from '../domain/events/recorded-event.ts';
 import { activeMemberships } from '../domain/members/authority.ts';
 import type { NotificationToMail } from '../domain/notifications/notifications.ts';
 import { chatQueue } from './chat/chat-queues.ts';
@@ -17,6 +17,8 @@ interface TellPeople {
   event_id: string;
   /** The id of the last user in the previous batch. */
   after?: number;
+  /** Whether the author edited the comment of the event. Then only people with a mention are notified. */
+  is_edit?: boolean;
 }
 
 /** The maximum number of users that one job notifies, so that no job takes long. Another job notifies further users. */
@@ -35,6 +37,26 @@ const selectEvent = query('select_event_to_tell', (db, $: Arguments<AccountEvent
     .selectFrom('events as e')
     .select(e => ['e.type', 'e.actor_id', e.ref('e.board_id').$notNull().as('board_id')])
     .select(e => [e.ref('e.idea_id').$notNull().as('idea_id'), targetIdInEvent.as('target_id')])
+    .select(commentIdInEvent.as('comment_id'))
+    // The event of a status change also reports the official reply of the change.
+    .select(e =>
+      e
+        .case()
+        .when(textInEvent('comment', 'official'), '=', 'true')
+        .then(
+          e.exists(
+            e
+              .selectFrom('events as s')
+              .where('s.account_id', '=', $.accountId)
+              .whereRef('s.idea_id', '=', 'e.idea_id')
+              .where('s.type', '=', 'idea.status_changed')
+              .where(sql<boolean>`s.data #>> '{reply,id}' = ${textInEvent('comment', 'id')}`),
+          ),
+        )
+        .else(false)
+        .end()
+        .as('is_reported_with_status'),
+    )
     .where('e.account_id', '=', $.accountId)
     .where('e.id', '=', $.eventId)
     .where('e.idea_id', 'is not', null),
@@ -50,8 +72,15 @@ const markTold = query('mark_event_told', (db, $: Arguments<AccountEvent & { now
     .returning('e.id'),
 );
 
+interface ChatEvent extends AccountEvent {
+  boardId: number;
+  type: EventType;
+  /** A type of event that also reports this event. Channels that show the other type do not show this event. */
+  otherType: EventType | null;
+}
+
 /** Adds a job for each chat channel of the board that shows this type of event. */
-const addChatJobs = query('add_chat_jobs', (db, $: Arguments<AccountEvent & { boardId: number; type: EventType }>) =>
+const addChatJobs = query('add_chat_jobs', (db, $: Arguments<ChatEvent>) =>
   db
     .selectFrom('chat_channels as c')
     .select(
@@ -63,7 +92,16 @@ const addChatJobs = query('add_chat_jobs', (db, $: Arguments<AccountEvent & { bo
     .where('c.account_id', '=', $.accountId)
     .where('c.board_id', '=', $.boardId)
     .where('c.disabled_at', 'is', null)
-    .where(c => c.or([c('c.event_types', '=', sql<never>`'{}'`), c($.type, '=', c.fn.any('c.event_types'))])),
+    .where(c => c.or([c('c.event_types', '=', sql<never>`'{}'`), c($.type, '=', c.fn.any('c.event_types'))]))
+    .where(c =>
+      c.or([
+        sql<boolean>`${$.otherType}::text is null`,
+        c.and([
+          c('c.event_types', '<>', sql<never>`'{}'`),
+          c.not(c($.otherType.$castTo<EventType>(), '=', c.fn.any('c.event_types'))),
+        ]),
+      ]),
+    ),
 );
 
 /** The arguments to select a batch of the users to notify, in the order of their ids. */
@@ -71,6 +109,8 @@ interface Batch {
   accountId: number;
   /** The id of the idea. For a merge, also the id of the target. */
   ideaIds: readonly number[];
+  /** The id of the comment in the event. */
+  commentId: number | null;
   after: number;
   actorId: number | null;
 }
@@ -107,6 +147,8 @@ function selectRecipients(
   );
 }
 
+type Recipient = RowOf<typeof selectFollowers>;
+
 const selectFollowers = selectRecipients('select_followers_to_tell', (db, $) =>
   db
     .selectFrom('followers as f')
@@ -132,6 +174,18 @@ const selectAuthor = selectRecipients('select_author_to_tell', (db, $) =>
     .select('i.author_id as user_id')
     .where('i.account_id', '=', $.accountId)
     .where(i => i('i.id', '=', i.fn.any($.ideaIds))),
+);
+
+/** Selects the users whom the comment of the event mentions, or the body of the idea if the event has no comment. */
+const selectMentioned = selectRecipients('select_mentioned_to_tell', (db, $) =>
+  db
+    .selectFrom('mentions as x')
+    .innerJoin('users as w', 'w.id', 'x.user_id')
+    .select('x.user_id')
+    .where('x.account_id', '=', $.accountId)
+    .where(x => x('x.idea_id', '=', x.fn.any($.ideaIds)))
+    .where('x.comment_id', 'is not distinct from', $.commentId)
+    .where('w.wants_mentions', '=', true),
 );
 
 /**
@@ -172,41 +226,82 @@ const insertNotifications = query(
  */
 export function tellPeople({ database, queue, clock }: Pick<TaskDependencies, 'database' | 'queue' | 'clock'>) {
   return async (payload: unknown) => {
-    const { account_id, event_id: eventId, after = 0 } = payload as TellPeople;
+    const { account_id, event_id: eventId, after = 0, is_edit: isEdit = false } = payload as TellPeople;
     const accountId = account_id ?? (await findAccountOfEvent(queue, eventId));
     if (accountId === undefined) return;
-    await database.transaction(transaction => tellBatch(transaction, { accountId, eventId }, after, clock.now()));
+    const batch = { after, isEdit, now: clock.now() };
+    await database.transaction(transaction => tellBatch(transaction, { accountId, eventId }, batch));
   };
 }
 
-async function tellBatch(transaction: Transaction, event: AccountEvent, after: number, now: Date) {
+interface ToldBatch {
+  after: number;
+  isEdit: boolean;
+  now: Date;
+}
+
+async function tellBatch(transaction: Transaction, event: AccountEvent, { after, isEdit, now }: ToldBatch) {
   const { accountId } = event;
   const [found] = await transaction.query(selectEvent, event);
   if (!found) return;
-  const { type, board_id: boardId, idea_id: ideaId, target_id: targetId } = found;
-  if (after === 0) {
+  const { type, board_id: boardId, idea_id: ideaId, target_id: targetId, comment_id: commentId } = found;
+  if (after === 0 && !isEdit) {
     const [marked] = await transaction.query(markTold, { ...event, now });
     const chatType = chatEventTypes.find(one => one === type);
-    if (marked && chatType) await transaction.query(addChatJobs, { ...event, boardId, type: chatType });
+    const otherType = found.is_reported_with_status ? 'idea.status_changed' : null;
+    if (marked && chatType) await transaction.query(addChatJobs, { ...event, boardId, type: chatType, otherType });
   }
 
   const select = recipientsOfType[type];
-  if (!select) return;
+  if (!select || found.is_reported_with_status) return;
   const ideaIds = type === 'idea.merged' && targetId !== null ? [ideaId, targetId] : [ideaId];
-  const recipients = await transaction.query(select, { accountId, ideaIds, after, actorId: found.actor_id });
+  const people = { accountId, ideaIds, commentId };
+  const notify = (recipients: Recipient[], kind: string) => addNotifications(transaction, event, recipients, kind, now);
+  const turn = turnOfMentions(found);
+  const notifyMentioned = async () => {
+    // The author of a text is not among the people whom it mentions.
+    const mentioned = await transaction.query(selectMentioned, { ...people, after: 0, actorId: null });
+    await notify(mentioned, 'user.mentioned');
+  };
+  if ((turn === 'first' && after === 0) || isEdit) await notifyMentioned();
+  if (isEdit) return;
+
+  const recipients = await transaction.query(select, { ...people, after, actorId: found.actor_id });
+  await notify(recipients, type === 'idea.created' ? 'idea.approved' : type);
   const last = recipients.at(-1);
-  if (!last) return;
-  const kind = type === 'idea.created' ? 'idea.approved' : type;
+  if (last && recipients.length === batchSize) {
+    const payload: TellPeople = { account_id: accountId, event_id: event.eventId, after: last.id };
+    await addJob(transaction, { task: 'tell_people', payload, queueName: `people:${ideaId % 8}` });
+  } else if (turn === 'last') {
+    await notifyMentioned();
+  }
+}
+
+/**
+ * Tells whether the people whom the text of an event mentions are notified before or after the others. Each person gets
+ * only one notification of an event. Mentioned followers of a new comment hear of the mention. Mentioned followers of a
+ * status change hear of the change, because that notification quotes the official reply.
+ */
+function turnOfMentions({ type, comment_id }: RowOf<typeof selectEvent>): 'first' | 'last' | 'none' {
+  if (type === 'idea.created' || type === 'comment.created') return 'first';
+  return type === 'idea.status_changed' && comment_id !== null ? 'last' : 'none';
+}
+
+async function addNotifications(
+  transaction: Transaction,
+  event: AccountEvent,
+  recipients: Recipient[],
+  kind: string,
+  now: Date,
+): Promise<void> {
+  if (recipients.length === 0) return;
   const userIds = recipients.map(({ id }) => id);
   const notifications = await transaction.query(insertNotifications, { ...event, userIds, kind, now });
   const mailable = new Set(recipients.filter(({ has_address }) => has_address).map(({ id }) => id));
   const entries: NotificationToMail[] = notifications
     .filter(({ user_id }) => mailable.has(user_id))
-    .map(({ id }) => ({ account_id: accountId, id }));
+    .map(({ id }) => ({ account_id: event.accountId, id }));
   for (let i = 0; i < entries.length; i += mailBatchSize) {
     await addJob(transaction, { task: 'mail_people', payload: entries.slice(i, i + mailBatchSize) });
   }
-  if (recipients.length < batchSize) return;
-  const payload: TellPeople = { account_id: accountId, event_id: event.eventId, after: last.id };
-  await addJob(transaction, { task: 'tell_people', payload, queueName: `people:${ideaId % 8}` });
 }

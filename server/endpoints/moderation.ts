@@ -17,7 +17,7 @@ export function moderationEndpoints(runner: OperationRunner): ModerationEndpoint
     setIdeaStatus: ({ request, reply, params, query, body }) =>
       runner.write({ request, reply, params, query, body, turns: () => [turnOnIdea(params.id)] }, async op => ({
         status: 200,
-        body: presentIdea(await setIdeaStatus(op, params.id, body.status), runner.linkFor(request)),
+        body: presentIdea(await setIdeaStatus(op, params.id, body.status, body.reply), runner.linkFor(request)),
       })),
 
     addIdeaTag: ({ request, reply, params, query, body }) =>

@@ -18,6 +18,8 @@ export const Account = defineTable('Account', 'accounts', {
   joinRule: p.text().$type<JoinRule>().default('invited'),
   /** The domains for the rule `domains`, in their canonical form. Empty with any other rule. */
   joinDomains: p.array().$type<string[]>().columnType('text[]').default([]),
+  /** The origins of the pages that may show the boards of the account in a frame, as browsers write them. */
+  embeddingOrigins: p.array().$type<string[]>().columnType('text[]').default([]),
   /** Whether the owners and admins need two-factor sign-in to open the pages of the account in the admin area. */
   requiresSecondFactor: p.boolean().default(false),
   /**

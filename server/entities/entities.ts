@@ -2,9 +2,10 @@ import { Account, Invitation } from './account.ts';
 import { ApiToken, ApiTokenBoard, IdempotencyKey, RateLimit } from './api-token.ts';
 import { Board, Status, Tag } from './board.ts';
 import { ChatChannel } from './chat-channel.ts';
+import { EmbeddingSecret, UsedEmbeddingToken } from './embedding.ts';
 import { Event, ExtensionSubscription, Notification } from './event.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { Comment, Follower, Idea, IdeaTag, Merge, Vote, VoteNetwork, Voter } from './idea.ts';
+import { Comment, Follower, Idea, IdeaTag, Mention, Merge, Vote, VoteNetwork, Voter } from './idea.ts';
 import { Identity, IdentityProvider } from './identity.ts';
 import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
@@ -29,6 +30,7 @@ export const entities = [
   Board,
   ChatChannel,
   Comment,
+  EmbeddingSecret,
   Event,
   ExtensionSubscription,
   Follower,
@@ -40,6 +42,7 @@ export const entities = [
   IdentityProvider,
   Invitation,
   Membership,
+  Mention,
   Merge,
   Notification,
   OauthRecord,
@@ -54,6 +57,7 @@ export const entities = [
   SignInMethod,
   Status,
   Tag,
+  UsedEmbeddingToken,
   User,
   UserBlock,
   Vote,

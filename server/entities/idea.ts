@@ -44,6 +44,19 @@ export const Comment = defineTable('Comment', 'comments', {
   createdAt: creationTime(),
   /** The time of the last edit. Null if the author has not edited the comment. */
   editedAt: timestamp().nullable(),
+  /** Whether the comment is an official reply of a moderator. The newest one is shown above the comments. */
+  isOfficial: p.boolean().default(false),
+});
+
+/** A member whom the body of an idea or a comment mentions. The commentId is null for the body of the idea. */
+export const Mention = defineTable('Mention', 'mentions', {
+  ...accountKey,
+  ideaId: bigint(),
+  commentId: bigint().nullable(),
+  userId: bigint(),
+  /** The name as the text writes it, to highlight it there. */
+  name: p.text(),
+  createdAt: creationTime(),
 });
 
 export const Follower = defineTable('Follower', 'followers', {

@@ -19,6 +19,8 @@ export const User = defineTable('User', 'users', {
   /** The path of the user's picture. Null for a user without a picture. */
   avatarUrl: p.text().nullable(),
   notificationEmail: p.text().nullable(),
+  /** Whether the user gets notifications of mentions. */
+  wantsMentions: p.boolean().default(true),
   /**
    * The code of the language of pages and mails for the user. Null if the user's browser chooses the language of pages.
    */
@@ -71,11 +73,19 @@ export const Session = defineTable('Session', 'sessions', {
   /** The time when the session ends. Activity does not extend it. */
   expiresAt: timestamp(),
   ...boundTo,
+  /**
+   * The secret of the account that has signed the person in on an embedded board. Such a session opens only the embedded
+   * pages of boards. Null for every other session.
+   */
+  embeddingSecretId: bigint().nullable(),
   /** Whether the user entered a code for this session. False for all sessions of a user without a second factor. */
   hasSecondFactor: p.boolean().default(false),
 });
 
-/** A mailed link that signs a user in, or that signs a new person up. The row is deleted when the link is used. */
+/**
+ * A mailed link that signs a user in, or that signs a new person up. The row is deleted when the link is used, and
+ * after the link has expired.
+ */
 export const SignInLink = defineTable('SignInLink', 'sign_in_links', {
   /** The SHA-256 of the token in the link. */
   tokenHash: p.blob().primary(),
@@ -114,14 +124,17 @@ export const SecondFactor = defineTable('SecondFactor', 'second_factors', {
   createdAt: creationTime(),
 });
 
-/** A recovery code. The row is deleted when the code is used. */
+/** A recovery code that works. The row is deleted when the code is used. */
 export const RecoveryCode = defineTable('RecoveryCode', 'recovery_codes', {
   userId: bigint().primary(),
   /** The HMAC-SHA-256 of the code, with a key from the application key. */
   codeHash: p.blob().primary(),
 });
 
-/** A sign-in that waits for the code. The row is deleted when the session starts. */
+/**
+ * A sign-in that waits for the code. The row is deleted when the session starts, and after the time for the code is
+ * over.
+ */
 export const SignInChallenge = defineTable('SignInChallenge', 'sign_in_challenges', {
   /** The SHA-256 of the token in the cookie. */
   tokenHash: p.blob().primary(),

@@ -45,8 +45,8 @@ export interface ExtensionOperations extends ExtensionQueries {
    */
   readIdea(by: ActingUser, ideaId: number): Promise<z.output<typeof Idea> | undefined>;
   commentOnIdea(by: ActingUser, ideaId: number, body: string): Promise<z.output<typeof Comment>>;
-  /** Sets the status of an idea. The member must be a moderator. */
-  setIdeaStatus(by: ActingUser, ideaId: number, status: string): Promise<z.output<typeof Idea>>;
+  /** Sets the status of an idea, and adds an official reply if one is given. The member must be a moderator. */
+  setIdeaStatus(by: ActingUser, ideaId: number, status: string, reply?: string): Promise<z.output<typeof Idea>>;
   castVote(by: ActingUser, ideaId: number, value: VoteValue): Promise<Tally>;
   /** Adds a job that runs one of the extension's tasks. The payload is stored as JSON. */
   addJob(task: string, payload?: unknown, options?: JobOptions): Promise<void>;
@@ -81,10 +81,11 @@ export function operationsIn(
     },
     commentOnIdea: (by, ideaId, body) =>
       write(by, async op => presentComment(await commentOnIdea(op, ideaId, valid(commentRoute.body, { body }).body))),
-    setIdeaStatus: (by, ideaId, status) =>
+    setIdeaStatus: (by, ideaId, status, reply) =>
       write(by, async op => {
         if (!op.actor.isModerator) throw new DomainError('insufficient_scope');
-        return present(by, await setIdeaStatus(op, ideaId, valid(statusRoute.body, { status }).status));
+        const input = valid(statusRoute.body, { status, ...(reply === undefined ? {} : { reply }) });
+        return present(by, await setIdeaStatus(op, ideaId, input.status, input.reply));
       }),
     castVote: (by, ideaId, value) =>
       write(by, async op => {

@@ -21,9 +21,9 @@ export function compress(text: string): Compressed {
 }
 
 /**
- * The hook that compresses the pages that caches may share. Other pages must stay uncompressed: they contain a form_token,
- * and the length of a compressed page that repeats a part of its URL would reveal the token (BREACH). A shared page
- * contains no secret. Register this hook after answerConditionally, which makes the ETag of the uncompressed page.
+ * The hook that compresses the pages that caches may share. Other pages must stay uncompressed, because they contain a
+ * form_token. The length of a compressed page that repeats a part of its URL would reveal the token (BREACH). A shared
+ * page contains no secret. Register this hook after answerConditionally, which makes the ETag of the uncompressed page.
  */
 export async function compressSharedPage(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
   const isShared = String(reply.getHeader('Cache-Control')).startsWith('public');

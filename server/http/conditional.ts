@@ -32,8 +32,8 @@ export function answerConditionally(server: ServerDependencies) {
 }
 
 /**
- * How long shared caches may keep a public page, so that a link that many people open does not load the server. The time is
- * short, because a board that becomes private must soon disappear from caches.
+ * How long shared caches may keep a public page. Caches save work if many people open the same link. The time is short,
+ * because a board that becomes private must soon disappear from caches.
  */
 const publicSeconds = 15;
 

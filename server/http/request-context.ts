@@ -32,7 +32,10 @@ declare module 'fastify' {
     tsRestRoute?: Route;
     /** The Allow header, on a route that answers 405. */
     allow?: string;
-    /** Whether the page is the same for everybody without a session. Caches may keep this page for some seconds. */
+    /**
+     * Whether all visitors without a session get the same page in their language. Caches may keep this page for some
+     * seconds.
+     */
     isPublicPage?: boolean;
   }
 }

@@ -3,10 +3,7 @@ import type { Queryable } from '../database/database.ts';
 import { type Query, query } from '../database/query.ts';
 import { primaryKeyOf } from '../database/tables.ts';
 
-/**
- * The tables whose expired rows are deleted: rate limits, stored responses, sessions, sign-ins that wait for a code,
- * password links, invitations, OAuth records and networks of votes.
- */
+/** The tables whose expired rows are deleted. */
 export const expiringTables = [
   'rate_limits',
   'idempotency_keys',
@@ -16,6 +13,7 @@ export const expiringTables = [
   'sign_in_links',
   'invitations',
   'oauth_records',
+  'used_embedding_tokens',
   'vote_networks',
 ] as const;
 

@@ -23,6 +23,7 @@ const ofMember = { ...inAccount, user_id: userId };
 const ofInvitation = { ...inAccount, invitation_id: whole('the id of the invitation') };
 const ofToken = { ...inAccount, token_id: field.tokenId };
 const ofWebhook = { ...inAccount, webhook_id: field.webhookId };
+const ofEmbeddingSecret = { ...inAccount, embedding_secret_id: whole('the id of the embedding secret') };
 const ofIdea = { ...inAccount, idea_id: field.ideaId };
 const ofFollower = { ...ofIdea, user_id: whole('the id of the follower') };
 const ofProvider = { ...inAccount, provider_id: whole('the id of the identity provider') };
@@ -130,6 +131,14 @@ export const administrationEntries = {
   'identity_provider.deleted': entry(
     'An OpenID Connect provider of an account was deleted. Its identities and their sessions ended.',
     { ...ofProvider, identities: whole('the number of identities that ended') },
+  ),
+  'embedding_secret.created': entry(
+    'A secret was created. An application of the account signs people in on embedded boards with it.',
+    ofEmbeddingSecret,
+  ),
+  'embedding_secret.deleted': entry(
+    'An embedding secret was deleted. The sessions that it had begun ended.',
+    ofEmbeddingSecret,
   ),
   'identity.created': entry(
     'A person signed in with an identity of an account for the first time. The server created a user who belongs to this identity alone.',

@@ -2,7 +2,7 @@ import type { Queryable } from '../database/database.ts';
 import type { RowOf } from '../database/query.ts';
 import { integer, json, nullable, sql, text, time } from '../database/sql.ts';
 
-/** At most this many jobs are read, the oldest first. Jobs that fail are among the oldest. */
+/** At most this many jobs are read, the oldest first. Failing jobs are usually among the oldest. */
 export const mostJobsRead = 10_000;
 
 /** A failing job for the operator's panel. The payload is left out. */

@@ -30,10 +30,12 @@ const forms = [
   String.raw`(?<keep>\b(?:bearer|negotiate)${space}(?!(?:bearer|negotiate)${space})|\b(?:basic|digest)${space}(?!auth|realm)(?=[^\s"',;<>\\]{4}))${open}[^\s"',;<>\\]+`,
   // The tokens, secrets and cookies of Idea-Board.
   String.raw`(?<keep>ib_\d{1,16}_|whsec_)[A-Za-z0-9+/=_%-]+`,
-  '(?<keep>ib[acgr]_)[A-Za-z0-9_-]{16,}',
-  String.raw`(?<keep>idea_board_(?:session|browser)=)${open}[^\s;,"'<>\\]+`,
+  '(?<keep>ib[acegr]_)[A-Za-z0-9_-]{16,}',
+  // A signed token (JWT), such as one that signs a person in on an embedded board. Its header begins with `{"`.
+  String.raw`(?<keep>)eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}(?:\.[A-Za-z0-9_-]*)?`,
+  String.raw`(?<keep>idea_board_(?:session|embedded|browser|challenge)=)${open}[^\s;,"'<>\\]+`,
   // The signed tokens in links of Idea-Board, to unsubscribe or to confirm an e-mail address.
-  String.raw`(?<keep>\d{1,16}\.(?:\d{1,16}|all)\.)(?:[\w-]{22}\.[\w-]{1,2000}\.)?[\w-]{43}`,
+  String.raw`(?<keep>\d{1,16}\.(?:\d{1,16}|all|mentions)\.)(?:[\w-]{22}\.[\w-]{1,2000}\.)?[\w-]{43}`,
   // A value that PostgreSQL quotes in an error, up to the last quotation mark of the line. The last pattern matches a
   // row that the ORM adds to the message.
   String.raw`(?<keep>(?:(?:invalid input|malformed|out of range)[^":\r\n]{0,80}: |invalid value for parameter "[^"\r\n]{1,80}": |\bvalue )")(?:[^\r\n]*(?=")|[^\r\n]*\[…\]$)`,

@@ -50,7 +50,7 @@ export const requestEntries = {
       bucket: z
         .string()
         .describe(
-          'the rate limit. `apitoken:read` counts reads with one token, and `apitoken:write` counts writes. `member` counts votes, ideas and comments that one person sends in the browser. `ip` counts requests from one client IP address. `sign-in:ip`, `sign-in:address` and `sign-in:browser` count failed sign-ins. `sign-in:success` counts successful sign-ins. `provider:ip` counts failed sign-ins with identity providers. `second-factor:ip`, `second-factor:user` and `second-factor:browser` count wrong codes of two-factor sign-in. `password-link:ip` and `password-link:address` count password links. `sign-in-link:ip` and `sign-in-link:address` count links to sign in or sign up. `address-link:user` and `address-link:address` count links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address` count invitations. `data-export:user` counts downloads of their own data by one person. `oauth-client:ip` counts registrations of OAuth clients and fetches of client documents. `oauth-authorization:ip` counts authorization requests of OAuth clients',
+          'the rate limit. `apitoken:read` counts reads with one token, and `apitoken:write` counts writes. `member` counts votes, ideas, comments, changes of comments and follows that one person sends in the browser. `ip` counts requests from one client IP address. `sign-in:ip`, `sign-in:address` and `sign-in:browser` count failed sign-ins. `sign-in:success` counts successful sign-ins. `provider:ip` counts failed sign-ins with identity providers. `second-factor:ip`, `second-factor:user` and `second-factor:browser` count wrong codes of two-factor sign-in. `password-link:ip` and `password-link:address` count password links. `sign-in-link:ip` and `sign-in-link:address` count links to sign in or sign up. `address-link:user` and `address-link:address` count links to confirm an e-mail address. `invitation:user`, `invitation:account` and `invitation:address` count invitations. `data-export:user` counts downloads of their own data by one person. `oauth-client:ip` counts registrations of OAuth clients and fetches of client documents. `oauth-authorization:ip` counts authorization requests of OAuth clients',
         ),
       limit: whole('the number of requests that the server allows in one time window'),
       window_seconds: whole('the length of the time window in seconds'),
@@ -105,8 +105,8 @@ export const signInEntries = {
     ...request,
     user_id: userId,
     method: oneOf(
-      ['password', 'link', 'invitation', 'provider'],
-      'how the user signed in. `password`: with a password. `link`: through a mailed link. `invitation`: as a new user who accepted an invitation. `provider`: with an identity provider of an account, and only for this account',
+      ['password', 'link', 'invitation', 'provider', 'embedding'],
+      'how the user signed in. `password`: with a password. `link`: through a mailed link. `invitation`: as a new user who accepted an invitation. `provider`: with an identity provider of an account, and only for this account. `embedding`: on an embedded board, with a token of the application around the board',
     ),
     ...atProvider,
   }),
@@ -119,6 +119,28 @@ export const signInEntries = {
     user_id: userId.optional(),
     ...atProvider,
   }),
+  'sign_in.token_refused': countedEntry(
+    'The server refused a token by an application that signs a person in on an embedded board.',
+    {
+      ...request,
+      account_id: field.accountId,
+      reason: oneOf(
+        [
+          'signature',
+          'expired',
+          'not_yet',
+          'lifetime',
+          'audience',
+          'claims',
+          'used',
+          'blocked',
+          'second_factor',
+          'confirm',
+        ],
+        'the cause. `signature`: no secret of the account signed the token with HS256. `expired`: the token has expired. `not_yet`: the token is not valid yet. `lifetime`: the token expires too late or never. `audience`: the token is for another server. `claims`: the id, the e-mail address or the name of the person is missing or invalid. `used`: the token has been used already. `blocked`: the user is blocked or is being erased. `second_factor`: the user has two-factor sign-in, and a frame cannot ask for a code. `confirm`: an existing user has the e-mail address of the person, and must first confirm the connection',
+      ),
+    },
+  ),
   'sign_in.code_requested': entry(
     'A user with two-factor sign-in entered the right password or used a mailed link, and the server asked for a code. The user has no session yet.',
     { ...request, user_id: userId },

@@ -19,8 +19,8 @@ const area: OwnArea = {
 };
 
 /**
- * Serves the operator's panel: pages about all accounts and users, for signed-in users with the flag is_operator. Only
- * SQL can set this flag. No code of the server sets it.
+ * Serves the operator's panel: pages about all accounts and users, for signed-in users with the flag is_operator. No
+ * code of the server sets this flag. The operator sets it with SQL.
  */
 export function serveOperator(server: ServerDependencies) {
   return async (app: FastifyInstance) => {

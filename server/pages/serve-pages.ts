@@ -14,6 +14,8 @@ declare module 'fastify' {
     formTarget: string | null;
     /** The script that the page loads. */
     pageScript: Script | null;
+    /** The sites that may show the page in a frame, as sources for the directive frame-ancestors. Null for no site. */
+    frameAncestors: string | null;
   }
 }
 
@@ -30,7 +32,11 @@ export async function buildPages(server: ServerDependencies) {
   const answerError = answerErrorPages(server.reporter);
 
   function setHeaders(reply: FastifyReply) {
-    for (const [name, value] of headers) if (!reply.hasHeader(name)) reply.header(name, forPage(reply, name, value));
+    for (const [name, value] of headers) {
+      // The directive frame-ancestors replaces this header, which cannot name other sites.
+      const isForFrames = name === 'x-frame-options' && reply.frameAncestors;
+      if (!isForFrames && !reply.hasHeader(name)) reply.header(name, forPage(reply, name, value));
+    }
   }
 
   return {
@@ -40,6 +46,7 @@ export async function buildPages(server: ServerDependencies) {
       app.decorateRequest('wayOut', null);
       app.decorateReply('formTarget', null);
       app.decorateReply('pageScript', null);
+      app.decorateReply('frameAncestors', null);
       app.setErrorHandler(answerError);
       // An onSend hook sets the headers, because error pages need them too and a page may have set some itself.
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
@@ -67,12 +74,15 @@ export async function buildPages(server: ServerDependencies) {
 }
 
 /**
- * Extends the content security policy for one page. Without the extension, browsers do not run its script, and do not
- * follow a redirect to another server after a form.
+ * Extends the content security policy for one page. Without the extension, browsers do not run its script, do not follow a
+ * redirect to another server after a form, and do not show the page in a frame.
  */
-function forPage({ formTarget, pageScript }: FastifyReply, name: string, value: string): string {
+function forPage({ formTarget, pageScript, frameAncestors }: FastifyReply, name: string, value: string): string {
   if (name !== 'content-security-policy') return value;
   const withTarget = formTarget ? value.replace("form-action 'self'", `form-action 'self' ${formTarget}`) : value;
-  if (!pageScript) return withTarget;
-  return `${withTarget};script-src 'self'${pageScript.isFetching ? ";connect-src 'self'" : ''}`;
+  const policy = frameAncestors
+    ? withTarget.replace("frame-ancestors 'none'", `frame-ancestors ${frameAncestors}`)
+    : withTarget;
+  if (!pageScript) return policy;
+  return `${policy};script-src 'self'${pageScript.isFetching ? ";connect-src 'self'" : ''}`;
 }

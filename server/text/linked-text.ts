@@ -1,5 +1,6 @@
 import { LinkifyIt } from 'linkify-it';
 import { type Html, type HtmlValue, html } from './html.ts';
+import { highlightMentions } from './mentions.ts';
 import { oneLine } from './plain-text.ts';
 
 /**
@@ -10,19 +11,19 @@ const urls = new LinkifyIt({ fuzzyEmail: false, urlAuth: true });
 for (const schema of ['ftp:', 'mailto:', '//']) urls.add(schema, null);
 
 /**
- * Turns plain text by a user into markup. The text is escaped, and its URLs become links. The style sheet keeps the line
- * breaks. Search engines do not count the links as recommendations.
+ * Turns plain text by a user into markup. The text is escaped, its URLs become links, and mentions of the given names are
+ * highlighted. The style sheet keeps the line breaks. Search engines do not count the links as recommendations.
  */
-export function linkedText(text: string): Html {
+export function linkedText(text: string, mentionedNames: readonly string[] = []): Html {
   const parts: HtmlValue[] = [];
   let end = 0;
   for (const { index, lastIndex, raw } of urls.match(text) ?? []) {
     const link = linkTo(raw);
     if (!link) continue;
-    parts.push(text.slice(end, index), link);
+    parts.push(highlightMentions(text.slice(end, index), mentionedNames), link);
     end = lastIndex;
   }
-  return html`${parts}${text.slice(end)}`;
+  return html`${parts}${highlightMentions(text.slice(end), mentionedNames)}`;
 }
 
 /**

@@ -196,7 +196,7 @@ describe.each(['admin', 'moderator', 'member'] as const)('the pages of the accou
   });
 });
 
-test('a request for the account page or deletion page of another account gets 404, and a visitor who is not signed in must sign in first', async () => {
+test('the account page and the deletion page of another account get 404, and a visitor without a session must sign in first', async () => {
   const [other] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [
     (await createWorld(server)).accountId,
   ]);

@@ -140,7 +140,7 @@ describe('the deadlines of a board', () => {
     expect(await stored()).toMatchObject({ voting_close_at: second, submissions_open_at: '2026-04-30 22:00:00+00' });
   });
 
-  test('if the deadlines form is sent with a new time zone and an unchanged deadline, the server saves nothing and shows the unchanged deadline in the new zone', async () => {
+  test('if the deadlines form has a new time zone and an unchanged deadline, the server saves nothing and shows the deadline in that zone', async () => {
     await save({ voting_close_at: '2026-07-01T09:00' });
     const before = await stored();
     const other = { zone: 'America/New_York', voting_close_at: '2026-07-01T09:00', voting_open_at: '2026-06-01T10:00' };
@@ -230,7 +230,7 @@ describe('a time zone', () => {
     expect(isoTimes(zone, text)).toEqual(times);
   });
 
-  test('if a time is converted to local time and back in any time zone, the results include the original time', () => {
+  test('if a random time is converted to the local time of a random zone and back, the results include the original time', () => {
     const time = fc.date({ min: new Date('1971-01-01'), max: new Date('2100-01-01'), noInvalidDate: true });
     fc.assert(
       fc.property(fc.constantFrom(...timeZones), time, (name, at) => {

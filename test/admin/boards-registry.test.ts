@@ -36,7 +36,7 @@ const defaults = ['open', 'planned', 'in_progress', 'done', 'declined', 'archive
 describe('the statuses of a board', () => {
   const allowed = { allow_votes: 'yes', allow_comments: 'yes' };
 
-  test('an owner can add, edit and remove a status of a board, and the next API response for the board shows the edit and the removal', async () => {
+  test('an owner can add, edit and remove a status of a board, and the next API response shows the edit and the removal', async () => {
     const added = await submit('statuses', { key: 'in_review', label: 'In <review>', category: 'active', ...allowed });
     expect([added.status, added.location]).toEqual([303, pathOf('statuses?notice=added')]);
     const { html } = await visitor.get(pathOf('statuses'));

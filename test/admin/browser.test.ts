@@ -245,6 +245,9 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.getByLabel('URL').fill('https://hooks.example.com/ideas');
     await page.getByRole('button', { name: 'Create the webhook' }).click();
     await check();
+    await page.goto(`/admin/account/embedding?${account}`);
+    await page.getByRole('button', { name: 'Create a secret' }).click();
+    await check();
 
     // Turn on two-factor sign-in, and then sign in with a wrong code and a recovery code.
     await page.goto('/admin/profile/second-factor');

@@ -29,14 +29,14 @@ async function download(userId: number) {
   return { ...sent, data: JSON.parse(sent.html) };
 }
 
-/** Reads the file from the domain, in its pieces. */
+/** Returns the pieces of the file that exportUser() writes. */
 async function piecesOf(userId: number): Promise<string[]> {
   const pieces: string[] = [];
   for await (const piece of exportUser(server.database, userId, new Date())) pieces.push(piece);
   return pieces;
 }
 
-test('every table with rows that refer to a user, a voter, a vote, a token or a second factor is in the export, or is left out with a reason', async () => {
+test('the export has every table that refers to users, voters, votes, tokens or second factors, or names a reason to leave it out', async () => {
   const rows = await server.sql<{ table: string }>(
     `select distinct conrelid::regclass::text as table from pg_constraint
     where contype = 'f'
@@ -47,7 +47,7 @@ test('every table with rows that refer to a user, a voter, a vote, a token or a 
   expect(covered.sort()).toEqual(rows.map(({ table }) => table));
 });
 
-test("the file has the person's own data of all accounts, and the browser saves it", async () => {
+test("the export has the person's own data of two accounts, in a file that the browser saves", async () => {
   const { personId, world, other, ideaId, otherIdeaId, personToken } = populated;
   const { data, headers } = await download(personId);
   expect(headers.get('content-disposition')).toMatch(/^attachment; filename="idea-board-data-\d{4}-\d\d-\d\d\.json"$/);
@@ -107,7 +107,7 @@ test("the file has the person's own data of all accounts, and the browser saves 
   }
 });
 
-test('the file has no secrets, no reasons of moderators and no texts by other people', async () => {
+test('the export has no secrets, and no ideas or comments by other people', async () => {
   const { personId, personToken } = populated;
   const text = (await piecesOf(personId)).join('');
   const secret = personToken.token.replace(/^ib_\d+_/, '');
@@ -116,7 +116,7 @@ test('the file has no secrets, no reasons of moderators and no texts by other pe
   }
 });
 
-test('a long list is written in pieces of at most 200 rows, and the file has each row once', async () => {
+test('the export writes a list of 450 rows in pieces of at most 200 rows, and has each row once', async () => {
   const { accountId, boardId } = await createWorld(server);
   const userId = await createMember(server, accountId, 'member');
   await server.sql(

@@ -7,6 +7,7 @@ import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { followIdea } from '../../server/domain/notifications/followers.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { blockUser } from '../../server/domain/users/block-user.ts';
+import { letEmbed } from '../helpers/embedding.ts';
 import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
@@ -27,6 +28,7 @@ export async function furnishAccount(server: TestServer, receiverUrl: string) {
     ownerId,
   ]);
   await addWebhook(server, world, { url: receiverUrl });
+  await letEmbed(server, world);
   const tagId = await createTag(server, accountId, boardId, 'Mobile');
   const ideaId = await insertIdea(server, world, { title: 'Dark mode', authorId: eveId });
   const otherId = await insertIdea(server, world, { title: 'Exports', authorId: eveId });

@@ -127,7 +127,7 @@ test('an invited person opens the link in the mail, chooses a password and joins
   for (const secret of [token, password, email]) expect(written).not.toContain(secret);
 });
 
-test("people who accept an invitation get later mails in their browser's language", async () => {
+test('people who accept an invitation in a German browser get German as the language of their user', async () => {
   const headers = { 'accept-language': 'de' };
   const emails = [newAddress(), await emailOf(server, await createUser(server))];
   const [newPath = '', knownPath = ''] = [await invited(emails[0] ?? ''), await invited(emails[1] ?? '')];

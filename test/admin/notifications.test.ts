@@ -91,7 +91,7 @@ describe('notifications', () => {
     expect([after.includes('Mark'), after.includes(' new<span')]).toEqual([false, false]);
   });
 
-  test('notifications are in the language of their reader', async () => {
+  test('a reader whose browser prefers German sees their notifications in German', async () => {
     await tell(await followed('Dark mode'));
     const { html } = await visitor.get(path, { headers: { 'accept-language': 'de' } });
     const sentences = [...html.matchAll(/<p>(?:<a[^>]*>)?<bdi>([^<]+)/g)].map(([, text]) => text);

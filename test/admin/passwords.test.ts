@@ -83,7 +83,7 @@ describe('a password link by mail', () => {
     expect(server.auditLines.join('') + server.logLines.join('')).not.toContain(password);
   });
 
-  test('a password link that a German browser asked for arrives in German, and sets the language of later mails', async () => {
+  test('a password link that a German browser asked for arrives in German, and its use sets the language of the user', async () => {
     const visitor = new Visitor(server, { 'accept-language': 'de' });
     await visitor.post('/admin/password-link', { email });
     await runJobs(server);

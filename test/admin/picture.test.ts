@@ -44,7 +44,7 @@ const pictureIn = (html: string) => parse(html).querySelector('main img')?.getAt
 const problemIn = (html: string) => parse(html).querySelector('#problem')?.textContent.trim();
 
 describe('the picture of a person', () => {
-  test('an uploaded JPEG, PNG or WebP picture becomes a square of 128 pixels without the metadata of the camera', async () => {
+  test('an uploaded JPEG, PNG or WebP picture becomes a WebP square of 128 pixels without the metadata of the camera', async () => {
     const exif = { IFD0: { Copyright: 'the place of the photo' } };
     for (const format of ['jpeg', 'png', 'webp'] as const) {
       const file = await draw().withExif(exif).toFormat(format).toBuffer();
@@ -82,7 +82,7 @@ describe('the picture of a person', () => {
     expect(shown).toEqual([own, own]);
   });
 
-  test('a new picture replaces the old one under another path, and a removed picture is gone', async () => {
+  test('a new picture replaces the old one under another path, and a removed picture gets 404', async () => {
     await upload(await draw().png().toBuffer());
     const first = pictureIn((await member.get(page)).html) ?? '';
     await upload(await draw(100, 100).png().toBuffer());
@@ -98,7 +98,7 @@ describe('the picture of a person', () => {
 });
 
 describe('a refused upload changes nothing', () => {
-  test('a file that is no picture, a damaged picture, another format, and no file at all are refused in words', async () => {
+  test('a text, a damaged picture, an SVG or GIF picture, a picture of 81 megapixels and a missing file are refused with an explanation', async () => {
     const png = await draw().png().toBuffer();
     const unreadable = 'The file is not a JPEG, PNG or WebP picture, or it is damaged. Choose another file';
     const svg = Buffer.from(
@@ -124,7 +124,7 @@ describe('a refused upload changes nothing', () => {
     expect([status, problemIn(html)]).toEqual([413, 'The file is larger than 5 MB. Choose a smaller one.']);
   });
 
-  test('a form without the form_token of the session, and a form of another site are refused', async () => {
+  test('an upload without the form_token of the session, from another site or without a session is not stored', async () => {
     const body = new FormData();
     body.append('picture', new Blob([await draw().png().toBuffer()]), 'me.png');
     expect((await member.sendForm(page, body)).status).toBe(403);
@@ -133,7 +133,7 @@ describe('a refused upload changes nothing', () => {
     expect(await server.sql('select from pictures where user_id = $1', [memberId])).toEqual([]);
   });
 
-  test('a person can upload 20 pictures in an hour', async () => {
+  test('a person can upload 20 pictures in an hour, but not 21', async () => {
     const file = await draw(4, 4).png().toBuffer();
     for (let count = 1; count <= 20; count++) expect((await upload(file)).status).toBe(303);
     expect((await upload(file)).status).toBe(429);

@@ -122,7 +122,7 @@ describe('the language of the pages', () => {
     expect(readAudit(server.auditLines)).toMatchObject([changed, changed]);
   });
 
-  test('an operation refuses a form in the language that the user chose', async () => {
+  test('the message of a refused form is in the language that the user chose', async () => {
     await choose('de');
     const refused = await send(profile, { name: 'x'.repeat(101) });
     expect(refused.html).toContain('Der Name darf höchstens 100 Zeichen haben, hat aber 101');

@@ -96,7 +96,7 @@ describe('turning on two-factor sign-in', () => {
     for (const code of app.recoveryCodes) expect(html).not.toContain(code);
   });
 
-  test('two-factor sign-in stays off until the user enters the right code of the new secret', async () => {
+  test('two-factor sign-in stays off until the user enters a right code of the new secret', async () => {
     userId = await createUser(server, 'Ada');
     person = await givePassword(server, userId);
     const browser = await passwordOnly();
@@ -116,7 +116,7 @@ describe('turning on two-factor sign-in', () => {
     ]);
   });
 
-  test('a user needs the right password to get a secret', async () => {
+  test('a user needs the right password to get the secret for an authenticator app', async () => {
     userId = await createUser(server, 'Ada');
     person = await givePassword(server, userId);
     const browser = await passwordOnly();
@@ -125,7 +125,7 @@ describe('turning on two-factor sign-in', () => {
     expect(refused.html).not.toContain('qr-code');
   });
 
-  test('the secret of the page with the QR code works for thirty minutes, and not in the session of another user', async () => {
+  test('the secret of a QR code expires after thirty minutes and does not work in the session of another user', async () => {
     userId = await createUser(server, 'Ada');
     person = await givePassword(server, userId);
     const browser = await passwordOnly();
@@ -144,7 +144,7 @@ describe('turning on two-factor sign-in', () => {
     expect(await server.sql('select from second_factors where user_id = $1', [userId])).toEqual([]);
   });
 
-  test('turning on two-factor sign-in ends all other sessions of the user, and marks its own session', async () => {
+  test('turning on two-factor sign-in ends the other session of the user, and marks the session that turned it on', async () => {
     userId = await createUser(server, 'Ada');
     person = await givePassword(server, userId);
     const [one, other] = [await passwordOnly(), await passwordOnly()];
@@ -154,7 +154,7 @@ describe('turning on two-factor sign-in', () => {
     expect([await isSignedIn(one), await isSignedIn(other)]).toEqual([true, false]);
   });
 
-  test('if the form that turns on two-factor sign-in is sent twice, only the first answer shows recovery codes', async () => {
+  test('if the form that turns on two-factor sign-in is sent twice at the same time, only one request succeeds', async () => {
     userId = await createUser(server, 'Ada');
     person = await givePassword(server, userId);
     const browser = await passwordOnly();
@@ -186,7 +186,7 @@ describe('a sign-in with two factors', () => {
     ]);
   });
 
-  test('a wrong code, a code of two steps before and a code of two steps after the present one are refused', async () => {
+  test('a wrong code, a code that is two time steps old and a code that is two time steps early are refused', async () => {
     const browser = await passwordOnly();
     clock.advance(5 * minute);
     for (const code of ['000000', app.code(-2), app.code(2), '', 'abcdef']) {
@@ -197,7 +197,7 @@ describe('a sign-in with two factors', () => {
     expect(told('sign_in.second_factor_failed')[0]).toMatchObject({ user_id: userId, method: 'totp' });
   });
 
-  test('a code of one time step before or after the present one is accepted', async () => {
+  test('a code that is one time step old or one time step early is accepted', async () => {
     clock.advance(5 * minute);
     expect((await enter(await passwordOnly(), app.code(-1))).status).toBe(303);
     expect((await enter(await passwordOnly(), app.code(1))).status).toBe(303);
@@ -227,7 +227,7 @@ describe('a sign-in with two factors', () => {
     expect(await sessions()).toEqual([true, true]);
   });
 
-  test('each recovery code signs in once, also if several browsers send it at the same time', async () => {
+  test('a recovery code signs in only once, even if three browsers send it at the same time', async () => {
     const [code = '', other = ''] = app.recoveryCodes;
     const browsers = [await passwordOnly(), await passwordOnly(), await passwordOnly()];
     const spelled = code.toUpperCase().replaceAll('-', ' ');
@@ -254,7 +254,7 @@ describe('a sign-in with two factors', () => {
     expect((await enter(await passwordOnly(), code)).status).toBe(422);
   });
 
-  test('the page for the code works for ten minutes, and only in the browser that sent the password', async () => {
+  test('the page for the code expires after ten minutes, and works only in the browser that sent the password', async () => {
     const browser = await passwordOnly();
     expect((await new Visitor(server).get(codePage)).location).toBe('/sign-in?next=%2Fadmin&notice=code_expired');
     expect((await new Visitor(server).post(codePage, { next: '', code: app.code() })).location).toContain(
@@ -267,7 +267,7 @@ describe('a sign-in with two factors', () => {
     expect(await isSignedIn(browser)).toBe(false);
   });
 
-  test('the code page sends its form only to this server and never leads to another host', async () => {
+  test('if the form of the code page names a page on another host, the sign-in leads to the home page', async () => {
     const browser = await passwordOnly('https://evil.example/x');
     const answer = await browser.post(codePage, { next: '//evil.example', code: app.code() });
     expect(answer.location).toBe('/admin');
@@ -300,14 +300,14 @@ describe('a sign-in with two factors', () => {
     expect(await sessions()).toEqual(before);
   });
 
-  test('a new password through a mailed link does not turn off two-factor sign-in', async () => {
+  test('a new password does not turn off two-factor sign-in', async () => {
     person = await givePassword(server, userId);
     const browser = await passwordOnly();
     expect(await isSignedIn(browser)).toBe(false);
     expect((await enter(browser, app.code())).status).toBe(303);
   });
 
-  test('a change of the own password keeps the user signed in with two factors', async () => {
+  test('a user who changes their own password stays signed in with two factors', async () => {
     const password = 'another long password';
     const changed = await visitor.submit('/admin/profile', '/admin/profile/password', {
       current_password: person.password,
@@ -318,7 +318,7 @@ describe('a sign-in with two factors', () => {
     expect(await sessions()).toEqual([true]);
   });
 
-  test('a session that starts while two-factor sign-in is being turned on either ends or has asked for a code', async () => {
+  test('after nine sign-ins beside a request that turns on two-factor sign-in, only the session of this request is left', async () => {
     userId = await createUser(server, 'Ada');
     person = await givePassword(server, userId);
     const browser = await passwordOnly();
@@ -342,7 +342,7 @@ describe('a mailed sign-in link of a user with two factors', () => {
     return { token, browser, answer: await follow(browser, token) };
   }
 
-  test('a mailed link starts no session without a code, and the page that asked for the sign-in opens after the code', async () => {
+  test('a mailed sign-in link starts no session without a code, and the page that asked for the sign-in opens after the code', async () => {
     const next = '/admin/profile/notifications';
     const { browser, answer } = await linkOnly(next);
     expect([answer.status, answer.location]).toEqual([303, `${codePage}?${new URLSearchParams({ next })}`]);
@@ -361,14 +361,14 @@ describe('a mailed sign-in link of a user with two factors', () => {
     ]);
   });
 
-  test('a mailed link works once, even if nobody enters the code', async () => {
+  test('a mailed sign-in link works only once, even if nobody enters the code', async () => {
     const { token } = await linkOnly();
     const again = from('203.0.113.61');
     expect((await follow(again, token)).status).toBe(404);
     expect((await again.get(codePage)).location).toContain('code_expired');
   });
 
-  test('a new password, another e-mail address or a block between the mailed link and the code ends the sign-in', async () => {
+  test('a new password, another e-mail address or a block between the mailed sign-in link and the code ends the sign-in', async () => {
     const world = await createWorld(server);
     const changes = [
       () => givePassword(server, userId),
@@ -394,7 +394,7 @@ describe('a mailed sign-in link of a user with two factors', () => {
 describe('the limits of wrong codes', () => {
   const wrong = async (browser: Visitor) => (await browser.post(codePage, { next: '', code: '000000' })).status;
 
-  test('wrong codes of one user are limited for a day across all networks, and right passwords do not reset the limit', async () => {
+  test('wrong codes of one user are limited for each day across networks, and right passwords do not reset the limit', async () => {
     const statuses = [];
     for (let n = 0; n < 7; n++) statuses.push(await wrong(await passwordOnly()));
     expect(statuses).toEqual([422, 422, 422, 422, 422, 429, 429]);
@@ -406,13 +406,13 @@ describe('the limits of wrong codes', () => {
     expect((await enter(await passwordOnly(), app.code())).status).toBe(303);
   });
 
-  test('parallel wrong codes never exceed the limit of a user', async () => {
+  test('nine parallel wrong codes do not exceed the limit of five wrong codes of a user', async () => {
     const browsers = await Promise.all(Array.from({ length: 9 }, () => passwordOnly()));
     const statuses = await Promise.all(browsers.map(wrong));
     expect(statuses.sort()).toEqual([...Array(5).fill(422), ...Array(4).fill(429)]);
   });
 
-  test('a browser that has signed in with a code has its own limit, but a browser with the right password alone has not', async () => {
+  test('a browser that has signed in with a code has its own limit, but a browser with only the right password has none', async () => {
     const own = await passwordOnly();
     await enter(own, app.code());
     for (let n = 0; n < 5; n++) await wrong(await passwordOnly());
@@ -425,7 +425,7 @@ describe('the limits of wrong codes', () => {
     expect((await enter(own, app.code())).status).toBe(303);
   });
 
-  test('wrong codes from one network are limited across all users', async () => {
+  test('wrong codes from one network are limited across users', async () => {
     const statuses = [];
     for (let n = 0; n < 2; n++) {
       for (let attempt = 0; attempt < 5; attempt++) {
@@ -439,7 +439,7 @@ describe('the limits of wrong codes', () => {
     expect(statuses).toEqual([...Array(8).fill(422), 429, 429]);
   });
 
-  test('right codes do not count as wrong codes', async () => {
+  test('seven right codes do not reach the limit of five wrong codes', async () => {
     for (let n = 0; n < 7; n++) {
       clock.advance(minute);
       expect((await enter(await passwordOnly(), app.code())).status).toBe(303);
@@ -468,7 +468,7 @@ describe('changing two-factor sign-in', () => {
     expect(mail.received.map(({ mail: { subject } }) => subject)).toEqual(['Two-factor sign-in for Idea-Board is off']);
   });
 
-  test('replacing the recovery codes needs the password and a code, and the old recovery codes stop working', async () => {
+  test('replacing the recovery codes needs a right code, and the old recovery codes stop working', async () => {
     const [old = '', other = ''] = app.recoveryCodes;
     const current_password = person.password;
     expect((await regenerate({ current_password, code: '000000' })).status).toBe(422);
@@ -496,7 +496,7 @@ describe('changing two-factor sign-in', () => {
     expect(await isSignedIn(await passwordOnly())).toBe(true);
   });
 
-  test('after a change of APP_KEY, a code does not sign in, and the answer is an error page', async () => {
+  test('after a change of APP_KEY, a code does not sign in and gets the status 500', async () => {
     const rekeyed = await startServerForTest({ on: server, clock, dependencies: { appKey: Buffer.alloc(32, 9) } });
     const browser = new Visitor(rekeyed);
     await browser.signIn(person.email, person.password);
@@ -539,7 +539,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect((await admin.post('/admin/account/second-factor', fields)).status).toBe(403);
   });
 
-  test('owners and admins who signed in without a code are redirected from all pages of the account to the page that turns it on', async () => {
+  test('owners and admins who signed in without a code are redirected from five pages of the account to the page for two-factor sign-in', async () => {
     await requireIt();
     for (const browser of [owner, await asMember('admin')]) {
       for (const path of ['/admin', '/admin/members', '/admin/account', '/admin/queue', '/admin/tokens']) {
@@ -551,7 +551,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect(html).toContain('requires two-factor sign-in of its owners and admins');
   });
 
-  test('a form of an account that requires two-factor sign-in changes nothing for an owner who signed in without a code', async () => {
+  test('if an account requires two-factor sign-in, its owner cannot rename the account after a sign-in without a code', async () => {
     const { html } = await owner.get('/admin/account');
     await requireIt();
     const fields = { ...hiddenFields(html, '/admin/account'), name: 'Another name', slug: 'another-slug' };
@@ -560,13 +560,13 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect(await server.sql(`select from accounts where slug = 'another-slug'`)).toEqual([]);
   });
 
-  test('members and moderators need no second factor in an account that requires it of owners and admins', async () => {
+  test('a moderator and a member need no second factor in an account that requires it of owners and admins', async () => {
     await requireIt();
     expect((await (await asMember('moderator')).get('/admin/queue')).status).toBe(200);
     expect((await (await asMember('member')).get('/admin')).status).toBe(200);
   });
 
-  test('an admin without two-factor sign-in can open the profile, leave the account that requires it, and sign out', async () => {
+  test('an admin without two-factor sign-in can open the profile and leave the account that requires it, and an owner can sign out', async () => {
     await requireIt();
     const admin = await asMember('admin');
     expect((await admin.get('/admin/profile')).status).toBe(200);
@@ -574,7 +574,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect((await owner.submit('/admin/profile', '/admin/sign-out')).location).toContain('signed_out');
   });
 
-  test('an owner who turns on two-factor sign-in is led back to the page that required it', async () => {
+  test('an owner who turns on two-factor sign-in gets a link back to the page that required it', async () => {
     await requireIt();
     const page = await owner.get((await owner.get('/admin/members')).location ?? '');
     const offer = `${secondFactorPage}/offer`;
@@ -587,7 +587,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect((await owner.get('/admin/members')).status).toBe(200);
   });
 
-  test('an account of several that requires two-factor sign-in does not close the other accounts of an admin', async () => {
+  test('if only one of two accounts requires two-factor sign-in, a person without it can still open the other account', async () => {
     await requireIt();
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'admin')`, [

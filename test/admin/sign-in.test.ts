@@ -263,7 +263,7 @@ describe('a session', () => {
     expect(await seen()).toBe(minute);
   });
 
-  test('a session is refused while the user is blocked in every account, and once the erasure of the user has begun', async () => {
+  test('a session is refused while the user is blocked in their only account, and once the erasure of the user has begun', async () => {
     const userId = await createMember(server, world.accountId, 'admin');
     const visitor = await signedIn(server, userId);
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
@@ -293,7 +293,7 @@ describe('a session', () => {
     expect(events()).toEqual(['sign_out']);
   });
 
-  test('"Sign out everywhere" ends every session of the user and of no other user', async () => {
+  test('"Sign out everywhere" ends the three sessions of the user, but not the session of another user', async () => {
     const stranger = await signedIn(server, (await createWorld(server)).ownerId);
     const browsers = [new Visitor(server), new Visitor(server), new Visitor(server)];
     for (const one of browsers) await one.signIn(owner.email, owner.password);

@@ -43,7 +43,7 @@ async function networksOn(by = moderator) {
     .map(line => line.textContent);
 }
 
-test('moderators see which people voted on an idea from the same network, without the network', async () => {
+test('a moderator sees which people voted on an idea from the same network, but not the network', async () => {
   await voteFrom('203.0.113.7', 'Ada');
   await voteFrom('203.0.113.8', 'Alone');
   expect(await networksOn()).toEqual([]);
@@ -60,7 +60,7 @@ test('moderators see which people voted on an idea from the same network, withou
   expect(stored?.text).not.toContain('203.0.113');
 });
 
-test('moderators see the first 20 people of one network by name, and the number of the others', async () => {
+test('a moderator sees the names of 20 people of one network, and the number of the others', async () => {
   await voteFrom('203.0.113.7', 'Voter');
   await server.sql(
     `with people as (insert into users (name, email) select 'Voter', 'voter' || n || '@example.com' from generate_series(1, 30) n returning id),
@@ -76,7 +76,7 @@ test('moderators see the first 20 people of one network by name, and the number 
   expect(await networksOn()).toEqual([`31 people: ${'Voter, '.repeat(20)}and 11 more`]);
 });
 
-test('a withdrawn vote has no network, and another vote of the person replaces the network, and the vote of a token has none', async () => {
+test('a withdrawn vote has no network, another vote of the person replaces the network, and the vote of a token has none', async () => {
   const ada = await voteFrom('203.0.113.7', 'Ada');
   const bert = await voteFrom('203.0.113.7', 'Bert');
   await castFrom('203.0.113.7', ada, 'none');

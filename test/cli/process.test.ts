@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
 import { createWorld } from '../helpers/fixtures.ts';
 import { testAppKey } from '../helpers/server.ts';
@@ -22,44 +22,30 @@ beforeAll(async () => {
 });
 afterAll(() => db.drop());
 
-/** Commands from each test file of this folder. Some succeed and some fail. */
-const commands = {
-  administration: [
-    { line: 'board list --json', exitCode: 0, writes: 'stdout' },
-    { line: 'member remove --user ada@example.com', exitCode: 1, writes: 'stderr' },
-    { line: 'board update --freeze --unfreeze', exitCode: 2, writes: 'stderr' },
-  ],
-  webhooks: [
-    { line: 'webhook list', exitCode: 0, writes: 'stdout' },
-    { line: 'webhook show 4711', exitCode: 1, writes: 'stderr' },
-  ],
-  people: [
-    { line: 'notification list --user ada@example.com --json', exitCode: 0, writes: 'stdout' },
-    { line: 'chat enable 4711', exitCode: 1, writes: 'stderr' },
-  ],
-  'the installation': [
-    { line: 'migrate --check', exitCode: 0, writes: 'stdout' },
-    { line: 'doctor --json', exitCode: 1, writes: 'stdout' },
-    { line: 'nonsense', exitCode: 2, writes: 'stderr' },
-  ],
-};
+/** A command for each exit code and each output stream, from each test file of this folder. */
+const commands = [
+  { line: 'board list --json', exitCode: 0, writes: 'stdout' },
+  { line: 'member remove --user ada@example.com', exitCode: 1, writes: 'stderr' },
+  { line: 'webhook list', exitCode: 0, writes: 'stdout' },
+  { line: 'chat enable 4711', exitCode: 1, writes: 'stderr' },
+  { line: 'doctor --json', exitCode: 1, writes: 'stdout' },
+  { line: 'nonsense', exitCode: 2, writes: 'stderr' },
+];
 
-describe.each(Object.entries(commands))('commands for %s', (_about, those) => {
-  test.each(those)(
-    'the command "$line" has the same output in its own process as in a process that ran other commands before',
-    async one => {
-      const words = one.line.split(' ');
-      const [alone, afterOthers] = await Promise.all([runCliProcess(settings, ...words), runCli(settings, ...words)]);
-      expect(alone).toEqual(afterOthers);
-      const { exitCode, stdout, stderr } = alone;
-      expect({ exitCode, stdout: stdout !== '', stderr: stderr !== '' }).toEqual({
-        exitCode: one.exitCode,
-        stdout: one.writes === 'stdout',
-        stderr: one.writes === 'stderr',
-      });
-    },
-  );
-});
+test.each(commands)(
+  'the command "$line" has the same output in its own process as in a process that ran other commands before',
+  async one => {
+    const words = one.line.split(' ');
+    const [alone, afterOthers] = await Promise.all([runCliProcess(settings, ...words), runCli(settings, ...words)]);
+    expect(alone).toEqual(afterOthers);
+    const { exitCode, stdout, stderr } = alone;
+    expect({ exitCode, stdout: stdout !== '', stderr: stderr !== '' }).toEqual({
+      exitCode: one.exitCode,
+      stdout: one.writes === 'stdout',
+      stderr: one.writes === 'stderr',
+    });
+  },
+);
 
 test('a CLI command writes all its output before its process ends', async () => {
   const cli = cliOn(db.url, settings, runCliProcess);

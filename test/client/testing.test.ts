@@ -311,6 +311,20 @@ describe('the board of the test server', () => {
     expect(await keyOf(client.ideas.vote(id, { value: 'up' }))).toBe('voting_closed');
   });
 
+  test('the test server adds an official reply with a status, and adds it once if the request is repeated', async () => {
+    const server = await startForTest();
+    const { ideas } = clientOf(server);
+    const { id } = await ideas.create({ title: 'A', body: 'B' });
+    await ideas.comment(id, { body: 'Yes' });
+    for (const status of ['planned', 'planned', 'done']) await ideas.setStatus(id, { status, reply: 'Thank you.' });
+    const comments = await ideas.comments(id).toArray({ limit: 10 });
+    expect(comments.map(({ body, official }) => [body, official])).toEqual([
+      ['Yes', false],
+      ['Thank you.', true],
+      ['Thank you.', true],
+    ]);
+  });
+
   test('an idea by a token without the moderate grant stays pending on a board with pre-moderation until a test approves it', async () => {
     const server = await startForTest({ board: { pre_moderation: true } });
     const [moderator, writer] = [clientOf(server), clientOf({ ...server, token: server.issueToken('write', 'Jun') })];

@@ -48,7 +48,7 @@ beforeAll(async () => {
 /** Whether a URL is an HTML page or an OAuth endpoint. The contract contains neither pages nor OAuth endpoints. */
 const isPage = (url: string) =>
   ['/', '/unsubscribe', '/robots.txt', '/sitemap.xml', '/sitemap-:part.xml'].includes(url) ||
-  /^\/(b|admin|operator|sign-in|assets|oauth|\.well-known)(\/|$)/.test(url);
+  /^\/(b|admin|operator|sign-in|pictures|assets|oauth|\.well-known)(\/|$)/.test(url);
 
 /** Returns the API routes of the server, without documentation, pages, automatic HEAD routes and 405 routes. */
 function apiRoutes(): { method: string; path: string; route: Route | undefined }[] {

@@ -595,6 +595,20 @@ const promises: Promised[] = [
     accepted: [['example.com'], Array(20).fill('example.com')],
   },
   {
+    constraint: 'accounts_embedding_origins_check',
+    promise: 'an account has at most 20 origins that may embed its boards',
+    statement: `update accounts set embedding_origins = $1 where id = :account`,
+    refused: [Array(21).fill('https://example.com')],
+    accepted: [[], Array(20).fill('https://example.com')],
+  },
+  {
+    constraint: 'used_embedding_tokens_token_hash_check',
+    promise: 'the hash of a used token of an embedded board has the length of a SHA-256',
+    statement: 'insert into used_embedding_tokens (account_id, token_hash, expires_at) values (:account, $1, now())',
+    refused: [Buffer.alloc(31), Buffer.from('a token')],
+    accepted: [Buffer.alloc(32)],
+  },
+  {
     constraint: 'invitations_role_check',
     promise: 'an invitation has an existing role',
     statement: `insert into invitations (account_id, email, role, delivery, expires_at)
@@ -761,6 +775,7 @@ test('this file tests every check constraint and unique constraint of the databa
   expect(others).toEqual([
     'api_tokens_id_key',
     'idempotency_keys_token_id_path_key_key',
+    'mentions_idea_id_comment_id_user_id_key',
     'merges_source_id_key',
     'notifications_account_id_event_id_user_id_key',
     'notifications_event_id_user_id_key',
@@ -776,6 +791,18 @@ test('an event has at most one delivery for each webhook and at most one notific
   const notify = `insert into notifications (account_id, user_id, event_id, kind)
     values (:account, :member, ':event', 'idea.merged')`;
   expect(await refusalOf(await filled(`${notify}; ${notify}`))).toBe('notifications_event_id_user_id_key');
+});
+
+test('the body of an idea and a comment mention a user at most once each', async () => {
+  const ofBody = `insert into mentions (account_id, idea_id, user_id, name) values (:account, :idea, :member, 'M')`;
+  expect(await refusalOf(await filled(`${ofBody}; ${ofBody}`))).toBe('mentions_idea_id_comment_id_user_id_key');
+  const ofComment = `insert into mentions (account_id, idea_id, comment_id, user_id, name)
+    select account_id, idea_id, id, :member, 'M' from comments`;
+  const comment = `insert into comments (account_id, idea_id, author_id, body) values (:account, :idea, :owner, '@M')`;
+  expect(await refusalOf(await filled(`${comment}; ${ofBody}; ${ofComment}`))).toBeUndefined();
+  expect(await refusalOf(await filled(`${comment}; ${ofComment}; ${ofComment}`))).toBe(
+    'mentions_idea_id_comment_id_user_id_key',
+  );
 });
 
 describe('a vote', () => {
@@ -893,11 +920,21 @@ describe('removal of users and accounts', () => {
       values ($1, $2, now(), 1, 204)`,
       [gone.accountId, delivery.deliveryId],
     );
+    await db.sql(
+      `insert into mentions (account_id, idea_id, user_id, name)
+      select account_id, id, author_id, 'Somebody' from ideas where account_id = $1 limit 1`,
+      [gone.accountId],
+    );
     await db.sql(`insert into notifications (account_id, user_id, event_id, kind) values ($1, $2, $3, 'idea.merged')`, [
       gone.accountId,
       gone.ownerId,
       delivery.eventId,
     ]);
+    await db.sql(`insert into embedding_secrets (account_id, secret) values ($1, '')`, [gone.accountId]);
+    await db.sql(
+      'insert into used_embedding_tokens (account_id, token_hash, expires_at) values ($1, sha256(now()::text::bytea), now())',
+      [gone.accountId],
+    );
     await db.sql(`insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', '')`, [
       gone.accountId,
       gone.boardId,

@@ -33,6 +33,7 @@ const ofVersionBefore = {
 const startsWithoutAccount: Record<string, string> = {
   add_overdue_lane_jobs: 'Finds the overdue deliveries of all accounts.',
   delete_expired_invitations: 'Deletes the expired invitations of all accounts.',
+  delete_expired_used_embedding_tokens: 'Deletes the expired tokens of all accounts.',
   delete_expired_idempotency_keys: 'Deletes the expired answers of all accounts.',
   delete_expired_vote_networks: 'Deletes the expired networks of the votes of all accounts.',
   delete_old_events: 'Deletes the old events of all accounts.',
@@ -61,6 +62,7 @@ const startsWithoutAccount: Record<string, string> = {
   select_answers_that_may_show: 'Reads the stored answers of all accounts: any may show a person.',
   select_boards_by_slug: 'Finds a public board of any account by its slug, and the boards of several accounts.',
   select_due_accounts: 'Finds all accounts whose deletion is due.',
+  select_embedding_by_board: 'Finds a board of any account by its slug, and then the account.',
   select_followed_invitation: 'Finds an invitation by the token of the link.',
   select_holds: 'Finds all accounts that a person owns.',
   select_owner_of_address: 'Finds a person, who may sign in unless blocked in every account.',

@@ -9,7 +9,7 @@ import { request } from '../helpers/request.ts';
 import { addWebhook, eventually, verify } from '../helpers/webhooks.ts';
 
 /** The number of kills, and the seed of the random numbers. For a longer test, set KILLS=500 KILL_SEED=7. */
-const kills = Number(process.env.KILLS ?? 25);
+const kills = Number(process.env.KILLS ?? 15);
 const seed = Number(process.env.KILL_SEED ?? 1);
 /** The number of servers that answer requests. The servers in `spares` only load their modules and wait. */
 const serving = 2;

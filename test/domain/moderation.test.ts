@@ -49,7 +49,7 @@ async function listed(ideaId: number, token: string, query = ''): Promise<boolea
   return body.data.some(({ id }: { id: number }) => id === ideaId);
 }
 
-test('any token of the board can read an idea from the first request after its approval', async () => {
+test('tokens with each grant can read an idea from the first request after its approval', async () => {
   const ideaId = await submit();
   expect((await read(ideaId, authorToken)).status).toBe(404);
   expect(await listed(ideaId, tokens.moderate, '&moderation_state=pending')).toBe(true);
@@ -66,7 +66,7 @@ test('any token of the board can read an idea from the first request after its a
   expect(vote.body.score).toBe(1);
 });
 
-test('no token can read or change a rejected idea', async () => {
+test('a token with any grant does not list a rejected idea, and a moderate token can neither read nor change it', async () => {
   const ideaId = await submit();
   expect(await reject(ideaId)).toBe(true);
   const targets = await createTargets(server, world);

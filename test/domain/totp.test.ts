@@ -16,7 +16,7 @@ const vectors: [seconds: number, code: string][] = [
   [20_000_000_000, '353130'],
 ];
 
-test.each(vectors)('at %i seconds, the code of RFC 6238 is %s', (seconds, code) => {
+test.each(vectors)('at %i seconds, the code %s of RFC 6238 is valid', (seconds, code) => {
   expect(timeStepOf(secret, code, new Date(seconds * 1000))).toBe(Math.floor(seconds / 30));
 });
 
@@ -34,13 +34,13 @@ test('a code of an authenticator app may contain spaces, but no other characters
   );
 });
 
-test('a new secret of an authenticator app has 160 random bits', () => {
+test('twenty new secrets of authenticator apps have 160 bits and are all different', () => {
   const secrets = Array.from({ length: 20 }, makeTotpSecret);
   expect(new Set(secrets).size).toBe(20);
   for (const one of secrets) expect(one).toMatch(/^[A-Z2-7]{32}$/);
 });
 
-test('the URL in the QR code names the issuer and the user, and has the parameters that every app supports', () => {
+test('the URL in the QR code names the issuer and the user, and has SHA-1, six digits and 30 seconds as parameters', () => {
   const url = new URL(totpUrl(secret, { issuer: 'Idea-Board (ideas.example.com)', label: 'ada@example.com' }));
   expect([url.protocol, url.host, decodeURIComponent(url.pathname)]).toEqual([
     'otpauth:',
@@ -56,7 +56,7 @@ test('the URL in the QR code names the issuer and the user, and has the paramete
   });
 });
 
-test('ten recovery codes of 80 bits are all different, and none of their characters looks like another one', () => {
+test('ten recovery codes of 80 bits are all different, and contain no i, l, o or u', () => {
   const codes = makeRecoveryCodes();
   expect(new Set(codes).size).toBe(10);
   for (const code of codes) expect(code).toMatch(/^[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){3}$/);

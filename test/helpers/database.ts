@@ -54,12 +54,10 @@ export async function connect(url: string): Promise<pg.Client> {
   return client;
 }
 
+let maintenance: pg.Pool | undefined;
+
+/** Runs SQL in the maintenance database. The test files of a process share the connections. */
 async function maintain(sql: string) {
-  const client = new pg.Client({ connectionString: inject('postgresUrl') });
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
+  maintenance ??= new pg.Pool({ connectionString: inject('postgresUrl'), allowExitOnIdle: true });
+  await maintenance.query(sql);
 }

@@ -15,12 +15,12 @@ export interface DocumentServer {
 
 /** Serves one document over HTTPS. The test process trusts the server's certificate until the server closes. */
 export async function serveDocument(): Promise<DocumentServer> {
-  const { key, certificate } = makeCertificate();
+  const certificate = makeCertificate();
   const trusted = getCACertificates('default');
-  setDefaultCACertificates([...trusted, certificate]);
+  setDefaultCACertificates([...trusted, certificate.cert]);
   let answer: object | number = 404;
   let asked = 0;
-  const server = createServer({ key, cert: certificate }, (_request, response) => {
+  const server = createServer(certificate, (_request, response) => {
     asked += 1;
     if (typeof answer === 'number') response.writeHead(answer, { location: 'https://127.0.0.1:1/' }).end();
     else response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
@@ -43,7 +43,7 @@ export async function serveDocument(): Promise<DocumentServer> {
 }
 
 /** Builds a self-signed certificate for 127.0.0.1 byte by byte, because Node cannot create certificates. */
-function makeCertificate(): { key: string; certificate: string } {
+export function makeCertificate(): { key: string; cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(oid('2a8648ce3d040302')); // ecdsa-with-SHA256
   const name = sequence(der(0x31, sequence(oid('550403'), der(0x0c, Buffer.from('a test')))));
@@ -65,7 +65,7 @@ function makeCertificate(): { key: string; certificate: string } {
   const lines = certificate.toString('base64').replace(/(.{64})/g, '$1\n');
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
-    certificate: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
+    cert: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
   };
 }
 

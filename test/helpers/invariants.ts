@@ -27,11 +27,13 @@ const invariants: Record<string, string> = {
     )`,
   'two consecutive comments have different authors': `
     select id from (
-      select id, idea_id, author_id, lag(author_id) over comments_of_idea as previous,
+      select id, idea_id, author_id, is_official, lag(author_id) over comments_of_idea as previous,
         lag(id) over comments_of_idea as previous_id
       from comments
       window comments_of_idea as (partition by idea_id order by id)
     ) c where author_id = previous
+      -- An official reply may follow a comment by the same user.
+      and not is_official
       -- Between the two comments there may have been one that was deleted. Its event is still there.
       and not exists (
         select from events e

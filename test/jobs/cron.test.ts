@@ -45,6 +45,8 @@ const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => str
     select ${accountId}, n || '@example.com', 'member', 'mailed', now() - interval '7 days', ${expiresAt} from numbers`,
   oauth_records: expiresAt => `insert into oauth_records (model, id_hash, payload, expires_at)
     select 'Session', sha256(n::text::bytea), '{}', ${expiresAt} from numbers`,
+  used_embedding_tokens: expiresAt => `insert into used_embedding_tokens (account_id, token_hash, expires_at)
+    select ${accountId}, sha256(n::text::bytea), ${expiresAt} from numbers`,
   vote_networks: expiresAt => `, v as (
       insert into voters (account_id) select ${accountId} from numbers returning id
     ), cast_votes as (

@@ -13,6 +13,11 @@ import {
 import { deleteComment } from '../../server/domain/comments/change-comment.ts';
 import { commentOnIdea } from '../../server/domain/comments/comments.ts';
 import {
+  createEmbeddingSecret,
+  deleteEmbeddingSecret,
+  listEmbeddingSecrets,
+} from '../../server/domain/embedding/secrets.ts';
+import {
   cancelAccountDeletion,
   cancelUserDeletion,
   requestUserDeletion,
@@ -73,6 +78,7 @@ import {
 import { redeliverDeadSince, sendTestEvent } from '../../server/domain/webhooks/queue-deliveries.ts';
 import { Account } from '../../server/entities/account.ts';
 import { Board } from '../../server/entities/board.ts';
+import { EmbeddingSecret } from '../../server/entities/embedding.ts';
 import type { IdentityProvider } from '../../server/entities/identity.ts';
 import { User } from '../../server/entities/user.ts';
 import { administrationEntries } from '../../server/observability/administration-entries.ts';
@@ -316,6 +322,19 @@ const cases: Cases = {
     await updateAccount(admin, one, { name: 'Another', slug: one.slug });
     return { ...account(), changed: ['name'] };
   }),
+  'embedding_secret.created': async () => async admin => {
+    await createEmbeddingSecret(admin, testSecretBox, world.accountId);
+    const { id } = await admin.em.findOneOrFail(EmbeddingSecret, { accountId: world.accountId });
+    return { ...account(), embedding_secret_id: id };
+  },
+  'embedding_secret.deleted': async () => {
+    await administer(admin => createEmbeddingSecret(admin, testSecretBox, world.accountId));
+    return async admin => {
+      const [{ id } = { id: 0 }] = await listEmbeddingSecrets(admin, world.accountId);
+      await deleteEmbeddingSecret(admin, world.accountId, id);
+      return { ...account(), embedding_secret_id: id };
+    };
+  },
   'account.plan_changed': onAccount(async (admin, one) => {
     await updateAccount(admin, one, { plan: 'business' });
     return { ...account(), from: 'community', to: 'business' };
@@ -668,6 +687,7 @@ const once = new Set([
   'token.created',
   'webhook.created',
   'chat_channel.created',
+  'embedding_secret.created',
   'password.set',
   'password.link_created',
   'user.address_requested',

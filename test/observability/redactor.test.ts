@@ -13,6 +13,7 @@ const { text, value } = buildRedactor({ appKey: testAppKey });
 const marker = () => randomBytes(16).toString('base64url');
 
 describe('the redaction of a text', () => {
+  const jwt = `${Buffer.from('{"alg":"HS256"}').toString('base64url')}.${Buffer.from('{"sub":"7","name":"Ada Lovelace"}').toString('base64url')}.${'x'.repeat(43)}`;
   const secret = `ib_7_${'a'.repeat(43)}`;
 
   test.each([
@@ -24,6 +25,20 @@ describe('the redaction of a text', () => {
     ['a registration access token', `ibg_${'a'.repeat(43)}`, 'ibg_[Redacted]'],
     ['a PKCE verifier', `code_verifier=${'a'.repeat(43)}&x=1`, 'code_verifier=[Redacted]&x=1'],
     ['the secret of a client', `client_secret=${'a'.repeat(86)}`, 'client_secret=[Redacted]'],
+    ['a secret of an embedding', `ibe_${'a'.repeat(43)}`, 'ibe_[Redacted]'],
+    [
+      'a session cookie of an embedded board',
+      '__Host-idea_board_embedded=bound.abc; Path=/',
+      '__Host-idea_board_embedded=[Redacted]; Path=/',
+    ],
+    ['a signed token', `got ${jwt}, no`, 'got [Redacted], no'],
+    ['a signed token whose signature is cut off', `"${jwt.slice(0, 70)}"`, '"[Redacted]"'],
+    [
+      'a signed token in a URL',
+      `/b/web-app/embed?account=acme&token=${jwt}#x`,
+      '/b/web-app/embed?account=acme&token=[Redacted]#x',
+    ],
+    ['a signed token in an encoded URL', `next=%2Fembed%3Fjwt%3D${jwt}`, 'next=%2Fembed%3Fjwt%3D[Redacted]'],
     ['a secret of a webhook', 'whsec_Zm9v/YmFy+cXV4==', 'whsec_[Redacted]'],
     ['a bearer', 'got Bearer abc.def-ghi, no', 'got Bearer [Redacted], no'],
     ['a bearer in a URL', 'x=Bearer%20abcdef&y', 'x=Bearer%20[Redacted]'],

@@ -94,14 +94,15 @@ test('a server starts from the compile cache of its installation and does not pa
   // Node.js loads the module "amaro" when it first parses TypeScript.
   const tell = `process.on('exit', () => console.log(process.moduleLoadList.some(name => name.includes('amaro'))))`;
   const preload = `--import=data:text/javascript,${encodeURIComponent(tell)}`;
-  const readsTypeScript = async (options: NodeJS.ProcessEnv = env) => {
-    const runs = ['server/main.ts', 'server/worker.ts'].map(entry =>
-      promisify(execFile)(process.execPath, [preload, entry, '--compile'], { cwd: root, env: options }),
-    );
-    return (await Promise.all(runs)).map(({ stdout }) => stdout.trim());
+  const readsTypeScript = async (entry: string, options: NodeJS.ProcessEnv = env) => {
+    const args = [preload, entry, '--compile'];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: root, env: options });
+    return stdout.trim();
   };
-  expect(await readsTypeScript()).toEqual(['false', 'false']);
-  expect(await readsTypeScript({ ...env, NODE_COMPILE_CACHE: join(cache, 'none') })).toEqual(['true', 'true']);
+  expect(await readsTypeScript('server/main.ts')).toBe('false');
+  expect(await readsTypeScript('server/worker.ts')).toBe('false');
+  // One start without the cache shows that this test notices parsed TypeScript.
+  expect(await readsTypeScript('server/worker.ts', { ...env, NODE_COMPILE_CACHE: join(cache, 'none') })).toBe('true');
 });
 
 test('all packages that the server imports are production dependencies in package.json', async () => {

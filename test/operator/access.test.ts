@@ -13,13 +13,13 @@ import { loadServerQueries } from '../helpers/server-queries.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { makeOperator, type Operator, signInOperator } from './operators.ts';
 
-/** Methods that a request with a path can have. */
+/** All HTTP methods whose requests have a path. CONNECT requests have none. */
 const methods = METHODS.filter(method => method !== 'CONNECT');
 
 let server: TestServer;
 let world: World;
 let operator: Operator;
-/** The registered paths of the panel, with the id of the account, the user or both in the place of `:id`. */
+/** The registered paths of the panel, with the id of an account or a user in the place of `:id`. */
 let paths: string[];
 let routes: { method: string; path: string }[];
 
@@ -62,7 +62,7 @@ describe("access to the operator's panel", () => {
     expect(readAudit(server.auditLines)).toMatchObject([{ event: 'sign_in.succeeded' }]);
   });
 
-  test('an operator gets an answer other than 404 for every route of the panel', async () => {
+  test('an operator gets a page or a redirect for every path of the panel, and no cache may store it', async () => {
     for (const { method, path } of routes) {
       if (method !== 'GET') continue;
       const answer = await operator.visitor.get(path);
@@ -71,7 +71,7 @@ describe("access to the operator's panel", () => {
     }
   });
 
-  test('every page of the panel leads a visitor without a session to the sign-in page, and back after the sign-in', async () => {
+  test('every page of the panel redirects a visitor without a session to the sign-in page, with a way back', async () => {
     for (const path of paths) {
       const visitor = new Visitor(server);
       const answer = await visitor.get(path);
@@ -91,7 +91,7 @@ describe("access to the operator's panel", () => {
     expect((await signIn('/operators', other)).location).toBe('/admin');
   });
 
-  test('an operator without two-factor sign-in is led from every page to the page that turns it on, and changes nothing', async () => {
+  test('an operator without two-factor sign-in is redirected from every page and form to the page that turns it on, and changes nothing', async () => {
     const id = await createUser(server, 'Otto');
     await makeOperator(server, id);
     const { email, password } = await givePassword(server, id);
@@ -127,7 +127,7 @@ describe("access to the operator's panel", () => {
     expect((await former.visitor.get('/operator')).status).toBe(404);
   });
 
-  test('a form of the panel without the form token of the session is refused and changes nothing', async () => {
+  test('a form of the panel without the form_token of the session, or from another site, is refused and changes nothing', async () => {
     const path = `/operator/accounts/${world.accountId}/plan`;
     const before = await snapshot(server);
     const fields = { plan: 'business', current_password: operator.password };
@@ -146,7 +146,7 @@ describe("access to the operator's panel", () => {
     expect((await owner.get('/admin')).html).not.toContain('/operator');
   });
 
-  test('each page of the panel that an operator opens has an audit entry with the operator and the id on the page', async () => {
+  test('three opened pages of the panel have audit entries with the operator and the id in the path, and a missing page has none', async () => {
     await operator.visitor.get('/operator');
     await operator.visitor.get(`/operator/accounts/${world.accountId}?notice=plan`);
     await operator.visitor.get(`/operator/users/${world.ownerId}`);
@@ -161,7 +161,7 @@ describe("access to the operator's panel", () => {
 });
 
 describe('the flag of operators', () => {
-  test('no SQL statement and no source file of the server writes the flag is_operator', async () => {
+  test('no named SQL statement writes the flag is_operator, and only three known source files declare or copy it', async () => {
     const writing = (await loadServerQueries()).filter(({ text }) =>
       /(insert into|update) "?users"?[\s\S]*is_operator/i.test(text),
     );
@@ -177,7 +177,7 @@ describe('the flag of operators', () => {
     ]);
   });
 
-  test('the forms of the profile and of the panel ignore a field that would make the user an operator', async () => {
+  test('the form of the profile and the form that deletes a user in the panel ignore the field is_operator', async () => {
     const userId = await createUser(server);
     const visitor = await signedIn(server, userId);
     const flag = { is_operator: 'true', isOperator: 'true' };

@@ -126,7 +126,7 @@ describe('a change by an operator', () => {
     ]);
   });
 
-  test('the page of a requested deletion tells that an owner or operator is not erased', async () => {
+  test('the page that deletes a user says that an owner or operator is not erased', async () => {
     const path = `/operator/users/${world.ownerId}/delete`;
     expect((await operator.visitor.get(path)).html).toContain(`owner of ${slug}`);
     const answer = await change(path);
@@ -135,7 +135,7 @@ describe('a change by an operator', () => {
     expect(own.html).toContain('operator of the server');
   });
 
-  test('the page of a requested deletion and the refusal of a wrong password are in German for a browser that prefers German', async () => {
+  test('the page that deletes a user and the refusal of a wrong password are in German for a browser that prefers German', async () => {
     const german = { headers: { 'accept-language': 'de' } };
     const path = `/operator/users/${world.ownerId}/delete`;
     const { html } = await operator.visitor.get(path, german);
@@ -160,7 +160,7 @@ describe('a refused change', () => {
   ] as const;
 
   test.each(asked)(
-    'without the right password of the operator, nothing changes: %s',
+    'without the right password of the operator, the panel refuses this change: %s',
     async (what, pathOf, fieldsOf) => {
       if (what.startsWith('cancelled')) {
         await server.sql('update accounts set deletion_scheduled_at = now() where id = $1', [world.accountId]);
@@ -182,7 +182,7 @@ describe('a refused change', () => {
     },
   );
 
-  test('wrong passwords in the panel count against the same rate limit as failed sign-ins', async () => {
+  test('the rate limit RATE_LIMIT_SIGN_IN_ACCOUNT applies to wrong passwords in the panel', async () => {
     const strict = await startServerForTest({ clock, environment: { RATE_LIMIT_SIGN_IN_ACCOUNT: '2' } });
     const { id, visitor, password } = await signInOperator(strict);
     const { accountId } = await createWorld(strict);
@@ -200,7 +200,7 @@ describe('a refused change', () => {
     expect(await strict.sql('select plan from accounts where id = $1', [accountId])).toEqual([{ plan: 'community' }]);
   });
 
-  test('an invalid plan, a reason that is too long or an unknown account is refused', async () => {
+  test('the panel refuses an invalid plan, a reason that is too long, and unknown accounts and users', async () => {
     const before = await snapshot(server);
     const plan = await change(onAccount('plan'), { plan: 'No Plan' });
     expect([plan.status, plan.html.includes('The plan &quot;No Plan&quot; must be')]).toEqual([422, true]);
@@ -221,7 +221,7 @@ describe('a refused change', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('an account or user whose erasure has begun cannot be changed or kept', async () => {
+  test('an operator cannot change or keep an account or a user whose erasure has begun', async () => {
     const erasing = 'deletion_scheduled_at = now(), erasure_began_at = now()';
     const form_token = /name="form_token" value="([^"]+)"/.exec(
       (await operator.visitor.get(onAccount('plan'))).html,
@@ -254,7 +254,7 @@ describe('two changes at the same time', () => {
     );
   }
 
-  test('if two operators change a plan at the same time, the audit entry of the second change names the plan of the first', async () => {
+  test('if two requests change a plan at the same time, the audit entry of the second change names the plan of the first', async () => {
     const client = await connect(server.url);
     await client.query('begin');
     await client.query('select from accounts where id = $1 for update', [world.accountId]);
@@ -269,7 +269,7 @@ describe('two changes at the same time', () => {
     expect((await account()).plan).toBe(second.to);
   });
 
-  test('if two operators delete an account or a user at the same time, there is one audit entry and one mail to the owner', async () => {
+  test('if an account and a user are each deleted twice at the same time, each has one audit entry, and the owner gets one mail', async () => {
     await changeAll(
       [onAccount('delete'), onUser('delete'), onAccount('delete'), onUser('delete')].map(path => [path, {}]),
     );
@@ -283,7 +283,7 @@ describe('two changes at the same time', () => {
     expect(mails.length).toBe(1);
   });
 
-  test('if two operators block the two owners of an account at the same time, one block is refused', async () => {
+  test('if the two owners of an account are blocked at the same time, one block is refused', async () => {
     const secondId = await createMember(server, world.accountId, 'owner');
     const answers = await changeAll([world.ownerId, secondId].map(id => [`/operator/users/${id}/block`, { slug }]));
     expect(answers.map(({ status }) => status).sort()).toEqual([303, 409]);

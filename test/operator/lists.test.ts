@@ -41,7 +41,7 @@ async function walk(path: string) {
 }
 
 describe('the list of accounts', () => {
-  test('the list shows the plan, the state and the size of each account, and finds accounts by the beginning of the name or slug', async () => {
+  test('the list of accounts shows plan, state and size of an account, and finds it by the beginning of its name or slug', async () => {
     const world = await createWorld(server);
     await createMember(server, world.accountId, 'member');
     await insertIdea(server, world);
@@ -58,7 +58,7 @@ describe('the list of accounts', () => {
     }
   });
 
-  test('the list can show only the accounts in one state, with the time of the earliest erasure', async () => {
+  test('the list of accounts can show only the accounts in one state, and shows the earliest time of a scheduled erasure', async () => {
     const [active, scheduled, erasing] = [
       await createWorld(server),
       await createWorld(server),
@@ -80,7 +80,7 @@ describe('the list of accounts', () => {
     expect((await cardsAt('/operator/accounts?q=state&state=wrong')).length).toBe(3);
   });
 
-  test('the pages of the list show each account once, newest first, and at most 25 of them at a time', async () => {
+  test('the pages of the list of accounts show each account once, newest first, and at most 25 accounts at a time', async () => {
     await server.sql(`insert into accounts (slug, name) select 'paged-' || n, 'Paged' from generate_series(1, 60) n`);
     const { sizes, links } = await walk('/operator/accounts?q=paged');
     expect(sizes).toEqual([25, 25, 10]);
@@ -88,7 +88,7 @@ describe('the list of accounts', () => {
     expect(links).toEqual(expected.map(({ id }) => `/operator/accounts/${id}`));
   });
 
-  test('the page of an account names at most five owners, and links to them', async () => {
+  test('the page of an account with seven owners links to five of them', async () => {
     const { accountId } = await createWorld(server);
     for (let n = 0; n < 6; n++) await createMember(server, accountId, 'owner');
     const { html } = await operator.visitor.get(`/operator/accounts/${accountId}`);
@@ -97,7 +97,7 @@ describe('the list of accounts', () => {
 });
 
 describe('the list of users', () => {
-  test('the search finds a user by any spelling of the e-mail address, and by the beginning of the address or name', async () => {
+  test('the search for users finds a user by other spellings of the e-mail address, and by the beginning of the address or name', async () => {
     const userId = await createUser(server, 'Zoë Whitcombe');
     await server.sql(
       `update users set email = 'Zoe@Bücher.example', canonical_email = 'zoe@xn--bcher-kva.example' where id = $1`,
@@ -112,7 +112,7 @@ describe('the list of users', () => {
     }
   });
 
-  test('the list and the page of a user show blocks, the deletion and the flag of operators, but never the placeholder user', async () => {
+  test('the list and the page of a user show a block, a requested deletion and the flag of operators, but not the placeholder user', async () => {
     const { accountId } = await createWorld(server);
     const userId = await createMember(server, accountId, 'member', 'Xaver');
     await server.sql(`insert into user_blocks (account_id, user_id, reason) values ($1, $2, 'Spam')`, [
@@ -131,7 +131,7 @@ describe('the list of users', () => {
     expect((await operator.visitor.get(`/operator/users/${placeholder?.id}`)).status).toBe(404);
   });
 
-  test('the pages of the list show each user once and at most 25 of them at a time', async () => {
+  test('the pages of the list of users show each user once and at most 25 users at a time', async () => {
     await server.sql(
       `insert into users (email, canonical_email, name)
       select 'paged' || n || '@example.com', 'paged' || n || '@example.com', 'Paged' from generate_series(1, 60) n`,
@@ -142,7 +142,7 @@ describe('the list of users', () => {
 });
 
 describe('the webhooks of all accounts', () => {
-  test('the lists show failing webhooks, disabled webhooks, and webhooks with dead deliveries, each with its account and the counts of deliveries', async () => {
+  test('the lists show failing webhooks, disabled webhooks and webhooks with dead deliveries, each with its account and counts of deliveries', async () => {
     const own = await startServerForTest();
     const { visitor } = await signInOperator(own);
     const [first, second] = [await createWorld(own), await createWorld(own)];
@@ -196,7 +196,7 @@ describe('the webhooks of all accounts', () => {
     ]);
   });
 
-  test('the pages of each list show each webhook once and at most 25 of them at a time', async () => {
+  test('the lists of 30 failing webhooks and of 30 webhooks with dead deliveries have pages of 25 and 5 webhooks', async () => {
     const { accountId } = await createWorld(server);
     await server.sql(
       `with endpoint as (
@@ -239,7 +239,7 @@ describe('large installations', () => {
   /** The tables that `manyRows` fills. PostgreSQL may read the other tables as a whole, because they have few rows. */
   const largeTables = ['accounts', 'users', 'memberships', 'ideas', 'webhook_endpoints', 'webhook_deliveries'];
 
-  test('no page of the panel reads a whole table of accounts, users, ideas, webhooks or deliveries', async () => {
+  test('thirteen pages of the panel read no whole table of accounts, users, memberships, ideas, webhooks or deliveries', async () => {
     const large = await startServerForTest();
     const world = await createWorld(large);
     await insertIdea(large, world);
@@ -248,7 +248,7 @@ describe('large installations', () => {
     try {
       await client.query(manyRows);
       await client.query('vacuum analyze');
-      // On a disk without moving parts, an index is cheaper than a whole table also for tables of this size.
+      // With the costs of an SSD, PostgreSQL prefers an index also for tables of this size.
       await client.query('set random_page_cost = 1.1');
       const readWhole: string[] = [];
       for (const path of [

@@ -20,7 +20,7 @@ const read = async (server: TestServer, path = '/operator') => {
 };
 
 describe('the status page', () => {
-  test('the status page shows the reason of each failed readiness check, and agrees with /ready', async () => {
+  test('the status page shows why the readiness checks of migrations and cron fail, and agrees with /ready', async () => {
     const server = await startServerForTest();
     await server.sql('delete from heartbeats');
     const [last] = await server.sql<{ name: string }>(
@@ -79,14 +79,14 @@ describe('the status page', () => {
 });
 
 describe('the page of the audit log', () => {
-  test('if AUDIT_LOG is stdout or no ordinary file, the page says where the entries go', async () => {
+  test('if AUDIT_LOG is stdout or no ordinary file, the page of the audit log says where the entries go', async () => {
     for (const AUDIT_LOG of ['stdout', '/dev/null']) {
       const server = await startServerForTest({ environment: { AUDIT_LOG } });
       expect(await read(server, '/operator/audit')).toContain(`AUDIT_LOG is ${AUDIT_LOG} , so they go there`);
     }
   });
 
-  test('the page shows the last 50 entries of the file, newest first, also of a file that is large, damaged or missing', async () => {
+  test('the page of the audit log shows the last 50 entries of a large, damaged file, newest first, and says if the file is missing', async () => {
     const AUDIT_LOG = join(tmpdir(), `idea-board-audit-${process.pid}-${Date.now()}.log`);
     onTestFinished(() => rm(AUDIT_LOG, { force: true }));
     const logger = pino({ level: 'silent' });

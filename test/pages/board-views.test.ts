@@ -54,7 +54,7 @@ async function tagIdeas(name: string, ideaIds: number[]) {
 }
 
 describe('the list of ideas with a tag', () => {
-  test('a public board lists the ideas with a tag, by its name in any case or by its id, and each tag links to its list', async () => {
+  test('a public board lists the ideas with a tag by its name or id, and each tag links to its list', async () => {
     const id = await put('Dark mode');
     await put('Other');
     const tagId = await tagIdeas('User interface', [id]);
@@ -167,7 +167,7 @@ describe('the roadmap', () => {
     expect(hrefOf(text, 'More ideas in Building')).toBe(`${boardPath()}?status_key=building&sort=top`);
   });
 
-  test('the roadmap needs three SQL statements, whatever the number of its columns and ideas', async () => {
+  test('the roadmap of a board with 72 ideas in six statuses needs three SQL statements, without those of the rate limit', async () => {
     for (const { key } of statuses) for (let n = 1; n <= 12; n++) await put(`In ${key}`, key);
     const { statements } = await logStatements(() => get(`${boardPath()}/roadmap`));
     const ofPage = statements.filter(({ text }) => !text.includes('rate_limits'));
@@ -254,7 +254,7 @@ describe('the feed', () => {
     expect([again.status, again.text]).toEqual([304, '']);
   });
 
-  test('each page of a public board names the feed for feed readers and links to it', async () => {
+  test('the list, the roadmap and the ideas of a public board name the feed for feed readers and link to it', async () => {
     const id = await put('The one');
     for (const path of [
       boardPath(),

@@ -1,11 +1,18 @@
+import { once } from 'node:events';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { editComment } from '../../server/domain/comments/change-comment.ts';
 import { commentOnIdea } from '../../server/domain/comments/comments.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { buildUnsubscribeTokens } from '../../server/domain/notifications/unsubscribe-token.ts';
+import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { signedIn } from '../admin/visitor.ts';
+import { letEmbed, signToken } from '../helpers/embedding.ts';
 import { createMember, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { makeCertificate } from '../helpers/https-document.ts';
+import { startPublicServer } from '../helpers/public-server.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
 import { startServer, type TestServer, testAppKey } from '../helpers/server.ts';
 import { openPage, overflowOf, type Screen, screens, startChromium, violationsOf } from './in-browser.ts';
@@ -98,10 +105,13 @@ test('axe-core finds no accessibility violation on the pages for members and mod
   const id = await insertIdea(server, open, { title: 'Export as CSV' });
   const pending = await insertIdea(server, open, { title: 'Pending', moderationState: 'pending' });
   await createTag(server, open.accountId, open.boardId, 'Design');
+  const memberId = await createMember(server, open.accountId, 'member', 'Mona Member');
+  await runAsUser(server, open, memberId, op => commentOnIdea(op, id, 'As @The owner said.'));
   const comment = await runAsUser(server, open, open.ownerId, op => commentOnIdea(op, id, 'Please.'));
   await runAsUser(server, open, open.ownerId, op =>
     editComment(op, { ideaId: id, commentId: comment.id, body: 'Yes' }),
   );
+  await runAsUser(server, open, open.ownerId, op => setIdeaStatus(op, id, 'planned', 'In spring, @Mona Member.'));
   const ownPages = [
     '/mine',
     '/mine/following',
@@ -114,6 +124,34 @@ test('axe-core finds no accessibility violation on the pages for members and mod
   await page.goto(`${server.baseUrl + path}/ideas/${id}`);
   await page.getByText('Moderate', { exact: true }).click();
   expect(await violationsOf(page)).toEqual([]);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
+test('while a member types a name after @ in a comment, the page suggests the names on the page, with the keyboard alone', async () => {
+  if (!browser) return;
+  const open = await createWorld(server);
+  const id = await insertIdea(server, open);
+  for (const name of ['Mona Member', 'Moritz Maier']) {
+    const authorId = await createMember(server, open.accountId, 'member', name);
+    await runAsUser(server, open, authorId, op => commentOnIdea(op, id, 'Yes.'));
+  }
+  const { page, complaints, close } = await openSignedIn(await createMember(server, open.accountId, 'member'));
+  await page.goto(`${server.baseUrl}/b/${open.boardSlug}/ideas/${id}`);
+  const field = page.getByLabel('Your comment');
+  const names = page.getByRole('group', { name: 'Mention a member' }).getByRole('button');
+  await field.focus();
+  await page.keyboard.type('Thanks @mo');
+  expect(await names.allTextContents()).toEqual(['@Mona Member', '@Moritz Maier']);
+  expect(await page.getByRole('status').textContent()).toContain('Press Tab to choose one.');
+  expect(await violationsOf(page)).toEqual([]);
+  await page.keyboard.type('r');
+  expect(await names.allTextContents()).toEqual(['@Moritz Maier']);
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  expect([await field.inputValue(), await names.count()]).toEqual(['Thanks @Moritz Maier ', 0]);
+  await page.keyboard.type('and all.');
+  expect(await field.inputValue()).toBe('Thanks @Moritz Maier and all.');
   expect(complaints).toEqual([]);
   await close();
 });
@@ -147,11 +185,86 @@ test('a member votes without a page load, sees similar ideas while typing a titl
   await page.getByRole('heading', { name: 'Board export in CSV' }).waitFor();
   expect(await server.sql('select from ideas where board_id = $1', [open.boardId])).toHaveLength(2);
 
-  // Without its session, the script lets the browser open the page that the server answers.
+  // Without a session, the server refuses the vote. The script then lets the browser send the form, which leads to the
+  // sign-in page.
   await page.context().clearCookies();
   await page.getByRole('button', { name: /^Vote for/ }).press('Enter');
   await page.waitForURL(/sign-in/);
   expect(complaints).toEqual([]);
+  await close();
+});
+
+/** Starts a website that is no part of the server. Its only page has this body. Returns its origin. */
+async function startWebsite(bodyOf: () => Promise<string>): Promise<string> {
+  const website = createServer(makeCertificate(), async (_request, response) => {
+    const head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>An application</title>';
+    response.writeHead(200, { 'content-type': 'text/html' }).end(head + (await bodyOf()));
+  });
+  website.listen(0, 'localhost');
+  await once(website, 'listening');
+  onTestFinished(() => {
+    website.closeAllConnections();
+    website.close();
+  });
+  return `https://localhost:${(website.address() as AddressInfo).port}`;
+}
+
+test('the users of a website on another site sign in with a token in the frame of a board and vote there, with and without JavaScript', async () => {
+  if (!browser) return;
+  const secure = await startPublicServer({ on: server, isSecure: true });
+  onTestFinished(() => secure.close());
+  const embedded = await createWorld(server, { name: 'A private board' });
+  const id = await insertIdea(server, embedded, { title: 'Export as CSV', body: 'See https://example.com' });
+  const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [embedded.accountId]);
+  const url = `${secure.baseUrl}/b/${embedded.boardSlug}/embed?account=${account?.slug}`;
+  let secret = '';
+  const frame = '<iframe name="ideas" title="Ideas" width="340" height="700"';
+  const byForm = async () => `${frame}></iframe><form id="f" method="post" target="ideas" action="${url}">
+    <input type="hidden" name="token" value="${await signToken(secure, secret)}"></form><script>f.submit()</script>`;
+  const byQuery = async () => `${frame} src="${url}&amp;token=${await signToken(secure, secret)}"></iframe>`;
+  const [website, plainWebsite, stranger] = await Promise.all([byForm, byQuery, byQuery].map(startWebsite));
+  secret = await letEmbed(server, embedded, [website ?? '', plainWebsite ?? '']);
+  const [narrow, wide] = screens as [Screen, Screen];
+
+  for (const [origin, javaScriptEnabled] of [
+    [website, true],
+    [plainWebsite, false],
+  ] as const) {
+    const options = { javaScriptEnabled, ignoreHTTPSErrors: true, reducedMotion: 'reduce' as const };
+    const { page, complaints, close } = await openPage(browser, javaScriptEnabled ? narrow : wide, options);
+    await page.goto(origin ?? '');
+    const board = page.frameLocator('iframe');
+    const vote = () => board.getByRole('button', { name: 'Vote for: Export as CSV' });
+    await vote().click();
+    await board.locator('[aria-pressed=true]').waitFor();
+    await board.getByRole('link', { name: 'Export as CSV' }).click();
+    await board.getByLabel('Your comment').fill('Yes');
+    await board.getByRole('button', { name: 'Comment', exact: true }).click();
+    await board.getByText('Your comment is on the page').waitFor();
+    const [cookie, ...others] = await page.context().cookies();
+    expect(others).toEqual([]);
+    expect(cookie).toMatchObject({
+      name: '__Host-idea_board_embedded',
+      sameSite: 'None',
+      partitionKey: 'https://localhost',
+    });
+    if (javaScriptEnabled) {
+      const [, inside] = page.frames();
+      expect(inside && [await violationsOf(inside), await overflowOf(inside)]).toEqual([[], 0]);
+      const opening = page.context().waitForEvent('page');
+      await board.getByRole('link', { name: 'https://example.com' }).click();
+      await (await opening).close();
+    }
+    expect(complaints).toEqual([]);
+    await close();
+  }
+  expect(await server.sql('select up_count, comment_count from ideas where id = $1', [id])).toEqual([
+    { up_count: 2, comment_count: 2 },
+  ]);
+
+  const { page, complaints, close } = await openPage(browser, narrow, { ignoreHTTPSErrors: true });
+  await page.goto(stranger ?? '');
+  await expect.poll(() => complaints.join()).toContain('frame-ancestors');
   await close();
 });
 

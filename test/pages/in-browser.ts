@@ -45,8 +45,8 @@ export async function openPage(browser: Browser, screen: Screen, options: Browse
 /** The minified source of axe-core. Each page parses it, and it is half as long as axe.source. */
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Returns the accessibility violations on a page: rules and elements. With `ofColors`, checks only the colors. */
-export async function violationsOf(page: Page, { ofColors = false } = {}): Promise<string[]> {
+/** Returns the accessibility violations on a page or in a frame: rules and elements. With `ofColors`, checks only the colors. */
+export async function violationsOf(page: Pick<Page, 'evaluate'>, { ofColors = false } = {}): Promise<string[]> {
   const rules = ofColors ? ", runOnly: ['color-contrast']" : '';
   // The content security policy of the page allows this code, because it does not restrict the debugger.
   await page.evaluate(`globalThis.axe ?? ${axeSource}`);
@@ -56,7 +56,7 @@ export async function violationsOf(page: Page, { ofColors = false } = {}): Promi
   return results.violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' | ')}`);
 }
 
-/** Returns by how many pixels a page is wider than the screen. */
-export function overflowOf(page: Page): Promise<number> {
+/** Returns by how many pixels a page is wider than the screen or its frame. */
+export function overflowOf(page: Pick<Page, 'evaluate'>): Promise<number> {
   return page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
 }

@@ -58,7 +58,7 @@ const membersWith = (email: string) =>
 const asMember = (name: string, { accountId } = world) => ({ account_id: accountId, role: 'member', name });
 
 describe('signing up from a board', () => {
-  test('on a board that everybody may join, a new person signs up through a mailed link and becomes a member', async () => {
+  test('on a public board of an account that everybody may join, a new person signs up through a mailed link and becomes a member', async () => {
     await letJoin('everybody');
     server.auditLines.length = 0;
     const email = newAddress();
@@ -86,7 +86,7 @@ describe('signing up from a board', () => {
     expect((await follow(new Visitor(server), token, 'Eve')).status).toBe(404);
   });
 
-  test('a new person with a German browser gets the mail in German, and later mails, too', async () => {
+  test('a new person with a German browser gets the mail in German, and the profile stores German as their language', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const visitor = new Visitor(server, { 'accept-language': 'de-CH, en;q=0.5' });
@@ -97,7 +97,7 @@ describe('signing up from a board', () => {
     expect(await server.sql('select language from users where email = $1', [email])).toEqual([{ language: 'de' }]);
   });
 
-  test('an unknown address gets no mail on a board that only invited people may join, and on the sign-in page without a board', async () => {
+  test('an unknown address gets no mail if only invited people may join the account, or if the sign-in leads to no existing board', async () => {
     expect(await linkFor(newAddress())).toBeUndefined();
     await letJoin('everybody');
     for (const next of ['/admin', '/b/no-such-board', `/admin${boardPath()}`]) {
@@ -106,7 +106,7 @@ describe('signing up from a board', () => {
     expect(mail.received).toEqual([]);
   });
 
-  test('on a board for certain domains, only addresses of exactly these domains get a link, in every spelling of the domain', async () => {
+  test('unknown addresses of the domains that may join get a link in several spellings, and addresses of similar domains get no mail', async () => {
     await letJoin('domains', ['Example.ORG', '@bücher.example']);
     for (const domain of [
       'example.org',
@@ -125,7 +125,7 @@ describe('signing up from a board', () => {
       'notexample.org',
       'example.org.evil.example',
       'example.or',
-      // The first letter is a Cyrillic one.
+      // The first letter is Cyrillic.
       'еxample.org',
       'bucher.example',
       'exаmple.org',
@@ -147,13 +147,13 @@ describe('signing up from a board', () => {
     return visitor.post('/sign-in/mail-link', { ...hiddenFields(html, '/sign-in'), email });
   }
 
-  test('a mail to a domain in another spelling goes to the mail server of the listed domain', async () => {
+  test('a link for an address whose domain has full-width letters is mailed to the address with ordinary letters', async () => {
     await letJoin('domains', ['example.org']);
     await linkFor('someone@ｅｘａｍｐｌｅ.org');
     expect(mail.received.map(({ to }) => to)).toEqual(['someone@example.org']);
   });
 
-  test('a private board gets the same answer as a missing board, and nobody can sign up there', async () => {
+  test('the form to join a private board gets the same answer as for a missing board, and an unknown address gets no link', async () => {
     await letJoin('everybody');
     await server.sql('update boards set is_public = false where account_id = $1', [world.accountId]);
     expect(await linkFor(newAddress())).toBeUndefined();
@@ -165,7 +165,7 @@ describe('signing up from a board', () => {
     expect((await visitor.get(boardPath())).status).toBe(404);
   });
 
-  test('a link to sign up does not make a user with a second factor a member, who then joins on the board after entering the code', async () => {
+  test('a user with a second factor who follows a link to sign up becomes a member only by joining on the board after the code', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const token = await linkFor(email);
@@ -195,7 +195,7 @@ describe('signing up from a board', () => {
     expect((await follow(new Visitor(server), token, 'Grace')).status).toBe(303);
   });
 
-  test('a link to sign up stops working when the account no longer lets the address join, or when its erasure begins', async () => {
+  test('a link to sign up stops working when the account no longer lets the address join, or when the erasure of the account begins', async () => {
     await letJoin('everybody');
     const [first, second] = [await linkFor(newAddress()), await linkFor(newAddress())];
     await letJoin('domains', ['example.org']);
@@ -209,7 +209,7 @@ describe('signing up from a board', () => {
     expect(await linkFor(newAddress())).toBeUndefined();
   });
 
-  test('a link to sign up makes a person a member of the account that mailed the link, even if another account has the board slug by now', async () => {
+  test('a link to sign up leads into the account that mailed it, even if a board of another account has the slug by now', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const token = await linkFor(email);
@@ -221,7 +221,7 @@ describe('signing up from a board', () => {
     expect(await membersWith(email)).toEqual([asMember('Grace')]);
   });
 
-  test('a link of an account that everybody may join does not open another account', async () => {
+  test('a person who signed up for one account cannot join another account that only invited people may join', async () => {
     await letJoin('everybody');
     const other = await createWorld(server, { isPublic: true });
     const visitor = new Visitor(server);
@@ -231,7 +231,7 @@ describe('signing up from a board', () => {
     expect([answer.status, answer.html.includes('without an invitation')]).toEqual([403, true]);
   });
 
-  test('if links of two accounts sign up the same address at the same time, both sign in one user, who is a member of both', async () => {
+  test('if links of two accounts sign up one address at the same time, both sign in one user, who joins both accounts', async () => {
     const other = await createWorld(server, { isPublic: true });
     for (const one of [world, other]) await letJoin('everybody', [], one);
     for (let round = 0; round < 3; round++) {
@@ -247,7 +247,7 @@ describe('signing up from a board', () => {
     }
   });
 
-  test('two links of one account to the same address create one user, also at the same time', async () => {
+  test('two links of one account to the same address that are used at the same time create one member', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const tokens = [await linkFor(email), await linkFor(email)];
@@ -256,7 +256,7 @@ describe('signing up from a board', () => {
     expect(await membersWith(email)).toEqual([asMember('Grace')]);
   });
 
-  test('a link to sign up signs in a user who was created since, and asks for no name', async () => {
+  test('a link to sign up signs in a user who was created after the mail, and asks for no name', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const token = await linkFor(email);
@@ -316,14 +316,14 @@ describe('joining as a signed-in person', () => {
     expect(await membersWith(email)).toEqual([asMember('Somebody')]);
   });
 
-  test('on a server that sends no mail, an unconfirmed person sees no form to join', async () => {
+  test('on a server that sends no mail, a person with an unconfirmed address sees no form to join', async () => {
     await letJoin('everybody');
     const silent = await startServerForTest({ on: server, clock });
     const visitor = await signedIn(silent, await createUser(server));
     expect((await visitor.get(boardPath())).html).not.toContain('/join"');
   });
 
-  test('a blocked person and an existing member see no form to join, and joining changes no role', async () => {
+  test('a blocked person and an admin see no form to join, and the form of the admin does not change the role', async () => {
     await letJoin('everybody');
     const blockedId = await createMember(server, (await createWorld(server)).accountId, 'member');
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blockedId]);
@@ -353,7 +353,7 @@ describe('joining as a signed-in person', () => {
     expect(await membersWith(await emailOf(server, userId))).toEqual([]);
   });
 
-  test('the page of a board links to the sign-in page, which leads back to the board, and is the same for every visitor without a session', async () => {
+  test('the page of a board links to a sign-in that leads back to it, and is the same with an unknown session', async () => {
     const page = await new Visitor(server).get(`${boardPath()}?sort=top`);
     expect(page.html).toContain(`href="/sign-in?next=${encodeURIComponent(`${boardPath()}?sort=top`)}"`);
     const other = new Visitor(server);
@@ -364,13 +364,13 @@ describe('joining as a signed-in person', () => {
   });
 });
 
-describe('the setting who may join', () => {
+describe('the rule for joining an account', () => {
   const setting = async () =>
     (await server.sql('select join_rule, join_domains from accounts where id = $1', [world.accountId]))[0];
   const save = (visitor: Visitor, join_rule: string, join_domains = '') =>
     visitor.submit('/admin/account', '/admin/account/joining', { join_rule, join_domains });
 
-  test('owners and admins set who may join, and moderators cannot', async () => {
+  test('owners and admins set who may join their account, and a moderator cannot', async () => {
     for (const role of ['owner', 'admin'] as const) {
       const userId = await createMember(server, world.accountId, role);
       const visitor = await signedIn(server, userId);
@@ -417,7 +417,7 @@ describe('the setting who may join', () => {
     expect(await setting()).toEqual({ join_rule: 'invited', join_domains: [] });
   });
 
-  test('the operator sets who may join with the command line', async () => {
+  test('the operator sets who may join an account with the command line', async () => {
     const cli = cliOn(server.url);
     const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [world.accountId]);
     const update = ['account', 'update', '--account', account?.slug ?? ''];

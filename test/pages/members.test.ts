@@ -64,7 +64,7 @@ async function submit(fields: Record<string, string>, by = member) {
 }
 
 describe('who may open a board', () => {
-  test('a member can open a private board of their account, and everybody else gets the same 404 as for a missing board', async () => {
+  test('a member can open a private board of their account, and visitors and other users get the same 404 as for a missing board', async () => {
     const id = await put('A private idea');
     expect(titlesIn((await member.get(boardPath())).html)).toEqual(['A private idea']);
     expect((await member.get(ideaPath(id))).status).toBe(200);
@@ -85,7 +85,7 @@ describe('who may open a board', () => {
     }
   });
 
-  test('after a member is removed or blocked, the private board gets 404 for them', async () => {
+  test('a member who is removed from an account or blocked there gets 404 for its private board', async () => {
     await server.sql('delete from memberships where user_id = $1', [memberId]);
     expect((await member.get(boardPath())).status).toBe(404);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
@@ -121,7 +121,7 @@ describe('who may open a board', () => {
     expect(await votesOf(ideaId)).toEqual([{ value: 1, user_id: memberId }]);
   });
 
-  test('a public board is cacheable for visitors without a session, and no cache may store a page with a session', async () => {
+  test('shared caches may store the pages of a public board for visitors without a session, and no cache may store them for a member', async () => {
     await setBoard('is_public = true');
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id)]) {
@@ -158,7 +158,7 @@ describe('who may open a board', () => {
     expect(back.location).toBe(`${boardPath()}/new?title=x`);
   });
 
-  test('a person who is no member of the account can read its public board, but the server refuses their forms with 403', async () => {
+  test('a person who is no member of the account can read an idea of its public board, but their vote gets 403', async () => {
     await setBoard('is_public = true');
     const id = await put('The one');
     const stranger = await signedIn(
@@ -172,7 +172,7 @@ describe('who may open a board', () => {
     expect(await votesOf(id)).toEqual([]);
   });
 
-  test('a form without the form_token of the session is refused and changes nothing', async () => {
+  test('a vote without the form_token of the session is refused and not stored', async () => {
     const id = await put('The one');
     const sent = await member.post(`${ideaPath(id)}/vote`, { value: 'up' });
     expect(sent.status).toBe(403);
@@ -180,7 +180,7 @@ describe('who may open a board', () => {
   });
 });
 
-test('a member whose browser prefers German gets the texts of a board, its notices and its refusals in German', async () => {
+test('a member whose browser prefers German gets a board, a notice, a refused vote and a missing page in German', async () => {
   const german = { headers: { 'accept-language': 'de' } };
   const ideaId = await put('Export as CSV');
   const { html } = await member.get(`${boardPath()}?notice=awaits_approval`, german);
@@ -204,7 +204,7 @@ test('a member whose browser prefers German gets the texts of a board, its notic
 });
 
 describe('votes', () => {
-  test("a member's vote is apart from the votes of the tokens that the member issued", async () => {
+  test("a member's vote counts separately from the vote of a token that the member issued", async () => {
     const id = await put('The one');
     const { token } = await issueToken(server, world, 'write', { issuerId: memberId });
     await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'up' } });
@@ -229,7 +229,7 @@ describe('votes', () => {
     await expectInvariants(server);
   });
 
-  test('the buttons show the own vote as pressed, and the pressed button withdraws the vote', async () => {
+  test("the button of the member's own vote is shown as pressed and would withdraw the vote", async () => {
     const id = await put('The one');
     const buttons = async () =>
       parse((await member.get(ideaPath(id))).html)
@@ -251,7 +251,7 @@ describe('votes', () => {
     ]);
   });
 
-  test('a vote from a list leads back to the same list, and never to another site', async () => {
+  test('a vote from a list leads back to the same list, and a forged list does not lead to another site', async () => {
     const id = await put('The one');
     const list = `${boardPath()}?status=open&sort=top`;
     const sent = await member.submit(list, `${ideaPath(id)}/vote`, { value: 'up' });
@@ -279,7 +279,7 @@ describe('votes', () => {
     await expectInvariants(server);
   });
 
-  test('the server refuses a vote in words, and stores nothing, if the board or the status does not accept votes', async () => {
+  test('the server refuses a vote with an explanation, and stores nothing, if the board or the status does not accept votes', async () => {
     const id = await put('The one');
     const form_token =
       parse((await member.get(ideaPath(id))).html)
@@ -337,7 +337,7 @@ describe('ideas', () => {
     ).toEqual([{ moderation_state: 'pending' }, { moderation_state: 'published' }]);
   });
 
-  test('before it creates an idea, the server shows ideas with similar titles, and creates the idea if the person sends it again', async () => {
+  test('before it creates an idea, the server shows ideas with similar titles, and it creates the idea if the person sends it again', async () => {
     const similar = await put('Export a board as a CSV file');
     await put('Dark mode');
     const shown = await submit({});
@@ -357,7 +357,7 @@ describe('ideas', () => {
     expect(await server.sql('select from ideas where board_id = $1', [world.boardId])).toHaveLength(3);
   });
 
-  test('similar ideas are published, unmerged ideas of the same board in shown statuses, with two words or the only word of the title', async () => {
+  test('similar ideas are published ideas in shown statuses that have two words of the title, or its only word', async () => {
     await put('Dark theme for the calendar');
     const hidden = await put('Dark calendar of hidden things');
     await put('Dark calendar, pending', { moderationState: 'pending' });
@@ -392,7 +392,7 @@ describe('ideas', () => {
     expect(await server.sql('select from ideas where board_id = $1', [world.boardId])).toEqual([]);
   });
 
-  test('outside the submission window or on a frozen board, the page says why it has no form, and a sent form is refused', async () => {
+  test('outside the submission window or on a frozen board, the page for new ideas explains the missing form, and a sent idea is refused', async () => {
     const { html } = await member.get(`${boardPath()}/new`);
     const value = (name: string) => parse(html).querySelector(`[name=${name}]`)?.getAttribute('value') ?? '';
     const fields = { form_token: value('form_token'), form_id: value('form_id'), title: 'T', body: 'B' };
@@ -413,7 +413,7 @@ describe('ideas', () => {
 });
 
 describe('comments and following', () => {
-  test('a comment is on the page of the idea with its author, and a second comment in a row is refused and kept in the form', async () => {
+  test("a member's comment is on the page of the idea, and a second comment in a row is refused and kept in the form", async () => {
     const id = await put('The one');
     const sent = await sendOn(id, 'comments', { body: ' Yes,\nplease. ' });
     const [comment] = await server.sql<{ id: number }>('select * from comments where idea_id = $1', [id]);
@@ -438,7 +438,7 @@ describe('comments and following', () => {
     expect(await followers()).toEqual([]);
   });
 
-  test('an idea of another board of the account cannot be changed through this board', async () => {
+  test('a member cannot vote or comment on an idea through the path of another board of the account', async () => {
     const other = await createBoard(server, world.accountId);
     const elsewhere = await insertIdea(server, { ...world, boardId: other.id }, { title: 'Elsewhere' });
     const id = await put('Here');
@@ -458,7 +458,7 @@ describe('comments and following', () => {
 });
 
 describe('moderation on the board', () => {
-  test("a moderator sets the status, adds and removes a tag on the idea's page of the board, and each form leads back to this page", async () => {
+  test("on the board's page of an idea, a moderator sets the status and adds and removes a tag, and returns to this page", async () => {
     const id = await put('The one');
     const tagId = await createTag(server, world.accountId, world.boardId, 'Design');
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
@@ -471,6 +471,20 @@ describe('moderation on the board', () => {
     expect(page.querySelector('.chip-planned')?.textContent).toContain('planned');
     expect((await send(`tags/${tagId}/remove`, {})).location).toBe(`${ideaPath(id)}?notice=tag_removed`);
     expect((await member.get(ideaPath(id))).html).not.toContain('/admin/ideas');
+  });
+
+  test('a merge that a moderator starts on the board leads through search and preview to the page of the target on the board', async () => {
+    const [source, target] = [await put('Night mode'), await put('Dark mode')];
+    const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
+    const form = `/admin/ideas/${source}/merge?on=${world.boardSlug}`;
+    expect((await moderator.get(ideaPath(source))).html).toContain(`href="${form}"`);
+    const search = parse((await moderator.get(`${form}&q=dark`)).html);
+    expect(search.querySelector(`main a[href="${ideaPath(source)}"]`)).not.toBeNull();
+    const preview = search.querySelector('.idea-card a')?.getAttribute('href') ?? '';
+    expect(preview).toBe(`/admin/ideas/${source}/merge?on=${world.boardSlug}&target=${target}`);
+    const merged = await moderator.submit(preview, form);
+    expect(merged.location).toBe(`${ideaPath(target)}?notice=merged`);
+    expect(noticeIn((await moderator.get(merged.location ?? '')).html)).toBe('The ideas are merged.');
   });
 
   test('a moderator approves or rejects a pending idea from its page on the board, and other members get 404 for this page', async () => {
@@ -492,7 +506,7 @@ describe('moderation on the board', () => {
   });
 });
 
-test('a person can send RATE_LIMIT_MEMBER votes, ideas and comments in an hour, and then the page says when to try again', async () => {
+test('a member can send RATE_LIMIT_MEMBER votes and comments in an hour, and then the page says when to try again', async () => {
   const limited = await startServerForTest({ on: server, clock, environment: { RATE_LIMIT_MEMBER: '2' } });
   const { email, password } = await givePassword(server, memberId);
   const visitor = new Visitor(limited);

@@ -93,7 +93,7 @@ describe('editing a comment', () => {
     await expectInvariants(server);
   });
 
-  test('from the 15th minute on, the author can no longer edit or delete a comment, and the form keeps the entered text', async () => {
+  test('15 minutes after a comment, its author can no longer edit or delete it, and the form keeps the entered text', async () => {
     const id = await comment('As it was');
     clock.set(afterMinutes(15));
     expect(await linksOn(id)).toEqual([]);
@@ -107,7 +107,7 @@ describe('editing a comment', () => {
     expect(await commentsOf()).toEqual([{ id, body: 'As it was', edited_at: null }]);
   });
 
-  test('nobody can edit the comment of somebody else, and members cannot delete it', async () => {
+  test('neither a member nor a moderator can edit the comment of another person, and a member cannot delete it', async () => {
     const id = await comment('Mine');
     const other = await signedIn(server, await createMember(server, world.accountId, 'member'));
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
@@ -122,7 +122,7 @@ describe('editing a comment', () => {
     expect(await commentsOf()).toEqual([{ id, body: 'Mine', edited_at: null }]);
   });
 
-  test('an edit needs what a new comment needs, but a deletion is possible on a frozen board and in a closed status', async () => {
+  test('an edit needs a valid text, a board that is not frozen and a status with comments, but a deletion needs none of these', async () => {
     const change = (text: string) => server.sql(text, [world.boardId]);
     const id = await comment('As it was');
     for (const body of [' ', 'x'.repeat(501)]) {
@@ -158,13 +158,15 @@ describe('deleting a comment', () => {
     await expectInvariants(server);
   });
 
-  test('a moderator deletes any comment at any time, and the audit log names the moderator and the author', async () => {
+  test('a moderator deletes the comment of an owner after an hour, and the audit log names the moderator and the author', async () => {
     const first = await comment('One');
     const between = await comment('Two', await signedIn(server, world.ownerId));
     await comment('Three');
     clock.set(afterMinutes(60));
     const moderatorId = await createMember(server, world.accountId, 'moderator');
     const moderator = await signedIn(server, moderatorId);
+    const { html } = await moderator.get(`/admin/ideas/${ideaId}`);
+    expect(html).toContain(`href="${commentPath(between, 'delete')}"`);
     await moderator.submit(commentPath(between, 'delete'), commentPath(between, 'delete'));
     expect((await commentsOf()).map(({ body }) => body)).toEqual(['One', 'Three']);
     const [entry] = readAudit(server.auditLines)
@@ -178,13 +180,13 @@ describe('deleting a comment', () => {
       comment_id: between,
       user_id: world.ownerId,
     });
-    // A comment of another idea has no page below this idea.
+    // The path of one idea does not lead to a comment of another idea.
     ideaId = await insertIdea(server, world, { title: 'Another' });
     expect((await send(commentPath(first, 'delete'), {}, moderator)).status).toBe(404);
     await expectInvariants(server);
   });
 
-  test('exactly one of several parallel deletions of a comment succeeds, also beside parallel edits, and the comment count stays exact', async () => {
+  test('beside six parallel edits, exactly one of six parallel deletions of a comment succeeds, and the comment count stays exact', async () => {
     const id = await comment('Contested');
     const moderator = await signedIn(server, world.ownerId);
     const sent = await Promise.all(
@@ -217,7 +219,7 @@ test('edits and deletions count against RATE_LIMIT_MEMBER, and above the limit t
 });
 
 describe('the copies of a comment', () => {
-  test('an edit and a deletion also change the text in the event, in a stored response and in notifications', async () => {
+  test('an edit and a deletion change the text in the event and in a stored response, and a deletion also in notifications', async () => {
     const { token } = await issueToken(server, world, 'write', { issuerId: memberId });
     const idempotencyKey = 'one-comment';
     const post = () =>
@@ -250,14 +252,14 @@ describe('the copies of a comment', () => {
     expect(await notifications()).not.toContain('password');
   });
 
-  test('the event of a comment that the previous version stored without data loses the text too', async () => {
+  test('a deletion also removes the text from an event that the previous version stored without data', async () => {
     const id = await comment('Of old');
     await server.sql('update events set data = null where idea_id = $1', [ideaId]);
     await send(commentPath(id, 'delete'));
     expect((await copiesOf(id)).events).toEqual([{ data: null, body: '(deleted)' }]);
   });
 
-  test('a pending webhook delivery has the new text, and the stored responses of receivers are removed', async () => {
+  test('after a deletion, a pending webhook delivery no longer has the text, and the stored responses of receivers are removed', async () => {
     const receiver = await startReceiver((response, { body }) => response.writeHead(200).end(body));
     const failing = await startReceiver((response, { body }) => response.writeHead(500).end(body));
     await addWebhook(server, world, { url: receiver.url });

@@ -24,7 +24,7 @@ const put = (title: string, input = {}) => insertIdea(server, world, { title, ..
 const follow = (ideaId: number, accountId = world.accountId) =>
   server.sql('insert into followers (account_id, idea_id, user_id) values ($1, $2, $3)', [accountId, ideaId, memberId]);
 
-/** Returns each card of a list as a person reads it: the title, the words below it, and the link. */
+/** Returns the title, the status, the reason, the words below them and the link of each card in a list. */
 async function cardsOn(path: string, by = member) {
   const { html, status } = await by.get(boardPath() + path);
   expect(status).toBe(200);
@@ -39,7 +39,7 @@ async function cardsOn(path: string, by = member) {
     }));
 }
 
-test('My ideas lists the own ideas of the board, and shows a pending or rejected idea without a link, with the reason', async () => {
+test('My ideas lists the ideas that the member submitted to the board, without a link to a pending or rejected idea', async () => {
   const published = await put('Published', { authorId: memberId });
   await put('Pending', { authorId: memberId, moderationState: 'pending' });
   const rejected = await put('Rejected', { authorId: memberId, moderationState: 'rejected' });
@@ -54,7 +54,7 @@ test('My ideas lists the own ideas of the board, and shows a pending or rejected
   ]);
 });
 
-test('My votes lists the ideas on which the person voted with the direction, without withdrawn votes and votes that a merge copied', async () => {
+test('My votes lists the ideas that the member voted for or against, without withdrawn votes and votes that a merge copied', async () => {
   const [up, down, withdrawn, target] = [
     await put('Up'),
     await put('Down'),
@@ -79,7 +79,7 @@ test('My votes lists the ideas on which the person voted with the direction, wit
   expect(await cardsOn('/mine/votes', moderator)).toEqual([]);
 });
 
-test('Followed ideas lists the followed ideas of the board, and the person can unfollow one and stays on the list', async () => {
+test('Followed ideas lists the ideas of the board that the member follows, and unfollowing an idea there leads back to the list', async () => {
   const [kept, left] = [await put('Kept'), await put('Left')];
   for (const id of [kept, left]) await follow(id);
   await follow(await put('Pending, of somebody else', { moderationState: 'pending' }));
@@ -93,7 +93,7 @@ test('Followed ideas lists the followed ideas of the board, and the person can u
   expect(await titles()).toEqual(['Kept']);
 });
 
-test('each of the three lists has pages of 20 ideas, and together the pages have every idea once', async () => {
+test('the pages of My ideas, My votes and Followed ideas each have 41 ideas once, newest first', async () => {
   const reader = await createMember(server, world.accountId, 'member');
   await server.sql(
     `with made as (
@@ -125,7 +125,7 @@ test('each of the three lists has pages of 20 ideas, and together the pages have
   expect((await by.get(`${boardPath()}/mine?cursor=none`)).status).toBe(400);
 });
 
-test('the pages of a board link to the own lists for members only, and visitors must sign in', async () => {
+test('the page of a board links to My ideas for a member and not for a visitor, who must sign in to open My votes', async () => {
   const link = async (by: Visitor) =>
     parse((await by.get(boardPath())).html).querySelector(`a[href="${boardPath()}/mine"]`);
   expect((await link(member))?.textContent).toBe('Mine');

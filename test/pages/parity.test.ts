@@ -10,8 +10,9 @@ import { addWebhook } from '../helpers/webhooks.ts';
 import { callTool } from '../mcp/call-tool.ts';
 
 /*
- * The same action by page, REST and MCP. Each way has an account of its own with the same people, ideas and webhook.
- * After each action, all three accounts must have the same rows, events, notifications and webhook deliveries.
+ * The tests run the same action by page, REST and MCP. Each way has its own account, and all accounts have the same
+ * people, ideas and webhook. After each action, all three accounts must have the same rows, events, notifications and
+ * webhook deliveries.
  */
 
 type Role = 'member' | 'moderator';
@@ -130,6 +131,11 @@ const actions: Action[] = [
       key: 'submissions_closed',
     },
   ),
+  create(
+    'submits an idea that mentions the owner',
+    { title: 'Shortcuts', body: 'As @The owner said.' },
+    { before: setBoard('pre_moderation = false, submissions_close_at = null') },
+  ),
   create('submits an idea without a title', { title: ' ', body: 'x' }, { before: open, key: 'validation_failed' }),
   vote('votes up', 'up'),
   vote('votes up again', 'up'),
@@ -150,6 +156,30 @@ const actions: Action[] = [
     page: ({ ideaId }) => [`/admin/ideas/${ideaId}`, `/admin/ideas/${ideaId}/status`, { status: 'planned' }],
     rest: ({ ideaId }) => [`POST /api/v1/ideas/${ideaId}/status`, { status: 'planned' }],
     tool: ({ ideaId }) => ['set_idea_status', { id: ideaId, status: 'planned' }],
+  },
+  comment('mentions the owner and a moderator in a comment', 'As @the owner and @The moderator said.', {}),
+  {
+    what: 'sets a status with an official reply that mentions a member',
+    by: 'moderator',
+    page: ({ ideaId }) => [
+      `/admin/ideas/${ideaId}`,
+      `/admin/ideas/${ideaId}/status`,
+      { status: 'done', reply: 'Done, @The member.' },
+    ],
+    rest: ({ ideaId }) => [`POST /api/v1/ideas/${ideaId}/status`, { status: 'done', reply: 'Done, @The member.' }],
+    tool: ({ ideaId }) => ['set_idea_status', { id: ideaId, status: 'done', reply: 'Done, @The member.' }],
+  },
+  {
+    what: 'sets a status with an official reply that is too long',
+    by: 'moderator',
+    page: ({ ideaId }) => [
+      `/admin/ideas/${ideaId}`,
+      `/admin/ideas/${ideaId}/status`,
+      { status: 'planned', reply: 'x'.repeat(501) },
+    ],
+    rest: ({ ideaId }) => [`POST /api/v1/ideas/${ideaId}/status`, { status: 'planned', reply: 'x'.repeat(501) }],
+    tool: ({ ideaId }) => ['set_idea_status', { id: ideaId, status: 'planned', reply: 'x'.repeat(501) }],
+    key: 'validation_failed',
   },
   {
     what: 'adds a tag',
@@ -173,7 +203,7 @@ const actions: Action[] = [
 ];
 
 test.each(actions)(
-  'a $by who $what, by page, REST and MCP, leaves the same rows, events and notifications',
+  'a $by who $what leaves the same rows, events and notifications by page, REST and MCP',
   async one => {
     for (const way of ways) {
       const scene = scenes[way];
@@ -232,7 +262,11 @@ async function stateOf({ accountId }: World): Promise<unknown> {
       left join ideas o on o.id = v.carried_from_id where v.account_id = $1 order by 1, 2`,
     ),
     comments: await select(
-      'select c.body, u.name from comments c join users u on u.id = c.author_id where c.account_id = $1 order by c.id',
+      'select c.body, u.name, c.is_official from comments c join users u on u.id = c.author_id where c.account_id = $1 order by c.id',
+    ),
+    mentions: await select(
+      `select i.title, c.body, u.name, m.name as written from mentions m join users u on u.id = m.user_id
+      join ideas i on i.id = m.idea_id left join comments c on c.id = m.comment_id where m.account_id = $1 order by m.id`,
     ),
     tags: await select('select t.name from idea_tags it join tags t on t.id = it.tag_id where it.account_id = $1'),
     followers: await select(
@@ -241,7 +275,7 @@ async function stateOf({ accountId }: World): Promise<unknown> {
     ),
     events: await select(
       `select e.type, u.name, array(select jsonb_object_keys(e.data) order by 1) as fields from events e
-      join users u on u.id = e.actor_id where e.account_id = $1 order by e.occurred_at`,
+      join users u on u.id = e.actor_id where e.account_id = $1 order by e.occurred_at, e.type`,
     ),
     notifications: await select(
       `select n.kind, u.name from notifications n join users u on u.id = n.user_id where n.account_id = $1 order by n.id`,

@@ -202,7 +202,7 @@ describe('an idea', () => {
     expect(linkIn(text, 'All ideas of ')).toBe(boardPath());
   });
 
-  test('URLs in descriptions, ideas and comments are links on the public pages, but not on the cards of ideas', async () => {
+  test('URLs in descriptions, ideas and comments are links on the public pages, but URLs on the cards of ideas are not', async () => {
     await server.sql(`update boards set description = 'Read https://a.example/d.' where id = $1`, [world.boardId]);
     const id = await put('Linked', 'new', { body: 'See https://a.example/b.\nThanks' });
     await comment(id, 'Or (https://a.example/c)');
@@ -281,7 +281,7 @@ describe('private data', () => {
     expect([asked.status, asked.text]).toEqual([404, (await get(`${boardPath()}?status_key=none`)).text]);
   });
 
-  /** Returns all that a visitor sees of an answer, without what differs in any two answers. */
+  /** Returns the parts of an answer that a visitor sees, without the parts that differ in any two answers. */
   async function seenAt(path: string) {
     const { status, text, headers } = await get(path);
     const { date, 'x-request-id': id, ...same } = Object.fromEntries(headers);
@@ -353,7 +353,7 @@ describe('private data', () => {
 });
 
 describe('caches', () => {
-  test('shared caches may store a public page for 15 seconds, a browser asks again each time, and a conditional request for an unchanged page gets 304', async () => {
+  test('shared caches may store a public page for 15 seconds, browsers must ask again each time, and an unchanged page gets 304', async () => {
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id), `${boardPath()}?sort=top`]) {
       const first = await get(path);
@@ -371,7 +371,7 @@ describe('caches', () => {
     expect(changed.status).toBe(200);
   });
 
-  test('without a session, a public page does not depend on cookies or tokens, and its Vary header says what changes it', async () => {
+  test('an unknown cookie and an invalid token do not change a public page, whose Vary header names Cookie, Accept-Language and Accept-Encoding', async () => {
     await put('The one');
     const { text, headers } = await get(boardPath());
     const other = await get(boardPath(), { cookie: 'session=1', authorization: 'Bearer x' });
@@ -379,7 +379,7 @@ describe('caches', () => {
     expect(other.headers.get('vary')).toBe('Cookie, Accept-Language, Accept-Encoding');
   });
 
-  test('a public page is in the language that the browser prefers, English by default', async () => {
+  test('a public page is in German for a browser that prefers German to English, and otherwise in English', async () => {
     for (const [accepted, language, skip] of [
       ['de-AT, en;q=0.5', 'de', 'Zum Inhalt springen'],
       ['fr, en;q=0.2, de;q=0.1', 'en', 'Skip to the content'],
@@ -393,7 +393,7 @@ describe('caches', () => {
     }
   });
 
-  test('public pages and assets are compressed with Brotli or gzip if the client accepts it', async () => {
+  test('public pages, the feed and the style sheet are compressed with Brotli or gzip if the client accepts it', async () => {
     const id = await put('The one');
     for (const path of [boardPath(), ideaPath(id), `${boardPath()}/feed.atom`, stylesheetPath]) {
       const plain = await rawRequest(server, 'GET', path);

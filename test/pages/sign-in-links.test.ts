@@ -45,7 +45,7 @@ const isIn = async (visitor: Visitor) => (await visitor.get('/admin')).status ==
 const linkPage = (token: string | undefined) => `/sign-in/link?token=${token}`;
 
 describe('a mailed sign-in link', () => {
-  test('a mailed sign-in link signs a user in once without a password, and only the mail contains the token of the link', async () => {
+  test('a mailed sign-in link signs a user in once without a password, and neither the row of the link nor a log contains its token', async () => {
     const token = await linkFor(` ${email.toUpperCase()}`, '/admin/tokens?page=2');
     expect(mail.received).toMatchObject([{ to: email, mail: { subject: 'Sign in to Idea-Board' } }]);
     expect(mail.received[0]?.mail.html).toContain(`http://ideas.example.com/sign-in/link?token=${token}`);
@@ -71,7 +71,7 @@ describe('a mailed sign-in link', () => {
     ]);
   });
 
-  test('the first link that a user opens in a browser with a language of the server sets the language of later mails', async () => {
+  test('the first sign-in link that is used in an English or German browser sets the language of the user and of later mails', async () => {
     const languageAfter = async (acceptLanguage: string) => {
       await follow(new Visitor(server, { 'accept-language': acceptLanguage }), await linkFor());
       return server.sql('select language from users where id = $1', [world.ownerId]);
@@ -95,7 +95,7 @@ describe('a mailed sign-in link', () => {
     expect((await follow(new Visitor(server), token)).status).toBe(303);
   });
 
-  test('if many concurrent requests use one sign-in link, exactly one of them starts a session', async () => {
+  test('if eight concurrent requests use one sign-in link, exactly one of them starts a session', async () => {
     const token = await linkFor();
     const answers = await Promise.all(Array.from({ length: 8 }, () => follow(new Visitor(server), token)));
     expect(answers.map(({ status }) => status).toSorted()).toEqual([303, ...Array(7).fill(404)]);
@@ -122,7 +122,7 @@ describe('a mailed sign-in link', () => {
     expect(mail.received).toEqual([]);
   });
 
-  test('after the erasure of a user, neither their sign-in links nor their queued mails exist', async () => {
+  test('after the erasure of a user, neither their sign-in links nor the queued mails with such links exist', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const address = await emailOf(server, userId);
     const token = await linkFor(address);
@@ -149,7 +149,7 @@ describe('a mailed sign-in link', () => {
     expect(await server.sql('select from sessions where user_id = $1', [world.ownerId])).toEqual([]);
   });
 
-  test('a new password ends the session of a sign-in link that is used at the same time', async () => {
+  test('if a password is set while a sign-in link is used, the user has no session afterwards', async () => {
     for (let round = 0; round < 5; round++) {
       const token = await linkFor();
       const credential = await server.dependencies.passwords.hash(`the password number ${round}`);
@@ -163,7 +163,7 @@ describe('a mailed sign-in link', () => {
     }
   });
 
-  test('a sign-in link confirms the address of the user, and another address is not confirmed', async () => {
+  test('a sign-in link confirms the address of the user, and a later change of the address makes it unconfirmed', async () => {
     const confirmed = async () =>
       (await server.sql('select canonical_email = confirmed_email as it from users where id = $1', [world.ownerId]))[0];
     expect(await confirmed()).toEqual({ it: null });
@@ -233,7 +233,7 @@ describe('a request for a mailed link', () => {
     await runJobs(server);
   });
 
-  test('the requests for links have a rate limit for each e-mail address and each network, which do not depend on whether a user has the address', async () => {
+  test('requests for links have a rate limit for each e-mail address, whether or not a user has it, and for each network', async () => {
     const own = await startServerForTest({
       clock,
       environment: { SMTP_URL: mail.url, TRUST_PROXY: 'true', RATE_LIMIT_SIGN_IN_IP: '12' },
@@ -267,7 +267,7 @@ describe('a request for a mailed link', () => {
     expect(await waitingJobs(server)).toEqual([]);
   });
 
-  test('the path of the answer to a request for a link leads to the sign-in page', async () => {
+  test('a GET request for the path of the form that asks for a link redirects to the sign-in page', async () => {
     const { status, location } = await new Visitor(server).get('/sign-in/mail-link');
     expect([status, location]).toEqual([303, '/sign-in']);
   });

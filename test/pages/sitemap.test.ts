@@ -37,13 +37,13 @@ async function urlsIn(path: string) {
 
 /** Returns the URLs of all parts that the sitemap lists. */
 async function allUrls() {
-  // The server counts the parts at most every ten minutes.
+  // The server lists the parts again after ten minutes.
   clock.advance(600_000);
   const parts = await Promise.all((await urlsIn('/sitemap.xml')).map(urlsIn));
   return parts.flat().sort();
 }
 
-test('the sitemap lists the public boards with their roadmaps and shown ideas, and nothing that is private', async () => {
+test('the sitemap lists public boards with their roadmaps and shown ideas, but no private board and no hidden, pending, rejected or merged idea', async () => {
   const put = (status = 'open', input = {}) => insertIdea(server, world, { status, ...input });
   const [shown, source] = [await put(), await put()];
   await put('spam');
@@ -66,7 +66,7 @@ test('the sitemap has no URLs of a board that became private, from the next requ
   expect(parts.map(({ text }) => text).join('')).not.toContain(path);
 });
 
-test('ideas with distant ids are in different parts of the sitemap, and parts without pages do not exist', async () => {
+test('ideas with distant ids are in different parts of the sitemap, and parts without pages get 404', async () => {
   await server.sql(`select setval(pg_get_serial_sequence('ideas', 'id'), 12345)`);
   const distant = await insertIdea(server, world);
   expect(await allUrls()).toContain(`/b/${world.boardSlug}/ideas/${distant}`);
@@ -86,7 +86,7 @@ test('the server counts the parts of the sitemap again after ten minutes', async
   expect(await urlsIn('/sitemap.xml')).toContain('/sitemap-11.xml');
 });
 
-test('robots.txt names the sitemap and closes the admin area, the API and the forms to crawlers', async () => {
+test('robots.txt names the sitemap and closes the admin area, the API, OAuth and the unsubscribe page to crawlers', async () => {
   const { status, text, headers } = await get('/robots.txt');
   expect([status, headers.get('content-type')]).toEqual([200, 'text/plain; charset=utf-8']);
   expect(text.split('\n')).toEqual([

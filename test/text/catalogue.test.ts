@@ -49,7 +49,7 @@ function literalsIn(template: string): string[] {
   );
 }
 
-/** Returns the words that a template shows itself: in elements, in attributes, and in texts that its code passes on. */
+/** Returns the words that a template contains: in elements, in attributes, and in literals of its code. */
 function textsIn(template: string): string[] {
   const markup = template.replace(/<%[\s\S]*?%>/g, '');
   const attributes = [...markup.matchAll(/\b(?:alt|aria-label|label|placeholder|title)="([^"]*)"/g)].map(
@@ -81,7 +81,7 @@ describe('The catalogue of texts', () => {
     }
   });
 
-  it('the code or a template uses every text', () => {
+  it('the code or a template names the key of every text, or its beginning', () => {
     const isUsed = (key: string) => namedKeys.has(key) || beginnings.some(beginning => key.startsWith(beginning));
     expect([...inEnglish.keys()].map(key => key.replace(plural, '')).filter(key => !isUsed(key))).toEqual([]);
   });
@@ -94,7 +94,7 @@ describe('The catalogue of texts', () => {
     expect(named.filter(key => !keys.has(key))).toEqual([]);
   });
 
-  it('no template contains text outside the catalogue', () => {
+  it('no template except the API reference contains text outside the catalogue', () => {
     const found = templates
       // The API reference is in English.
       .filter(({ file }) => file !== 'pages/documentation/documentation.eta')
@@ -102,11 +102,11 @@ describe('The catalogue of texts', () => {
     expect(found).toEqual([]);
   });
 
-  it('a missing text is an error instead of a page that shows the key', () => {
+  it('a key without a text is an error', () => {
     expect(() => t('shell.missing' as TextKey)).toThrow('The catalogue has no text shell.missing');
   });
 
-  it('a value cannot name other values or texts', () => {
+  it('a value cannot insert other values or texts', () => {
     const label = '{{other}} $t(shell.next_page)';
     expect(t('shell.layout.atom_feed_html', { label, other: 'x' }).text).toContain('{{other}} $t(shell.next_page)');
   });
@@ -116,7 +116,7 @@ describe('The catalogue of texts', () => {
     expect(t('shell.layout.atom_feed_html', { label: html`<b>A</b>` }).text).toContain('<b>A</b>');
   });
 
-  it('a text is in the language of the reader, also after waiting', async () => {
+  it('a text is in the language of the reader, also after an asynchronous wait', async () => {
     const inLanguage = (language: 'en' | 'de') =>
       writeFor({ language }, async () => {
         await Promise.resolve();

@@ -8,7 +8,7 @@ function linksIn(text: string) {
   return links.map(link => [link.textContent, link.getAttribute('href')]);
 }
 
-test('a URL in a text of a user becomes a link that search engines do not follow', () => {
+test('a URL in a text of a user becomes a link that tells search engines not to follow it', () => {
   expect(linkedText('See https://a.example/b?c=1&d=2\nfor <more>.').text).toBe(
     'See <a href="https://a.example/b?c=1&amp;d=2" rel="nofollow ugc noopener">https://a.example/b?c=1&amp;d=2</a>\nfor &lt;more&gt;.',
   );
@@ -61,7 +61,7 @@ describe('hostile URLs', () => {
     }
   });
 
-  test('no text of a user ends the attribute of a link or adds markup', () => {
+  test('five hostile texts neither end the attribute of a link nor add markup', () => {
     for (const text of [
       `https://a.example/"onmouseover="alert(1)`,
       `https://a.example/'onmouseover='alert(1)`,
@@ -76,4 +76,14 @@ describe('hostile URLs', () => {
       expect(parse(linkedText(text).text).textContent).toBe(text);
     }
   });
+});
+
+test('the mention of a member is highlighted, but not a name without @, in an e-mail address or as the beginning of another word', () => {
+  const { text } = linkedText('@Ann Lee, @ann (Ann) and mail@Ann @Anna @Ann-Lee https://a.example/@Ann', [
+    'Ann',
+    'Ann Lee',
+  ]);
+  const marked = parse(text).querySelectorAll('.mention');
+  expect(marked.map(({ textContent }) => textContent)).toEqual(['@Ann Lee', '@ann']);
+  expect(linkedText('@<b>', ['<b>']).text).toBe('<span class="mention">@&lt;b&gt;</span>');
 });

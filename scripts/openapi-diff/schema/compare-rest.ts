@@ -8,9 +8,8 @@ import { type Direction, type Fragment, noMap, type Shape } from './shape.ts';
 import { type Constraint, writeConstraint, writeLocally } from './write-schema.ts';
 
 /**
- * Compares keywords that have no rule of their own, such as `not` and `if`. A change is safe only if there is a proof.
- * The new schema has fewer such keywords for requests, or more for responses, or the library jsoncompat proves the
- * change.
+ * Compares keywords that have no rule of their own, such as `not` and `if`. A change is safe if the new schema has
+ * fewer such keywords for requests, or more for responses. A change is also safe if the library jsoncompat proves it.
  */
 export function compareRest(pair: SchemaPair): void {
   const { base, head, comparison } = pair;

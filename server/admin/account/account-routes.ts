@@ -80,7 +80,7 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
 
   async function saveJoining(visit: Visit) {
     const { rule, domains } = joiningIn(visit);
-    // Domains in the form are ignored unless they apply, because the field is always there.
+    // Ignores the domains in the form under another rule, because the form always has the field.
     const changes = { joinRule: rule, joinDomains: rule === 'domains' ? listIn(domains) : [] };
     await visit.administer(async admin =>
       updateAccount(admin, await requireAccountById(admin, visit.account.id), changes),

@@ -1,12 +1,15 @@
 import { readBoard } from '../../domain/boards/read-board.ts';
-import { type CommentView, commentSort, listComments } from '../../domain/comments/comments.ts';
+import { type CommentView, commentSort, listComments, readReplies } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
+import { readMentions } from '../../domain/mentions/record-mentions.ts';
 import { listMergedIdeas, type MergedIdea, mergedSort } from '../../domain/merging/list-merged-ideas.ts';
 import { isFollowing } from '../../domain/notifications/followers.ts';
 import { type PersonView, readPeople } from '../../domain/users/read-people.ts';
 import { findSharedNetworks, type SharedNetwork } from '../../domain/votes/vote-networks.ts';
+import { ideaPath as ideaPathOnBoard } from '../../pages/boards/opened-board.ts';
 import { presentChanges } from '../../pages/boards/present-changes.ts';
+import { presentComment as presentCommentOfBoard } from '../../pages/boards/present-comment.ts';
 import { presentIdea } from '../../pages/boards/present-idea.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
@@ -27,6 +30,8 @@ export function showIdea(visit: Visit, problem?: Problem) {
     if (!idea) throw new DomainError('not_found');
     const board = await readBoard(op);
     const comments = await listComments(op, ideaId, visit.place(commentSort, commentsPerPage));
+    const reply = (await readReplies(op, [ideaId])).get(ideaId);
+    const namesIn = await readMentions(op, idea, reply ? [...comments.rows, reply] : comments.rows);
     const merged = await listMergedIdeas(op, ideaId, visit.place(mergedSort, mergedPerPage, 'merged'));
     const target = idea.merged_into_id === null ? undefined : await readIdea(op, idea.merged_into_id);
     const networks = await findSharedNetworks(op, ideaId);
@@ -37,7 +42,7 @@ export function showIdea(visit: Visit, problem?: Problem) {
       idea: {
         ...presentIdea(idea),
         id: idea.id,
-        body: linkedText(idea.body),
+        body: linkedText(idea.body, namesIn(null)),
         submitted: showTime(new Date(idea.created_at)),
       },
       author: presentPerson(visit, people.get(idea.author_id), wayToIdea(ideaId)),
@@ -46,10 +51,14 @@ export function showIdea(visit: Visit, problem?: Problem) {
       isFrozen: board.is_frozen,
       mergedInto: target && linkTo(visit, target),
       networks: networks.map(presentNetwork),
-      changes: presentChanges(idea, board),
+      changes: presentChanges(visit, idea, board),
       isFollowing: await isFollowing(op, op.actor.accountId, { ideaId, userId: op.actor.userId }),
+      reply: reply && presentCommentOfBoard(reply, { namesIn, pictures: new Map() }),
       comments: {
-        rows: comments.rows.map(comment => presentComment(visit, ideaId, comment, people)),
+        rows: comments.rows.map(comment => ({
+          ...presentComment(visit, board.slug, comment, people),
+          body: linkedText(comment.body, namesIn(comment.id)),
+        })),
         ...visit.pageLinks(ideaPath(ideaId), 'cursor', comments.nextCursor, { section: '#comments' }),
       },
       merged: {
@@ -61,13 +70,16 @@ export function showIdea(visit: Visit, problem?: Problem) {
   });
 }
 
-function presentComment(visit: Visit, ideaId: number, comment: CommentView, people: Map<number, PersonView>) {
+function presentComment(visit: Visit, slug: string, comment: CommentView, people: Map<number, PersonView>) {
+  const ideaId = comment.idea_id;
   return {
     id: comment.id,
-    body: linkedText(comment.body),
+    isOfficial: comment.is_official,
     author: shownName(comment.author_name),
     person: presentPerson(visit, people.get(comment.author_id), wayToIdea(ideaId)),
     time: showTime(new Date(comment.created_at)),
+    // The form is a page of the board, and leads back to the board.
+    deletePath: visit.path(`${ideaPathOnBoard(slug, ideaId)}/comments/${comment.id}/delete`),
   };
 }
 

@@ -1,3 +1,4 @@
+import { CommentText } from '../../../contract/comments.ts';
 import { StatusKey } from '../../../contract/status.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { readRejectedIdea } from '../../domain/moderation/list-submissions.ts';
@@ -5,9 +6,10 @@ import { followIdea, unfollowIdea } from '../../domain/notifications/followers.t
 import { setIdeaStatus } from '../../domain/statuses/set-idea-status.ts';
 import { addIdeaTag, removeIdeaTag } from '../../domain/tags/tag-idea.ts';
 import { type PersonOperation, problemOfAction } from '../../pages/shell/act.ts';
-import { idFieldOf } from '../../pages/shell/form.ts';
+import { FormProblem, idFieldOf } from '../../pages/shell/form.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
+import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { changeIdea } from './act-on-board.ts';
@@ -20,7 +22,8 @@ export const ideaRoutes: Route[] = [
   changeRoute('status', async (op, id, visit) => {
     const key = StatusKey.safeParse(visit.field('status'));
     if (!key.success) throw new DomainError('invalid_status');
-    await setIdeaStatus(op, id, key.data);
+    const reply = visit.field('reply').trim();
+    await setIdeaStatus(op, id, key.data, reply === '' ? undefined : readReply(reply));
     return 'status_set';
   }),
   changeRoute('tags', async (op, id, { request }) => {
@@ -43,6 +46,12 @@ export const ideaRoutes: Route[] = [
     return 'followed';
   }),
 ];
+
+function readReply(text: string): string {
+  const reply = CommentText.safeParse(text);
+  if (!reply.success) throw new FormProblem(422, t('boards.official_reply.invalid'));
+  return reply.data;
+}
 
 /** Defines a form on the page of the idea. If the change is refused, the page shows the reason. */
 function changeRoute(form: string, work: (op: PersonOperation, id: number, visit: Visit) => Promise<Notice>): Route {

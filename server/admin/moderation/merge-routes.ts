@@ -16,7 +16,7 @@ import { shortLine } from '../../text/plain-text.ts';
 import { actOnIdea, changeIdea } from './act-on-board.ts';
 import { headingOfSearch, hiddenFieldsOf, ideaNumberIn, ideasPerPage, listedIdea } from './idea-list-routes.ts';
 import { linkTo } from './idea-page.ts';
-import { ideaPath, wayBack } from './way-back.ts';
+import { ideaPath, wayBack, wayOf } from './way-back.ts';
 
 const MergeQuery = z.object({ q: text(0, 100).optional() });
 
@@ -63,7 +63,7 @@ async function merge(visit: Visit) {
   const actor = await actOnIdea(visit, id, async op => op.actor);
   await copyVotesAhead({ actor, ...inTurnAlone(visit.server.database, turns) }, id, targetId);
   await changeIdea(visit, id, op => mergeIdea(op, id, targetId), turns);
-  return visit.path(ideaPath(targetId), { notice: 'merged' });
+  return wayBack(visit, ideaPath(targetId), { notice: 'merged' }, { ideaId: targetId });
 }
 
 /**
@@ -86,13 +86,15 @@ async function showSearch(visit: Visit, problem?: Problem) {
   });
   const path = `${ideaPath(id)}/merge`;
   const data = {
-    source: linkTo(visit, source),
+    source: { label: linkTo(visit, source).label, href: wayBack(visit, ideaPath(id)) },
     searchPath: path,
-    kept: hiddenFieldsOf(visit.path('')),
+    kept: hiddenFieldsOf(visit.path('', wayOf(visit))),
     q: q ?? '',
     heading: q === undefined ? t('moderation.merge.top_ideas') : headingOfSearch(q),
     candidates: page.rows.filter(idea => idea.id !== id).map(idea => listedIdea(idea, previewPath(visit, idea.id))),
-    ...visit.pageLinks(path, 'cursor', page.nextCursor, { kept: q === undefined ? undefined : { q } }),
+    ...visit.pageLinks(path, 'cursor', page.nextCursor, {
+      kept: { ...wayOf(visit), ...(q === undefined ? {} : { q }) },
+    }),
   };
   return visit.page('moderation/merge', t('moderation.merge.title'), data, { problem });
 }
@@ -100,7 +102,7 @@ async function showSearch(visit: Visit, problem?: Problem) {
 async function showPreview(visit: Visit, targetId: number) {
   const id = visit.id();
   const { idea, target, combined } = await actOnIdea(visit, id, op => previewMerge(op, id, targetId));
-  const path = visit.path(`${ideaPath(id)}/merge`);
+  const path = visit.path(`${ideaPath(id)}/merge`, wayOf(visit));
   const [from, into] = [linkTo(visit, { id, title: idea.title }), linkTo(visit, { id: targetId, title: target.title })];
   const tallies = [
     { name: from.label, ...idea },
@@ -108,7 +110,7 @@ async function showPreview(visit: Visit, targetId: number) {
     { name: t('moderation.merge_preview.together'), ...combined },
   ];
   return visit.page('moderation/merge-preview', t('moderation.merge_preview.title'), {
-    source: from,
+    source: { ...from, href: wayBack(visit, ideaPath(id)) },
     target: into,
     rows: tallies.map(({ name, up_count, down_count, score }) => ({
       name,
@@ -124,7 +126,7 @@ async function showPreview(visit: Visit, targetId: number) {
 }
 
 function previewPath(visit: Visit, targetId: number): string {
-  return visit.path(`${ideaPath(visit.id())}/merge`, { target: String(targetId) });
+  return visit.path(`${ideaPath(visit.id())}/merge`, { ...wayOf(visit), target: String(targetId) });
 }
 
 /** Asks for confirmation before an unmerge, because the server notifies the idea's followers of an unmerge. */

@@ -43,19 +43,21 @@ export function wayOf(visit: Visit): Record<string, string> {
 
 /**
  * Returns the path of the moderator's previous page. If the URL does not name one, returns `otherwise`. On a board, the
- * previous page is the page of the idea, or the board itself if the idea has no page any more.
+ * previous page is the page of the idea, or the board itself if the idea has no page any more. Give `ideaId` to show
+ * another idea there, such as the target of a merge.
  */
 export function wayBack(
   visit: Visit,
   otherwise: string,
   parameters: { notice?: Notice } = {},
-  { isGone = false }: { isGone?: boolean } = {},
+  { isGone = false, ideaId }: { isGone?: boolean; ideaId?: number } = {},
 ): string {
   if (visit.parameter('from') === 'queue') {
     return visit.path('/admin/queue', { ...placeInQueue(visit), ...parameters });
   }
   const slug = visit.parameter('on');
-  if (slug !== '') return visit.path(isGone ? boardPath(slug) : ideaPathOnBoard(slug, visit.id()), parameters);
+  if (slug !== '')
+    return visit.path(isGone ? boardPath(slug) : ideaPathOnBoard(slug, ideaId ?? visit.id()), parameters);
   const id = visit.number('from');
   return visit.path(id === undefined ? otherwise : ideaPath(id), parameters);
 }

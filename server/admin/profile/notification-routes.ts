@@ -4,13 +4,15 @@ import { notificationKinds, wordsOf } from '../../domain/notifications/notificat
 import { listNotifications, markRead, type NotificationView } from '../../domain/notifications/notifications.ts';
 import { cutRows } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { updateUser } from '../../domain/users/edit-user.ts';
+import { lockUser } from '../../domain/users/find-user.ts';
 import { ideaPath } from '../../pages/boards/opened-board.ts';
 import { isAdmin, isModerator, pathIn } from '../../pages/shell/session.ts';
 import { shownName, showTime } from '../../pages/shell/show.ts';
 import type { Route } from '../../pages/shell/visit.ts';
 import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import { type OwnVisit, ownNavigation } from './profile-page.ts';
+import { type OwnVisit, ownNavigation, profilePath } from './profile-page.ts';
 
 const perPage = 25;
 const maxQuoteLength = 300;
@@ -27,6 +29,7 @@ export const notificationRoutes: Route<AccountOfUser | undefined>[] = [
   { path: notificationsPath, show: showNotifications },
   { path: `${notificationsPath}/read`, run: readAll },
   { path: `${notificationsPath}/:id/read`, run: readOne },
+  { path: '/admin/profile/mentions', run: setMentions },
   { path: followingPath, show: showFollowing },
   { path: `${followingPath}/:id/unfollow`, run: unfollow },
 ];
@@ -60,6 +63,12 @@ async function readAll(visit: OwnVisit) {
 async function readOne(visit: OwnVisit) {
   await visit.administer(admin => markRead(admin, visit.user.id, [visit.id()], visit.user.only_account_id));
   return visit.path(notificationsPath, { ...placeOf(visit), notice: 'read' });
+}
+
+async function setMentions(visit: OwnVisit) {
+  const wantsMentions = visit.field('wanted') !== 'no';
+  await visit.administer(async admin => updateUser(admin, await lockUser(admin, visit.user.id), { wantsMentions }));
+  return profilePath(visit, 'saved');
 }
 
 async function showFollowing(visit: OwnVisit) {
@@ -118,7 +127,7 @@ function hrefOf(visit: OwnVisit, notification: NotificationView): string | undef
     const own = visit.user.accounts.find(one => one.slug === account);
     return isAdmin(own) ? pathIn(visit.request, own, '/admin/webhooks') : undefined;
   }
-  // Only moderators have a page of a rejected idea, so the notification to its author has no link.
+  // Only moderators can open the page of a rejected idea, so the notification to its author has no link.
   if (id === null || board === null || kind === 'idea.rejected') return undefined;
   return ideaLink(visit, { id, account, board: publicBoard ?? board, isPublic: publicBoard !== null });
 }

@@ -55,6 +55,7 @@ export async function showProfile(
     notificationEmail: user.notification_email === null ? undefined : shownAddress(user.notification_email),
     givenNotificationEmail:
       refusedForm === 'notifications' ? visit.field('notification_email').trim() : (user.notification_email ?? ''),
+    wantsMentions: user.wants_mentions,
     // Whether the server can mail the link that confirms a new e-mail address.
     isMailed: config.SMTP_URL !== undefined,
     ...passwordLengths,
@@ -65,7 +66,7 @@ export async function showProfile(
   return visit.page('profile/profile', t('profile.title'), data, { notices, problem });
 }
 
-/** The names of the languages are in the languages themselves, so that people find their own. */
+/** The name of each language is in the language itself, so that people find their own. */
 function languageChoices(chosen: string) {
   const own = languages.map(code => [code, languageNames[code]] as const);
   return optionsOf([['', t('profile.language.of_browser')], ...own], chosen);

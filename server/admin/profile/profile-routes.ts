@@ -68,7 +68,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
     return next;
   }
 
-  /** Sends a file with the person's data. The password protects it, because the file has everything at once. */
+  /** Sends a file with the person's data. Asks for the password first, because the file has all the data at once. */
   async function sendExport(visit: OwnVisit) {
     await askForPassword(visit);
     const userId = visit.user.id;
@@ -98,7 +98,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   }
 }
 
-/** An export reads everything that a person has, so nobody needs many. */
+/** The limit is low, because an export reads all data of a person and nobody needs many exports. */
 const exportsPerHour = 3;
 
 function showExport(visit: OwnVisit, problem?: Problem) {

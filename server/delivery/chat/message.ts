@@ -8,10 +8,10 @@ export interface Run {
   url?: string;
 }
 
-/** The content of a chat message: one sentence and, for a new comment, the beginning of the comment. */
+/** The content of a chat message: one sentence and the beginning of a new comment or official reply. */
 export interface ChatMessage {
   sentence: Run[];
-  /** The beginning of the comment, on one line and not escaped yet. */
+  /** The beginning of the comment or of the official reply, on one line and not escaped yet. */
   quote: string | undefined;
   /** The URL of the idea's page, for a button. */
   url: string | undefined;
@@ -45,22 +45,26 @@ export function describeEvent(body: EventBody, urlOf: (board: string, ideaId: nu
       // The sentence names the author of the idea. The moderator who approved the idea may have caused the event.
       return message(nameOf(idea.author.name), ' submitted ', title);
     case 'idea.status_changed':
-      return message(actor, ' moved ', title, ' to ', {
-        text: shortLine(idea.status_label, maxLabelLength),
-        isStrong: true,
-      });
+      return {
+        ...message(actor, ' moved ', title, ' to ', {
+          text: shortLine(idea.status_label, maxLabelLength),
+          isStrong: true,
+        }),
+        quote: body.data.reply && quoteOf(body.data.reply),
+      };
     case 'idea.merged':
       return message(actor, ' merged ', title, ' into ', targetOf(body.data.target, board.slug, urlOf));
     case 'idea.unmerged':
       return message(actor, ' took ', title, ' out of ', targetOf(body.data.target, board.slug, urlOf), ' again');
     case 'comment.created':
-      return {
-        ...message(actor, ' commented on ', title),
-        quote: truncate(oneLine(body.data.comment.body), maxQuoteLength) || undefined,
-      };
+      return { ...message(actor, ' commented on ', title), quote: quoteOf(body.data.comment) };
     case 'idea.voted':
       throw new Error('Chats do not show votes');
   }
+}
+
+function quoteOf(comment: { body: string }): string | undefined {
+  return truncate(oneLine(comment.body), maxQuoteLength) || undefined;
 }
 
 /** Returns the message that is posted when a person tests a channel. */

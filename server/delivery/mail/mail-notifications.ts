@@ -1,7 +1,12 @@
 import type { TaskList } from 'graphile-worker';
 import { sql } from 'kysely';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
-import { targetIdInEvent, textInEvent } from '../../domain/events/recorded-event.ts';
+import {
+  mentionerInEvent,
+  mentioningTextInEvent,
+  targetIdInEvent,
+  textInEvent,
+} from '../../domain/events/recorded-event.ts';
 import { ideaUrl } from '../../domain/ideas/present-idea.ts';
 import { activeMemberships } from '../../domain/members/authority.ts';
 import type { NotificationKind } from '../../domain/notifications/notification-words.ts';
@@ -29,8 +34,8 @@ type DueNotification = RowOf<typeof selectDue>;
 const followedKinds = ['idea.status_changed', 'idea.merged', 'idea.unmerged', 'comment.created'];
 
 /**
- * Selects the notifications to mail. Skips users who were blocked, left the account or unfollowed the idea after the
- * notification was created. followed_id is the idea that the link in the mail unfollows.
+ * Selects the notifications to mail. Skips users who were blocked, left the account, unfollowed the idea or turned off
+ * mentions after the notification was created. followed_id is the idea that the link in the mail unfollows.
  */
 const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountId: number; ids: readonly number[] }>) =>
   db
@@ -73,11 +78,21 @@ const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountI
       textInEvent('board', 'slug').as('board_slug'),
       textInEvent('idea', 'title').as('title'),
       textInEvent('target', 'title').as('targetTitle'),
-      textInEvent('actor', 'name').as('actor'),
+      n
+        .case('n.kind')
+        .when('user.mentioned')
+        .then(mentionerInEvent)
+        .else(textInEvent('actor', 'name'))
+        .end()
+        .as('actor'),
       textInEvent('idea', 'status_label').as('statusLabel'),
       textInEvent('comment', 'body').as('comment'),
       n
         .case('n.kind')
+        .when('idea.status_changed')
+        .then(textInEvent('reply', 'body'))
+        .when('user.mentioned')
+        .then(mentioningTextInEvent(1001))
         .when('idea.pending')
         .then(sql<string | null>`left(${textInEvent('idea', 'body')}, 1001)`)
         .when('idea.rejected')
@@ -93,6 +108,7 @@ const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountI
     .where('n.mailed_at', 'is', null)
     .where('u.notification_email', 'is not', null)
     .where(n => n.or([n('f.idea_id', 'is not', null), n('n.kind', 'not in', followedKinds)]))
+    .where(n => n.or([n('u.wants_mentions', '=', true), n('n.kind', '<>', 'user.mentioned')]))
     .orderBy('n.id'),
 );
 
@@ -157,8 +173,8 @@ export function mailNotifications(deps: TaskDependencies) {
   function mailOf(notification: DueNotification): Mail {
     const { id, kind, idea_id, board_slug, target_id } = notification;
     const endingUrl = unsubscribeUrl(config, unsubscribeTokens.make(subscriptionOf(notification)));
-    // Only moderators have a page of a rejected idea, so the mail to its author has no link to it. A merged idea is
-    // shown on the page of its target.
+    // Only moderators can open the page of a rejected idea, so the mail to its author has no link to the idea. A merged
+    // idea is shown on the page of its target.
     const shownId = kind === 'idea.merged' ? target_id : idea_id;
     const ideaPage = shownId === null || board_slug === null ? config.BASE_URL : ideaUrl(config, board_slug, shownId);
     const content = writeFor(readerOf(notification.language), () =>
@@ -180,10 +196,11 @@ export function mailNotifications(deps: TaskDependencies) {
 }
 
 /**
- * Returns the subscription that a mail's unsubscribe link ends: all notification mails to the user, or the following of
- * one idea.
+ * Returns the subscription that a mail's unsubscribe link ends: all notification mails to the user, the notifications of
+ * mentions, or the following of one idea.
  */
 function subscriptionOf({ kind, user_id, idea_id, followed_id }: DueNotification): Subscription {
+  if (kind === 'user.mentioned') return { userId: user_id, ideaId: 'mentions' };
   if (kind === 'idea.pending' || kind === 'webhook.disabled') return { userId: user_id, ideaId: 'all' };
   return { userId: user_id, ideaId: followed_id ?? idea_id ?? 'all' };
 }

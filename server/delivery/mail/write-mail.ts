@@ -45,9 +45,9 @@ interface NotificationMail extends NotificationSubject {
 const maxQuoteLength = 1000;
 
 /**
- * Writes the mail of a notification, in the language of the reader. The quoted text of a user keeps its lines, and each line is marked as a quotation,
- * so that it cannot imitate other parts of the mail. Most mail programs link URLs in any text. So the quotation has links
- * of its own, which show the real host.
+ * Writes the mail of a notification in the language of the reader. The quoted text of a user keeps its lines. Each line
+ * is marked as a quotation, so that it cannot imitate other parts of the mail. Most mail programs link URLs in any
+ * text. So the quotation has links of its own, which show the real host.
  */
 export function writeNotificationMail(about: NotificationMail): MailContent {
   const words = wordsOf(about);

@@ -2,6 +2,7 @@ import { Account } from '../../entities/account.ts';
 import { Membership } from '../../entities/membership.ts';
 import { t } from '../../text/catalogue.ts';
 import { type Administration, explainViolations, noteFields } from '../administration.ts';
+import { checkEmbeddingOrigins } from '../embedding/origins.ts';
 import { checkName, checkPlan, checkSlug } from '../fields.ts';
 import { userInErasure } from '../members/change-members.ts';
 import { findOrCreateUser } from '../users/edit-user.ts';
@@ -47,6 +48,8 @@ interface AccountChanges {
   requiresSecondFactor?: boolean;
   /** Whether members, except owners, need a session of an identity of the account. */
   requiresProvider?: boolean;
+  /** The origins of the pages that may show the boards of the account in a frame. */
+  embeddingOrigins?: string[];
 }
 
 export async function updateAccount(admin: Administration, account: Account, changes: AccountChanges): Promise<void> {
@@ -58,6 +61,7 @@ export async function updateAccount(admin: Administration, account: Account, cha
     'joinDomains',
     'requiresSecondFactor',
     'requiresProvider',
+    'embeddingOrigins',
   ]);
   if (changes.name !== undefined) account.name = checkName(changes.name, 100);
   if (changes.slug !== undefined) account.slug = checkSlug(changes.slug);
@@ -66,6 +70,9 @@ export async function updateAccount(admin: Administration, account: Account, cha
   Object.assign(account, checkJoinSetting(joinRule, joinDomains));
   if (changes.requiresSecondFactor !== undefined) account.requiresSecondFactor = changes.requiresSecondFactor;
   if (changes.requiresProvider !== undefined) account.requiresProvider = changes.requiresProvider;
+  if (changes.embeddingOrigins !== undefined) {
+    account.embeddingOrigins = checkEmbeddingOrigins(changes.embeddingOrigins);
+  }
   await explainViolations(slugTaken(account.slug), () => admin.em.flush());
   const changed = changedFields();
   if (changed.length > 0) admin.audit.record('account.updated', { account_id: account.id, changed });

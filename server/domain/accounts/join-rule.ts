@@ -24,7 +24,7 @@ function domainOf(canonicalEmail: string): string {
   return splitAddress(canonicalEmail).domain;
 }
 
-/** Checks the setting who may join. Returns the domains in their canonical form, each of them once. */
+/** Checks an account's rule for joining. Returns the domains in their canonical form, each of them once. */
 export function checkJoinSetting(
   rule: string,
   domains: readonly string[],
@@ -68,7 +68,7 @@ const selectJoinable = query('select_joinable_account', (db, $: Arguments<{ acco
     .where('erasure_began_at', 'is', null),
 );
 
-/** Returns an account with its setting who may join, or undefined if the account is being erased. */
+/** Returns an account with its rule for joining. Undefined if the account is being erased or does not exist. */
 export async function readJoinable(db: Queryable, accountId: number): Promise<JoinableAccount | undefined> {
   const [account] = await db.query(selectJoinable, { accountId });
   return account;

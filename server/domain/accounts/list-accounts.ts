@@ -83,7 +83,7 @@ export async function listAccountPage(
   return cutRows(rows, limit);
 }
 
-/** Reads an account with its first owners. */
+/** Reads an account and at most `mostOwners` of its owners, by user id. */
 export async function readAccountSummary({ db }: Administration, accountId: number, mostOwners: number) {
   const owners = db
     .selectFrom('memberships as m')

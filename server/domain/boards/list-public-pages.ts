@@ -13,7 +13,7 @@ const idsOfPart = 5000;
 
 const partOf = (id: string) => sql<number>`((${sql.ref(id)} - 1) / ${sql.lit(idsOfPart)} + 1)::int`;
 
-/** Selects the first idea i with a greater id than the given one that visitors can read, in one account. */
+/** Selects the first idea i of an account that visitors can read and whose id is greater than the given id. */
 function nextIdea(db: Kysely<Tables>, accountId: Expression<number>, id: Expression<number>) {
   return db
     .selectFrom('ideas as i')

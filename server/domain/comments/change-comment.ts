@@ -1,13 +1,15 @@
+import { addJob } from '../../database/add-job.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { t } from '../../text/catalogue.ts';
 import { AdministrationError } from '../administration.ts';
 import { DomainError } from '../domain-error.ts';
 import { checkPublished, type LockedIdea, lockIdea, lockIdeaEvenIfFrozen } from '../ideas/lock-ideas.ts';
+import { replaceMentions } from '../mentions/record-mentions.ts';
 import type { WriteOperation } from '../operation.ts';
 import type { CommentView } from './comments.ts';
 import { replaceCopies } from './replace-copies.ts';
 
-/** How long the author of a comment may edit or delete it. */
+/** The number of minutes in which the author of a comment may edit or delete it. */
 export const commentChangeMinutes = 15;
 
 /** The text of a deleted comment in the copies that stay, such as the event of the comment. */
@@ -28,7 +30,7 @@ export function mayChangeComment({ actor, now }: CommentChanger, { author_id, cr
   return { edit: mayEdit, delete: mayEdit || actor.isModerator };
 }
 
-/** Throws if a person may not edit or delete a comment, or no longer. */
+/** Throws if a person may not edit or delete a comment now. */
 export function checkCommentChange(by: CommentChanger, comment: CommentRights, verb: 'edit' | 'delete') {
   if (mayChangeComment(by, comment)[verb]) return;
   if (comment.author_id !== by.actor.userId) {
@@ -42,7 +44,7 @@ const selectComment = query(
   (db, $: Arguments<CommentOfIdea & { accountId: number; statusId: number }>) =>
     db
       .selectFrom(['comments as c', 'statuses as s'])
-      .select(['c.author_id', 'c.body', 'c.created_at', 's.allow_comments'])
+      .select(['c.author_id', 'c.body', 'c.created_at', 'c.is_official', 's.allow_comments'])
       .where(c => c.and({ 'c.account_id': $.accountId, 'c.idea_id': $.ideaId, 'c.id': $.commentId }))
       .where(s => s.and({ 's.account_id': $.accountId, 's.id': $.statusId })),
 );
@@ -57,8 +59,9 @@ const updateComment = query(
 );
 
 /**
- * Changes the text of a comment by the acting user, within some minutes of its creation. The comment keeps its place. An
- * edit adds text to the board, so it needs everything that a new comment needs.
+ * Changes the text of a comment by the acting user, within some minutes of its creation. The comment keeps its place.
+ * An edit adds text to the board. So it needs a board that is not frozen and a published idea that accepts comments.
+ * It notifies only the people whom the comment did not mention before.
  *
  * Locks the idea first, like commentOnIdea. So the second of two concurrent changes of a comment sees the first.
  */
@@ -70,11 +73,20 @@ export async function editComment(
   const idea = await lockIdea(op, ideaId);
   const comment = await requireComment(op, idea, commentId);
   checkCommentChange(op, comment, 'edit');
-  if (!comment.allow_comments) throw new DomainError('status_comments_closed');
+  if (!comment.allow_comments && !comment.is_official) throw new DomainError('status_comments_closed');
   checkPublished(idea);
   if (body === comment.body) return;
   await op.query(updateComment, { accountId, commentId, body, now: op.now });
-  await replaceCopies(op, { ideaId, commentId, authorId: comment.author_id, text: body });
+  const events = await replaceCopies(op, { ideaId, commentId, authorId: comment.author_id, text: body });
+  if (!(await replaceMentions(op, { ideaId, commentId }, { old: comment.body, new: body }))) return;
+  // The event that notified the followers. People whom it has already notified get no second notification.
+  const event = events.find(({ type }) => type === 'idea.status_changed') ?? events[0];
+  if (!event) return;
+  await addJob(op, {
+    task: 'tell_people',
+    payload: { account_id: accountId, event_id: event.id, is_edit: true },
+    queueName: `people:${ideaId % 8}`,
+  });
 }
 
 const removeComment = query('remove_comment', (db, $: Arguments<CommentOfIdea & { accountId: number }>) =>
@@ -96,7 +108,7 @@ const removeComment = query('remove_comment', (db, $: Arguments<CommentOfIdea & 
  * author may comment again, if the last comment is not theirs.
  *
  * A deletion only takes text from the board. So it is possible on a frozen board, in a status that accepts no comments,
- * and on a merged idea. Otherwise a freeze would keep a password or an insult on the page.
+ * and on a merged idea. Otherwise nobody could remove a password or an insult from a frozen board.
  */
 export async function deleteComment(op: WriteOperation, { ideaId, commentId }: CommentOfIdea): Promise<void> {
   const { accountId } = op.actor;

@@ -1,8 +1,10 @@
-import { sql } from 'kysely';
+import { type Expression, type Kysely, sql } from 'kysely';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
 import { DomainError } from '../domain-error.ts';
-import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
+import { checkPublished, type LockedIdea, lockIdea } from '../ideas/lock-ideas.ts';
 import { readIdea } from '../ideas/read-idea.ts';
+import { recordMentions } from '../mentions/record-mentions.ts';
 import type { ReadOperation, WriteOperation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
 import { presentTime } from '../time.ts';
@@ -34,6 +36,7 @@ interface NewComment {
   authorId: number;
   tokenId: number | null;
   body: string;
+  isOfficial: boolean;
   /** The new comment as JSON without its id, for the event. */
   comment: string;
   now: Date;
@@ -48,7 +51,14 @@ const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
     .with('created', cte =>
       cte
         .insertInto('comments')
-        .values({ account_id: $.accountId, idea_id: $.ideaId, author_id: $.authorId, body: $.body, created_at: $.now })
+        .values({
+          account_id: $.accountId,
+          idea_id: $.ideaId,
+          author_id: $.authorId,
+          body: $.body,
+          is_official: $.isOfficial,
+          created_at: $.now,
+        })
         .returning('id'),
     )
     .with('followed', cte =>
@@ -80,32 +90,65 @@ const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
  * idea, so that the second of two concurrent comments by one user sees the first.
  */
 export async function commentOnIdea(op: WriteOperation, ideaId: number, body: string): Promise<CommentView> {
-  const { accountId, userId, tokenId } = op.actor;
   const idea = await lockIdea(op, ideaId);
-  const [rules] = await op.query(selectCommentRules, { accountId, ideaId, statusId: idea.status_id, userId });
-  // The server may have erased the user after it authenticated the request.
-  if (!rules) throw new DomainError('unauthorized');
+  const rules = await readRules(op, idea);
   if (!rules.allow_comments) throw new DomainError('status_comments_closed');
   checkPublished(idea);
   const { last_id, last_author_id, last_created_at } = rules;
-  if (last_id !== null && last_created_at !== null && last_author_id === userId) {
+  if (last_id !== null && last_created_at !== null && last_author_id === op.actor.userId) {
     const last_comment = { id: last_id, created_at: presentTime(last_created_at) };
     throw new DomainError('consecutive_comment', { details: { last_comment } });
   }
+  return addComment(op, { ideaId, body, authorName: rules.author_name, isOfficial: false });
+}
 
+/**
+ * Adds an official reply by a moderator to a published idea, which the caller has locked.
+ *
+ * The reply belongs to the moderator's action on the status and not to the discussion. So it may follow a comment by
+ * the same user, and a status that is closed for comments accepts it. Otherwise a moderator could not give the reason
+ * for such a status.
+ */
+export async function replyToIdea(op: WriteOperation, idea: LockedIdea, body: string): Promise<CommentView> {
+  const rules = await readRules(op, idea);
+  return addComment(op, { ideaId: idea.id, body, authorName: rules.author_name, isOfficial: true });
+}
+
+async function readRules(op: WriteOperation, { id: ideaId, status_id: statusId }: LockedIdea) {
+  const { accountId, userId } = op.actor;
+  const [rules] = await op.query(selectCommentRules, { accountId, ideaId, statusId, userId });
+  // The server may have erased the user after it authenticated the request.
+  if (!rules) throw new DomainError('unauthorized');
+  return rules;
+}
+
+async function addComment(
+  op: WriteOperation,
+  { ideaId, body, authorName, isOfficial }: { ideaId: number; body: string; authorName: string; isOfficial: boolean },
+): Promise<CommentView> {
+  const { accountId, userId, tokenId } = op.actor;
   const created = { idea_id: ideaId, body, created_at: op.now.toISOString() };
-  const author = { id: userId, name: rules.author_name };
+  const author = { id: userId, name: authorName };
   const [comment] = await op.query(insertComment, {
     accountId,
     ideaId,
     authorId: userId,
     tokenId,
     body,
-    comment: JSON.stringify({ ...created, author }),
+    isOfficial,
+    comment: JSON.stringify({ ...created, author, official: isOfficial }),
     now: op.now,
   });
   if (!comment) throw new Error('An insert returned no row');
-  return { ...created, id: comment.id, author_id: author.id, author_name: author.name, edited_at: null };
+  await recordMentions(op, { ideaId, commentId: comment.id }, body);
+  return {
+    ...created,
+    id: comment.id,
+    author_id: author.id,
+    author_name: author.name,
+    edited_at: null,
+    is_official: isOfficial,
+  };
 }
 
 export type CommentView = RowOf<typeof selectComments>;
@@ -113,15 +156,21 @@ export type CommentView = RowOf<typeof selectComments>;
 /** The name of this sort order in cursors. Comments are sorted by id, because later comments have larger ids. */
 export const commentSort = 'oldest';
 
+/** Selects the comments c of an account with their authors u. */
+function commentViews(db: Kysely<Tables>, accountId: Expression<number>) {
+  return db
+    .selectFrom('comments as c')
+    .innerJoin('users as u', 'u.id', 'c.author_id')
+    .select(['c.id', 'c.idea_id', 'c.body', 'c.author_id', 'u.name as author_name'])
+    .select(['c.created_at', 'c.edited_at', 'c.is_official'])
+    .where('c.account_id', '=', accountId);
+}
+
 const selectComments = query(
   'select_comments',
   (db, $: Arguments<{ accountId: number; ideaId: number; afterId: number; offset: number; limit: number }>) =>
-    db
-      .selectFrom('comments as c')
-      .innerJoin('users as u', 'u.id', 'c.author_id')
-      .select(['c.id', 'c.idea_id', 'c.body', 'c.author_id', 'u.name as author_name', 'c.created_at'])
-      .select('c.edited_at')
-      .where(c => c.and({ 'c.account_id': $.accountId, 'c.idea_id': $.ideaId }))
+    commentViews(db, $.accountId)
+      .where('c.idea_id', '=', $.ideaId)
       .where('c.id', '>', $.afterId)
       .orderBy('c.id')
       .offset($.offset)
@@ -150,6 +199,31 @@ export async function readComment(op: ReadOperation, ideaId: number, commentId: 
   return comment;
 }
 
-export function presentComment({ id, idea_id, body, author_id, author_name, created_at }: CommentView) {
-  return { id, idea_id, body, author: { id: author_id, name: author_name }, created_at: presentTime(created_at) };
+const selectReplies = query(
+  'select_official_replies',
+  (db, $: Arguments<{ accountId: number; ideaIds: readonly number[] }>) =>
+    commentViews(db, $.accountId)
+      .where(c => c('c.idea_id', '=', c.fn.any($.ideaIds)))
+      .where('c.is_official', '=', true)
+      .distinctOn('c.idea_id')
+      .orderBy('c.idea_id')
+      .orderBy('c.id', 'desc'),
+);
+
+/** Reads the newest official reply of each idea. The caller has checked that the reader may see the ideas. */
+export async function readReplies(op: ReadOperation, ideaIds: readonly number[]): Promise<Map<number, CommentView>> {
+  const replies = await op.query(selectReplies, { accountId: op.actor.accountId, ideaIds });
+  return new Map(replies.map(reply => [reply.idea_id, reply]));
+}
+
+export function presentComment(comment: CommentView) {
+  const { id, idea_id, body, author_id, author_name, created_at, is_official } = comment;
+  return {
+    id,
+    idea_id,
+    body,
+    author: { id: author_id, name: author_name },
+    created_at: presentTime(created_at),
+    official: is_official,
+  };
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Arguments, query } from '../../database/query.ts';
 import { withholdResponses } from '../erasure/redact-events.ts';
-import { textInEvent } from '../events/recorded-event.ts';
+import { commentIdInEvent } from '../events/recorded-event.ts';
 import type { WriteOperation } from '../operation.ts';
 
 interface Replacement {
@@ -13,32 +13,41 @@ interface Replacement {
 
 type OfAccount = Replacement & { accountId: number };
 
-/** Replaces the text at a path of a JSON column. */
-function withText(column: 'e.data' | 'e.body' | 'k.body', path: string, text: RawBuilder<string>) {
-  return sql`jsonb_set(${sql.ref(column)}::jsonb, ${sql.lit(path)}, to_jsonb(${text}::text))`;
+/** Replaces the text at paths of a JSON column. Ignores a path whose object does not exist. */
+function withText(
+  column: 'e.data' | 'e.body' | 'k.body',
+  paths: readonly string[],
+  text: RawBuilder<string>,
+): RawBuilder<unknown> {
+  return paths.reduce<RawBuilder<unknown>>(
+    (json, path) => sql`jsonb_set(${json}, ${sql.lit(path)}, to_jsonb(${text}::text))`,
+    sql`${sql.ref(column)}::jsonb`,
+  );
 }
 
 /**
- * Replaces the text in the event of a comment. Notifications, mails, chats, extensions and deliveries of webhooks read
- * the event when they need it. So those that are still to come, and the pages, have the new text.
+ * Replaces the text in the events of a comment: its own event, and the event of a status change with this reply. Pages,
+ * mails, chat messages, extensions and webhook deliveries read the event only when they are shown or sent. So later ones
+ * have the new text.
  */
-const rewriteEvent = query('replace_comment_in_event', (db, $: Arguments<OfAccount>) =>
+const rewriteEvents = query('replace_comment_in_events', (db, $: Arguments<OfAccount>) =>
   db
     .updateTable('events as e')
     .set({
-      data: sql`${withText('e.data', '{comment,body}', $.text)}`,
-      body: sql`${withText('e.body', '{data,comment,body}', $.text)}::json`,
+      data: withText('e.data', ['{comment,body}', '{reply,body}'], $.text),
+      body: sql`${withText('e.body', ['{data,comment,body}', '{data,reply,body}'], $.text)}::json`,
     })
-    .where(e => e.and({ 'e.account_id': $.accountId, 'e.idea_id': $.ideaId, 'e.type': 'comment.created' }))
-    .where(textInEvent('comment', 'id'), '=', sql<string>`${$.commentId}::bigint::text`)
-    .returning('e.id'),
+    .where(e => e.and({ 'e.account_id': $.accountId, 'e.idea_id': $.ideaId }))
+    .where('e.type', 'in', ['comment.created', 'idea.status_changed'])
+    .where(commentIdInEvent, '=', $.commentId)
+    .returning(['e.id', 'e.type']),
 );
 
 /** Replaces the text in the stored response to the request that created the comment, if it had an Idempotency-Key. */
 const rewriteAnswer = query('replace_comment_in_answer', (db, $: Arguments<OfAccount>) =>
   db
     .updateTable('idempotency_keys as k')
-    .set({ body: sql<string>`${withText('k.body', '{body}', $.text)}::text` })
+    .set({ body: sql<string>`${withText('k.body', ['{body}'], $.text)}::text` })
     .where('k.account_id', '=', $.accountId)
     .where(k =>
       k(
@@ -57,19 +66,20 @@ const rewriteAnswer = query('replace_comment_in_answer', (db, $: Arguments<OfAcc
 
 /**
  * Replaces the text of an edited or deleted comment in its copies. Also removes the responses of webhook receivers to
- * its event, because a response may repeat the text. Receivers keep what they received before.
+ * its events, because a response may repeat the text. Receivers keep what they received before. Returns the events.
  *
- * The caller holds the lock of the idea. A worker that stores an answer of a receiver may hold the lock of a delivery,
- * and then waits for no lock of this transaction, except if it stores several answers at once. Then PostgreSQL may end
- * one of the two as a deadlock, and the server tries it again.
+ * The caller holds the lock of the idea. A worker that stores one response of a receiver holds the lock of its
+ * delivery, but waits for no lock of this transaction. A worker that stores several responses at once may wait for one.
+ * PostgreSQL may then end one of the two transactions as a deadlock, and the server retries it.
  */
-export async function replaceCopies(op: WriteOperation, replacement: Replacement): Promise<void> {
+export async function replaceCopies(op: WriteOperation, replacement: Replacement) {
   const { accountId } = op.actor;
-  const events = await op.query(rewriteEvent, { accountId, ...replacement });
+  const events = await op.query(rewriteEvents, { accountId, ...replacement });
   await withholdResponses(
     op,
     accountId,
     events.map(({ id }) => id),
   );
   await op.query(rewriteAnswer, { accountId, ...replacement });
+  return events;
 }

@@ -57,7 +57,7 @@ const changes = [
       .where(v => isInBatch('voters', $, v('user_id', '=', $.userId)))
       .returning('id'),
   ),
-  ...(['followers', 'notifications', 'user_blocks'] as const).map(table =>
+  ...(['followers', 'mentions', 'notifications', 'user_blocks'] as const).map(table =>
     batchedRemoval(`remove_${table}_of_user`, table, (row, $: Arguments<UserBatch>) => row('user_id', '=', $.userId)),
   ),
 ];
@@ -84,6 +84,7 @@ const selectAccountLeft = query(
       .unionAll(answers)
       .unionAll(rows('voters', 'user_id'))
       .unionAll(rows('followers', 'user_id'))
+      .unionAll(rows('mentions', 'user_id'))
       .unionAll(rows('notifications', 'user_id'))
       .unionAll(rows('user_blocks', 'user_id'));
     return db.selectFrom(left.as('left')).select('left.account_id').limit(1);
@@ -91,7 +92,15 @@ const selectAccountLeft = query(
   { isPrepared: false },
 );
 
-type TableOfUser = 'events' | 'comments' | 'ideas' | 'voters' | 'followers' | 'notifications' | 'user_blocks';
+type TableOfUser =
+  | 'events'
+  | 'comments'
+  | 'ideas'
+  | 'voters'
+  | 'followers'
+  | 'mentions'
+  | 'notifications'
+  | 'user_blocks';
 
 /** Changes the rows of a user, account by account. Covers only the tables where one user may have many rows. */
 export async function changeUserRows(

@@ -22,7 +22,9 @@ const removalOfAll = (table: keyof Tables) => batchedRemoval<typeof table, Batch
  */
 const removals = [
   ...(['notifications', 'webhook_attempts', 'webhook_deliveries', 'events'] as const).map(removalOfAll),
-  ...(['vote_networks', 'votes', 'comments', 'followers', 'idea_tags', 'merges'] as const).map(removalOfAll),
+  ...(['vote_networks', 'votes', 'mentions', 'comments', 'followers', 'idea_tags', 'merges'] as const).map(
+    removalOfAll,
+  ),
   // Merged ideas are removed before the target of their merge. Removing a target first would delete all its merged
   // ideas in one long cascade.
   batchedRemoval('remove_ideas_of_account', 'ideas', (i, $: Arguments<Batch>) =>
@@ -65,7 +67,9 @@ const removals = [
   ...(['api_token_boards', 'api_tokens', 'voters', 'memberships', 'invitations', 'user_blocks'] as const).map(
     removalOfAll,
   ),
-  ...(['webhook_endpoints', 'chat_channels', 'boards'] as const).map(removalOfAll),
+  ...(['webhook_endpoints', 'chat_channels', 'embedding_secrets', 'used_embedding_tokens', 'boards'] as const).map(
+    removalOfAll,
+  ),
 ];
 
 const lockAccount = query('lock_account_for_erasure', (db, $: Arguments<{ accountId: number; dueBefore: Date }>) =>

@@ -78,7 +78,7 @@ interface Identity {
 /**
  * The statements that end the user's access: memberships, passwords, second factors, sessions, identities, password links,
  * sign-in links, OAuth records and invitations. They also remove the picture. Recovery codes come before second factors,
- * which would remove them by a cascade.
+ * whose deletion would remove the codes by a cascade.
  */
 const accesses: { table: keyof Tables; removal: Query<Identity, unknown> }[] = [
   ...(

@@ -27,6 +27,22 @@ export function textInEvent(...path: string[]) {
 /** The id of the target idea in a merge or unmerge event e. */
 export const targetIdInEvent = sql<number | null>`(${textInEvent('target', 'id')})::bigint`;
 
+/** The id of the comment in event e of a comment, or of the official reply in an event of a status change. */
+export const commentIdInEvent = sql<
+  number | null
+>`coalesce(${textInEvent('comment', 'id')}, ${textInEvent('reply', 'id')})::bigint`;
+
+/** The text with mentions in event e: a comment, an official reply, or the beginning of an idea's body. */
+export function mentioningTextInEvent(maxLength: number) {
+  const ideaText = sql`left(${textInEvent('idea', 'body')}, ${sql.lit(maxLength)})`;
+  return sql<string | null>`coalesce(${textInEvent('comment', 'body')}, ${textInEvent('reply', 'body')}, ${ideaText})`;
+}
+
+/** The author of the text with mentions in event e. A moderator may have caused the event of somebody else's idea. */
+export const mentionerInEvent = sql<string | null>`coalesce(
+  ${textInEvent('comment', 'author', 'name')}, ${textInEvent('reply', 'author', 'name')}, ${textInEvent('idea', 'author', 'name')}
+)`;
+
 /**
  * The columns of an idea that the database function idea_columns() stores in an event. They are the same for all
  * readers.

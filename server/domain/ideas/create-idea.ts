@@ -3,6 +3,7 @@ import { type Arguments, query } from '../../database/query.ts';
 import type { ModerationState } from '../../entities/idea.ts';
 import { checkSubmissions } from '../boards/read-board.ts';
 import { DomainError } from '../domain-error.ts';
+import { recordMentions } from '../mentions/record-mentions.ts';
 import type { WriteOperation } from '../operation.ts';
 import { type IdeaView, requireIdea } from './read-idea.ts';
 
@@ -113,5 +114,6 @@ export async function createIdea(op: WriteOperation, input: { title: string; bod
     now: op.now,
   });
   if (!idea) throw new Error('An insert returned no row');
+  await recordMentions(op, { ideaId: idea.id, commentId: null }, input.body);
   return requireIdea(op, idea.id);
 }

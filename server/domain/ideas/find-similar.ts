@@ -3,10 +3,12 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { ReadOperation } from '../operation.ts';
 import { ideaViews } from './read-idea.ts';
 
-/** The number of similar ideas that a person is shown. */
+/** The maximum number of similar ideas that a person is shown. */
 const shownIdeas = 5;
 
-/** The number of found titles in each status that are compared. A very common pair of words finds more titles. */
+/**
+ * The maximum number of found titles that are compared in each status. A very common pair of words finds more titles.
+ */
 const comparedIdeas = 200;
 
 export type SimilarIdea = RowOf<typeof selectSimilar>;
@@ -48,8 +50,8 @@ const selectSimilar = query(
 );
 
 /**
- * Finds published ideas of the board whose titles have words in common with a title, the most similar first. Returns at
- * most five ideas.
+ * Finds published ideas in shown statuses whose titles have at least two long words of a title, or its only word. The
+ * most similar idea comes first. Returns at most five ideas.
  */
 export function findSimilarIdeas(op: ReadOperation, title: string): Promise<SimilarIdea[]> {
   const { accountId, boardId, voterId } = op.actor;

@@ -55,7 +55,7 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
 
 /**
  * Reads the ideas with a tag. The ideas of a common tag are near the start of the list. If too few ideas with the tag
- * are there, the tag is rare, and reading all its ideas is fast. So neither a common nor a rare tag scans the board.
+ * are there, the tag is usually rare, and reading all its ideas is fast.
  */
 async function readTagged(op: ReadOperation, form: Omit<ListForm, 'tagged'>, values: ListArguments) {
   if (form.rowsOfStatus !== null) {
@@ -218,8 +218,8 @@ function rowsOfStatuses(db: Kysely<Tables>, $: ListValues, form: ListForm): List
 }
 
 /**
- * Reads all ideas with a tag one by one by their ids. With a plain join, PostgreSQL reads the index of the whole board for
- * a tag of a hundredth of its ideas.
+ * Reads all ideas with a tag one by one by their ids. With a plain join, PostgreSQL reads the index of the whole board
+ * if a hundredth of the board's ideas have the tag.
  */
 function rowsOfTag(db: Kysely<Tables>, $: ListValues, form: ListForm): ListedRows {
   return taggedWith(db, $)

@@ -4,9 +4,9 @@ import { cutPage, type Page, type Place } from '../pagination.ts';
 import { isVisible } from './read-idea.ts';
 
 /*
- * The lists of a person's own things on a board, the newest idea first. Their order is the order of the idea ids, so each
- * list reads its rows from an index and stops after a page. PostgreSQL plans them for each call, because people differ
- * much in how many rows they have.
+ * The lists of the ideas of a board that a person submitted, voted on or follows, the newest idea first. Their order is
+ * the order of the idea ids, so each list reads its rows from an index and stops after a page. PostgreSQL plans them
+ * for each call, because people differ much in how many rows they have.
  */
 
 interface PlaceInList {
@@ -60,7 +60,7 @@ const selectVoted = query(
   options,
 );
 
-/** The columns that all three lists have. `at` is when the person submitted, voted on or followed the idea. */
+/** The columns that all three lists have. `at` is the time when the person submitted, voted on or followed the idea. */
 export type OwnIdea = RowOf<typeof selectFollowed>;
 
 const selectFollowed = query(

@@ -4,10 +4,10 @@ import type { ReadOperation } from '../operation.ts';
 /** The categories of statuses that a roadmap shows. */
 export const roadmapCategories = ['planned', 'active', 'completed'] as const;
 
-/** The number of ideas of each status on a roadmap. */
+/** The maximum number of ideas of each status on a roadmap. */
 export const ideasOfStatus = 10;
 
-/** Selects one idea more than the roadmap shows for each status, so that hasMore is correct. */
+/** Selects one idea more than the roadmap shows for each status, so that the page knows whether the status has more. */
 const selectRoadmap = query('select_roadmap', (db, $: Arguments<{ accountId: number; boardId: number }>) =>
   db
     .selectFrom('statuses as s')
@@ -33,7 +33,10 @@ const selectRoadmap = query('select_roadmap', (db, $: Arguments<{ accountId: num
 
 export type RoadmapIdea = RowOf<typeof selectRoadmap>;
 
-/** Lists the ideas with the highest scores for each status of a roadmap, by the key of the status. */
+/**
+ * Lists the ideas with the highest scores for each status of a roadmap, by the key of the status. A list has one idea
+ * more than the roadmap shows if the status has more.
+ */
 export async function listRoadmap(op: ReadOperation): Promise<Map<string, RoadmapIdea[]>> {
   const { accountId, boardId } = op.actor;
   return Map.groupBy(await op.query(selectRoadmap, { accountId, boardId }), idea => idea.status_key);

@@ -59,7 +59,10 @@ export async function findMember(
   return { accountId, boardId, userId, tokenId: null, voterId: voterId ?? noVoter, isModerator };
 }
 
-/** Finds the actor for a moderator of a board. Throws not_found if the person is no owner, admin or moderator. */
+/**
+ * Finds the actor for a moderator of a board. Throws not_found unless the person is an owner, admin or moderator of the
+ * account and is not blocked there.
+ */
 export async function findModerator(db: Queryable, person: PersonInAccount, board: BoardOrIdea): Promise<Actor> {
   const actor = await findMember(db, person, board);
   if (!actor?.isModerator) throw new DomainError('not_found');

@@ -39,8 +39,8 @@ export async function readStanding(db: Queryable, user: UserInAccount): Promise<
 }
 
 /**
- * Makes a user a member of an account whose setting lets the user's confirmed e-mail address join. The setting never
- * gives another role. Changes nothing if the user is a member already.
+ * Gives a user the role member in an account that lets the user's confirmed e-mail address join. Changes nothing if the
+ * user is a member already.
  */
 export async function joinAccount(admin: Administration, user: UserInAccount): Promise<void> {
   await lockAccount(admin, user.accountId);

@@ -14,12 +14,13 @@ export const notificationKinds = [
   'idea.merged',
   'idea.unmerged',
   'comment.created',
+  'user.mentioned',
   'webhook.disabled',
 ] as const;
 
 export type NotificationKind = (typeof notificationKinds)[number];
 
-/** The content of a notification. The texts are as users wrote them: wordsOf shortens them. */
+/** The content of a notification. The texts are as users wrote them. wordsOf shortens titles and names. */
 export interface NotificationSubject {
   kind: NotificationKind;
   board: string | null;
@@ -29,7 +30,10 @@ export interface NotificationSubject {
   actor: string | null;
   statusLabel: string | null;
   comment: string | null;
-  /** The body of a pending idea, the reason for a rejection, or the reason why a webhook was disabled. */
+  /**
+   * The official reply with a status, the text with a mention, the body of a pending idea, the reason for a rejection, or
+   * the reason why a webhook was disabled.
+   */
   detail: string | null;
   /** The URL of the disabled webhook. */
   endpointUrl: string | null;
@@ -38,6 +42,8 @@ export interface NotificationSubject {
 /** The names of the texts for the kinds of notifications. */
 type TextKind =
   | 'status_changed'
+  | 'status_changed_with_reply'
+  | 'mentioned'
   | 'commented'
   | 'merged'
   | 'unmerged'
@@ -95,7 +101,13 @@ export function wordsOf(about: NotificationSubject): Words {
 
   switch (about.kind) {
     case 'idea.status_changed':
-      return toFollower('status_changed');
+      return toFollower(about.detail === null ? 'status_changed' : 'status_changed_with_reply', about.detail);
+    case 'user.mentioned':
+      return {
+        ...toFollower('mentioned', about.detail),
+        reason: t('mails.notification.to_mentioned', names),
+        ending: t('mails.notification.no_more_mentions'),
+      };
     case 'comment.created':
       return toFollower('commented', about.comment);
     case 'idea.merged':

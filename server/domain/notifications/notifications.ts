@@ -1,7 +1,7 @@
 import { type InferResult, sql } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
 import type { Administration } from '../administration.ts';
-import { textInEvent } from '../events/recorded-event.ts';
+import { mentionerInEvent, mentioningTextInEvent, textInEvent } from '../events/recorded-event.ts';
 import type { NotificationKind } from './notification-words.ts';
 
 export type NotificationView = InferResult<ReturnType<typeof notificationsOf>>[number];
@@ -29,12 +29,25 @@ function notificationsOf({ db }: QueryBuilding, userId: number) {
     .select(['n.id', 'n.kind', 'a.slug as account'])
     .select([textInEvent('board', 'slug').as('board'), textInEvent('board', 'name').as('board_name'), 'e.idea_id'])
     .select([textInEvent('idea', 'title').as('title'), textInEvent('target', 'title').as('target_title')])
-    .select([textInEvent('idea', 'status_label').as('status_label'), textInEvent('actor', 'name').as('actor')])
+    .select(textInEvent('idea', 'status_label').as('status_label'))
+    .select(n =>
+      n
+        .case('n.kind')
+        .when('user.mentioned')
+        .then(mentionerInEvent)
+        .else(textInEvent('actor', 'name'))
+        .end()
+        .as('actor'),
+    )
     .select(n =>
       n
         .case('n.kind')
         .when('comment.created')
         .then(textInEvent('comment', 'body'))
+        .when('idea.status_changed')
+        .then(textInEvent('reply', 'body'))
+        .when('user.mentioned')
+        .then(mentioningTextInEvent(501))
         .when('idea.pending')
         .then(sql<string | null>`left(${textInEvent('idea', 'body')}, 501)`)
         .when('idea.rejected')
@@ -124,14 +137,28 @@ export async function markRead(
 }
 
 /** Ends notification mails to a user. The user still gets notifications in the app. */
-export async function endMail(admin: Administration, userId: number): Promise<void> {
+export function endMail(admin: Administration, userId: number): Promise<void> {
+  return endNotifications(admin, userId, 'notification_email', null);
+}
+
+/** Ends the notifications of mentions to a user, in the app and by mail. */
+export function endMentions(admin: Administration, userId: number): Promise<void> {
+  return endNotifications(admin, userId, 'wants_mentions', false);
+}
+
+async function endNotifications(
+  admin: Administration,
+  userId: number,
+  column: 'notification_email' | 'wants_mentions',
+  value: null | false,
+): Promise<void> {
   const { numUpdatedRows } = await admin.db
     .updateTable('users')
-    .set({ notification_email: null })
+    .set({ [column]: value })
     .where('id', '=', userId)
-    .where('notification_email', 'is not', null)
+    .where(column, 'is distinct from', value)
     .executeTakeFirst();
-  if (numUpdatedRows > 0n) admin.audit.record('user.updated', { user_id: userId, changed: ['notification_email'] });
+  if (numUpdatedRows > 0n) admin.audit.record('user.updated', { user_id: userId, changed: [column] });
 }
 
 export interface NotificationToMail {

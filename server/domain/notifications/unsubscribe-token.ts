@@ -3,12 +3,13 @@ import type { Config } from '../../config.ts';
 
 export interface Subscription {
   userId: number;
-  ideaId: number | 'all';
+  /** The idea to unfollow, all notification mails, or the notifications of mentions. */
+  ideaId: number | 'all' | 'mentions';
 }
 
 /**
  * The tokens in unsubscribe links. A link also works for users who are not signed in. A token can only make the user
- * unfollow one idea, or end the user's notification mails.
+ * unfollow one idea, end the user's notification mails, or end the user's notifications of mentions.
  */
 export interface UnsubscribeTokens {
   make(subscription: Subscription): string;
@@ -16,8 +17,8 @@ export interface UnsubscribeTokens {
 }
 
 const macBytes = 32;
-/** The format of a token: `<user>.<idea or all>.<HMAC-SHA-256 in base64url>`. */
-const tokenForm = /^([1-9][0-9]{0,15})\.([1-9][0-9]{0,15}|all)\.([A-Za-z0-9_-]{43})$/;
+/** The format of a token: `<user>.<idea, all or mentions>.<HMAC-SHA-256 in base64url>`. */
+const tokenForm = /^([1-9][0-9]{0,15})\.([1-9][0-9]{0,15}|all|mentions)\.([A-Za-z0-9_-]{43})$/;
 
 export function buildUnsubscribeTokens(appKey: Uint8Array): UnsubscribeTokens {
   const key = Buffer.from(hkdfSync('sha256', appKey, '', 'idea-board unsubscribe 1', 32));
@@ -31,7 +32,8 @@ export function buildUnsubscribeTokens(appKey: Uint8Array): UnsubscribeTokens {
       const [, userId = '', ideaId = '', mac = ''] = tokenForm.exec(token) ?? [];
       const given = Buffer.from(mac, 'base64url');
       const isOurs = given.length === macBytes && timingSafeEqual(given, macOf(`${userId}.${ideaId}`));
-      return isOurs ? { userId: Number(userId), ideaId: ideaId === 'all' ? 'all' : Number(ideaId) } : undefined;
+      if (!isOurs) return undefined;
+      return { userId: Number(userId), ideaId: ideaId === 'all' || ideaId === 'mentions' ? ideaId : Number(ideaId) };
     },
   };
 }

@@ -8,22 +8,23 @@ import { type Administration, AdministrationError } from '../administration.ts';
 
 export const maxUploadBytes = 5 * 1024 * 1024;
 
-/** The width and the height of a stored picture in pixels: the largest size on a page, for a screen of high density. */
+/** The width and the height of a stored picture in pixels. */
 const size = 128;
-/** The largest uploaded picture. A phone's camera makes pictures of 50 million pixels. */
+/** The maximum number of pixels of an uploaded picture. Cameras of phones make pictures of 50 million pixels. */
 const maxPixels = 60_000_000;
 const maxSeconds = 5;
 
-// Pages need no other format, and the parsers of rare formats have had more faults.
+// People can upload only these formats, because the parsers of rare formats have had more faults.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({ operation: ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp'] });
-// A picture is small work. Several threads for each of them would take the processors from other requests.
+// One thread converts a picture fast enough. Several threads would take the processors from other requests.
 sharp.concurrency(1);
 sharp.cache(false);
 
 /**
- * Converts an uploaded picture to a small square. The new file contains only the pixels, without metadata such as the place
- * of a photo. Throws `invalid` for a file that is no JPEG, PNG or WebP picture.
+ * Converts an uploaded picture to a small square. The new file contains only the pixels, without metadata such as the
+ * place of a photo. Throws `invalid` for a file that cannot be converted, such as a file that is no JPEG, PNG or WebP
+ * picture.
  */
 export async function convertPicture(file: Buffer): Promise<Buffer> {
   try {

@@ -8,8 +8,9 @@ import { methodOf, useCode } from './use-code.ts';
 type Outcome = { token: string } | { refused: 'wrong_code' | 'expired' };
 
 /**
- * Completes a sign-in with a code, and starts the session. The sign-in has expired if another request has completed it,
- * if the password has changed, or if the user may no longer sign in.
+ * Completes a sign-in with a code, and starts the session. The outcome is `expired` if the time is over, the password
+ * has changed, or the user may no longer sign in. The outcome is also `expired` if another request has completed the
+ * sign-in.
  */
 export async function completeSignIn(
   admin: Administration,

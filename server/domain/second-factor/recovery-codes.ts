@@ -2,7 +2,10 @@ import { randomInt } from 'node:crypto';
 
 export const recoveryCodeCount = 10;
 
-/** The digits and letters of Crockford's base32. It lacks letters that people confuse with digits or other letters. */
+/**
+ * The digits and letters of Crockford's base32. The letters i, l and o are missing, because people confuse them with
+ * digits.
+ */
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** A code has 16 characters of 5 bits: 80 random bits. */

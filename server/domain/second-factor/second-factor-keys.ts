@@ -1,17 +1,20 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import { buildSecretBox } from '../secret-box.ts';
 
-/** Encrypts the secrets of authenticator apps and hashes recovery codes, with keys from the application key. */
+/**
+ * Encrypts and decrypts the secrets of authenticator apps, and hashes recovery codes. The keys come from the
+ * application key.
+ */
 export interface SecondFactorKeys {
   seal(userId: number, secret: string): Buffer;
   open(userId: number, sealed: Uint8Array): string;
   hashOf(userId: number, recoveryCode: string): Buffer;
   /**
    * Encrypts a secret that the user has not confirmed yet. The page of the QR code has the encrypted secret in a hidden
-   * field, so the database stores a secret only when the user's app has it.
+   * field. So the database stores a secret only after the user has confirmed it with a code.
    */
   sealOffer(userId: number, secret: string, expiresAt: Date): string;
-  /** Returns undefined for an offer that has expired, or that was made for another user. */
+  /** Returns undefined for an offer that is invalid, that has expired, or that was made for another user. */
   openOffer(userId: number, offer: string, now: Date): string | undefined;
 }
 

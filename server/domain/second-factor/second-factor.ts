@@ -46,8 +46,8 @@ const markSession = query('mark_session_with_second_factor', (db, $: Arguments<{
 );
 
 /**
- * Turns on two-factor sign-in with the secret that the user's app has got, and returns the recovery codes. The first code
- * of the app proves that the app has the secret. All other sessions of the user end, because they started without a code.
+ * Turns on two-factor sign-in with the secret in the user's app, and returns the recovery codes. The first code of the
+ * app proves that the app has the secret. All other sessions of the user end, because they started without a code.
  */
 export async function enableSecondFactor(
   admin: Administration,
@@ -79,7 +79,9 @@ export async function enableSecondFactor(
   return codes;
 }
 
-/** Replaces the recovery codes of a user who has entered the password and a code. */
+/**
+ * Replaces the recovery codes of a user who has entered the password and a code. Returns undefined for a wrong code.
+ */
 export async function regenerateRecoveryCodes(
   admin: Administration,
   keys: SecondFactorKeys,
@@ -141,7 +143,7 @@ async function addCodes(admin: Administration, keys: SecondFactorKeys, userId: n
   return codes;
 }
 
-/** Adds the job that mails a notice. It has few attempts, because a notice that arrives much later is useless. */
+/** Adds the job that mails a notice. The job has few attempts, because a notice that arrives much later is useless. */
 export async function notify(admin: Administration, userId: number, change: SecondFactorChange): Promise<void> {
   await addJob(admin, {
     task: 'mail_second_factor_notice',

@@ -1,6 +1,6 @@
 import { Secret, TOTP } from 'otpauth';
 
-/** The parameters that every authenticator app supports (RFC 6238). Many apps ignore other values. */
+/** The usual parameters of authenticator apps (RFC 6238). Many apps ignore other values. */
 const parameters = { algorithm: 'SHA1', digits: 6, period: 30 };
 
 /** The clock of a phone may be slow or fast by this number of time steps. */

@@ -6,7 +6,7 @@ import { digitsOf, timeStepOf } from './totp.ts';
 
 type CodeMethod = 'totp' | 'recovery_code';
 
-/** Returns whether a person entered a code of their app or a recovery code. The length distinguishes the two. */
+/** Returns `totp` for six digits, which are a code of the app. Any other text counts as a recovery code. */
 export function methodOf(code: string): CodeMethod {
   return digitsOf(code) === undefined ? 'recovery_code' : 'totp';
 }
@@ -18,8 +18,8 @@ interface Attempt {
 }
 
 /**
- * Accepts a user's code, which is a code of the app or a recovery code. Returns false for a wrong code. Each recovery
- * code and each time step of the app is accepted once, also if several requests send the code at the same time.
+ * Accepts a user's code, which is a code of the app or a recovery code. Returns false for a wrong code. Accepts each
+ * recovery code and each time step of the app at most once, even if several requests send the code at the same time.
  */
 export function useCode(db: Queryable, keys: SecondFactorKeys, attempt: Attempt): Promise<boolean> {
   return methodOf(attempt.code) === 'totp' ? useTotp(db, keys, attempt) : useRecoveryCode(db, keys, attempt);

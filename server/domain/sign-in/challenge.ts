@@ -59,7 +59,7 @@ export interface OpenChallenge extends ProvenUser {
   tokenHash: Buffer;
 }
 
-/** Returns the user of a sign-in that waits for a code, or undefined if the time is over. */
+/** Returns the user of a sign-in that waits for a code. Undefined if the sign-in has ended or expired. */
 export async function readChallenge(db: Queryable, tokenHash: Buffer, now: Date): Promise<OpenChallenge | undefined> {
   const [row] = await db.query(selectChallenge, { tokenHash, now });
   if (!row) return undefined;

@@ -22,12 +22,12 @@ const takeLink = query('take_sign_in_link', (db, $: Arguments<{ tokenHash: Buffe
 );
 
 /**
- * Signs in the owner of the mailbox that got a link. A link to sign up creates the user, unless the owner of the
- * mailbox has a user by now, and makes the user a member of the link's account. A user with a second factor does not
- * become a member. The link works only once, even if the user then enters no code.
+ * Signs in the owner of the mailbox that got a link. A link to sign up creates the user, unless a user has the address
+ * by now. The user then becomes a member of the link's account. A user with a second factor does not become a member.
+ * The link works only once, even if the user then enters no code.
  *
  * The link has proven that the person reads the mailbox, so the address of the user is confirmed. The audit log names
- * the server as the creator of a user.
+ * the server as the creator of a new user.
  *
  * If two links create a user with the same address at the same time, the second call throws an error that isAddressTaken
  * recognizes. The caller then calls again, and the second link signs in the same user.

@@ -51,6 +51,8 @@ export interface SessionTerms {
   expiresAt: Date;
   /** The hash of the browser's earlier session token. The earlier session ends, because others may know its token. */
   previous: Buffer | undefined;
+  /** The embedding secret that signs the person in. The session then opens only the embedded pages of boards. */
+  embeddingSecretId?: number | null;
 }
 
 const lockUserWithPassword = query('lock_user_with_password', (db, $: Arguments<PasswordUser & { set_at: string }>) =>
@@ -66,8 +68,8 @@ const lockUserWithLink = query('lock_user_with_link', (db, $: Arguments<{ id: nu
  * may not sign in.
  *
  * A password change and the start of an erasure lock the same rows and end all sessions. So no session with the old
- * password can start after them. They also end the sign-ins that wait for a code, as does another e-mail address.
- * Turning on two-factor sign-in also locks the user and ends the other sessions.
+ * password can start after them. They also end the sign-ins that wait for a code. A change of the e-mail address ends
+ * these sign-ins, too. Turning on two-factor sign-in also locks the user and ends the other sessions.
  */
 export async function lockProvenUser(db: Queryable, { id, set_at }: ProvenUser): Promise<boolean> {
   const locked =
@@ -82,6 +84,7 @@ interface NewSession {
   expiresAt: Date;
   accountId: number | null;
   identityId: number | null;
+  embeddingSecretId: number | null;
   hasSecondFactor: boolean;
 }
 
@@ -94,6 +97,7 @@ const insertSession = query('insert_session', (db, $: Arguments<NewSession>) =>
     expires_at: $.expiresAt,
     account_id: $.accountId,
     identity_id: $.identityId,
+    embedding_secret_id: $.embeddingSecretId,
     has_second_factor: $.hasSecondFactor,
   }),
 );
@@ -102,11 +106,12 @@ const insertSession = query('insert_session', (db, $: Arguments<NewSession>) =>
 export async function openSession(
   db: Queryable,
   { userId, boundTo, hasSecondFactor }: { userId: number; boundTo: BoundTo | undefined; hasSecondFactor: boolean },
-  { now, expiresAt, previous }: SessionTerms,
+  { now, expiresAt, previous, embeddingSecretId = null }: SessionTerms,
 ): Promise<string> {
   const { text, hash: tokenHash } = boundTo ? makeBoundSecret() : makeSecret();
   const [accountId, identityId] = [boundTo?.accountId ?? null, boundTo?.identityId ?? null];
-  await db.query(insertSession, { userId, tokenHash, now, expiresAt, accountId, identityId, hasSecondFactor });
+  const session = { userId, tokenHash, now, expiresAt, accountId, identityId, embeddingSecretId, hasSecondFactor };
+  await db.query(insertSession, session);
   if (previous) await endSession(db, previous);
   return text;
 }
@@ -142,35 +147,44 @@ type OfSession = ExpressionBuilder<Tables & { s: Tables['sessions']; u: Tables['
  * being erased. Has no filter on one account, because most sessions reach all accounts of the user.
  *
  * A session that an identity of an account began reaches this account alone: not the operator's panel, and not the
- * notifications from other accounts. It ends when the identity is removed.
+ * notifications from other accounts. It ends when the identity is removed. A session on embedded boards also ends when its
+ * secret is deleted.
  */
-const selectSession = query('select_session', (db, $: Arguments<{ tokenHash: Buffer; now: Date; idleSince: Date }>) =>
-  db
-    .selectFrom('sessions as s')
-    .innerJoin('users as u', 'u.id', 's.user_id')
-    .select(['u.id', 'u.name', 'u.email', 'u.language', 'u.deletion_requested_at', 's.has_second_factor'])
-    .select(['s.account_id as only_account_id', 's.created_at as signed_in_at'])
-    .select(u => [
-      u('s.last_seen_at', '>', minuteBefore($.now)).as('is_noted'),
-      u
-        .and([u('u.is_operator', '=', true), u('s.account_id', 'is', null)])
-        .$castTo<boolean>()
-        .as('is_operator'),
-      jsonArrayFrom(accountsOfUser(u)).as('accounts'),
-      u
-        .selectFrom(newestNotificationsOf(u).as('newest'))
-        .select(newest => newest.fn.countAll<number>().as('count'))
-        .where('newest.read_at', 'is', null)
-        .$asScalar()
-        .$notNull()
-        .as('unread_count'),
-    ])
-    .where('s.token_hash', '=', $.tokenHash)
-    .where('s.expires_at', '>', $.now)
-    .where('s.last_seen_at', '>', $.idleSince)
-    .where(s => s.or([s('s.account_id', 'is', null), s.exists(identityOfSession(s))]))
-    .where(maySignIn)
-    .$narrowType<{ email: string }>(),
+const selectSession = query(
+  'select_session',
+  (db, $: Arguments<{ tokenHash: Buffer; now: Date; idleSince: Date; isEmbedded: boolean }>) =>
+    db
+      .selectFrom('sessions as s')
+      .innerJoin('users as u', 'u.id', 's.user_id')
+      .select(['u.id', 'u.name', 'u.email', 'u.language', 'u.deletion_requested_at', 's.has_second_factor'])
+      .select(['s.account_id as only_account_id', 's.created_at as signed_in_at'])
+      .select(u => [
+        u('s.last_seen_at', '>', minuteBefore($.now)).as('is_noted'),
+        u
+          .and([u('u.is_operator', '=', true), u('s.account_id', 'is', null)])
+          .$castTo<boolean>()
+          .as('is_operator'),
+        jsonArrayFrom(accountsOfUser(u)).as('accounts'),
+        u
+          .selectFrom(newestNotificationsOf(u).as('newest'))
+          .select(newest => newest.fn.countAll<number>().as('count'))
+          .where('newest.read_at', 'is', null)
+          .$asScalar()
+          .$notNull()
+          .as('unread_count'),
+      ])
+      .where('s.token_hash', '=', $.tokenHash)
+      .where('s.expires_at', '>', $.now)
+      .where('s.last_seen_at', '>', $.idleSince)
+      .where(s => s.or([s('s.account_id', 'is', null), s.exists(identityOfSession(s))]))
+      .where(s =>
+        s.or([
+          s.and([s($.isEmbedded, '=', false), s('s.embedding_secret_id', 'is', null)]),
+          s.and([s($.isEmbedded, '=', true), s.exists(secretOfSession(s))]),
+        ]),
+      )
+      .where(maySignIn)
+      .$narrowType<{ email: string }>(),
 );
 
 function minuteBefore(now: Expression<string>) {
@@ -182,6 +196,13 @@ function identityOfSession(s: OfSession) {
     .selectFrom('identities as i')
     .whereRef('i.account_id', '=', 's.account_id')
     .whereRef('i.id', '=', 's.identity_id');
+}
+
+function secretOfSession(s: OfSession) {
+  return s
+    .selectFrom('embedding_secrets as e')
+    .whereRef('e.account_id', '=', 's.account_id')
+    .whereRef('e.id', '=', 's.embedding_secret_id');
 }
 
 /** An account may require its members, except owners, to sign in with an identity of the account. */
@@ -241,10 +262,10 @@ const noteSession = query('note_session_use', (db, $: Arguments<{ tokenHash: Buf
 export async function readSession(
   db: Queryable,
   tokenHash: Buffer,
-  { now, idleMinutes }: { now: Date; idleMinutes: number },
+  { now, idleMinutes, isEmbedded = false }: { now: Date; idleMinutes: number; isEmbedded?: boolean },
 ): Promise<SignedInUser | undefined> {
   const idleSince = new Date(now.getTime() - idleMinutes * 60_000);
-  const [row] = await db.query(selectSession, { tokenHash, now, idleSince });
+  const [row] = await db.query(selectSession, { tokenHash, now, idleSince, isEmbedded });
   if (!row) return undefined;
   const { is_noted, ...user } = row;
   if (!is_noted) await db.query(noteSession, { tokenHash, now });

@@ -23,8 +23,8 @@ export interface LinkRequest {
 }
 
 /**
- * Adds the job that mails a sign-in link. It has few attempts, because a late link is useless. For an unknown address
- * the payload also has the canonical form of the address, by which an erasure finds the job.
+ * Adds the job that mails a sign-in link. The job has few attempts, because a late link is useless. For an unknown
+ * address the payload also has the canonical form of the address, by which an erasure finds the job.
  */
 const leaveMail = query(
   'leave_sign_in_link_mail',
@@ -112,8 +112,8 @@ export interface MailedLink {
 }
 
 /**
- * Creates the link for a mail: a sign-in link for a user who may sign in, or a link to sign up for an unknown address
- * that the account of the board lets join. Returns undefined if the address gets no mail.
+ * Creates the link for a mail: a sign-in link for a user who may sign in. An unknown address gets a link to sign up if
+ * the account of the board lets the address join. Returns undefined if the address gets no mail.
  */
 export async function makeSignInLink(
   db: Queryable,
@@ -165,9 +165,9 @@ export interface FollowedLink {
 
 /**
  * Reads a working link. The call does not use up the link. A link stops working if its user gets another address or may
- * no longer sign in, or if its account no longer lets the address join.
+ * no longer sign in. A link to sign up also stops working if its account no longer lets the address join.
  *
- * The result reveals whether a user has the address, because the link is only for its owner.
+ * The result may reveal whether a user has the address, because only the owner of the address gets the link.
  */
 export async function readSignInLink(db: Queryable, token: string, now: Date): Promise<FollowedLink | undefined> {
   const hash = hashOfSecret(token);
@@ -187,8 +187,8 @@ const deleteLinks = query('delete_sign_in_links', (db, $: Arguments<{ userId: nu
 );
 
 /**
- * Deletes a user's sign-in links. Call this after a change of the user's password, and before the user's sessions end:
- * a link that is just being used has then either started its session or no longer works.
+ * Deletes a user's sign-in links. Call this after a change of the user's password, and before the user's sessions end.
+ * A link that is being used has then either started its session or no longer works.
  */
 export async function endSignInLinks(db: Queryable, userId: number): Promise<void> {
   await db.query(deleteLinks, { userId });

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { type Arguments, query } from '../../database/query.ts';
 import { readBoard } from '../boards/read-board.ts';
+import { presentComment, readReplies, replyToIdea } from '../comments/comments.ts';
 import { DomainError } from '../domain-error.ts';
 import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
@@ -45,8 +46,16 @@ const moveIdea = query('update_idea_status', (db, $: Arguments<Move>) =>
     ),
 );
 
-/** Sets the status of an idea (specification: Idea actions, rule 3). Changes nothing if the status is the same. */
-export async function setIdeaStatus(op: WriteOperation, ideaId: number, key: string): Promise<IdeaView> {
+/**
+ * Sets the status of an idea (specification: Idea actions, rule 3), and adds an official reply if one is given. Changes
+ * nothing if the status stays the same and the newest official reply has the same text, so that a retry is safe.
+ */
+export async function setIdeaStatus(
+  op: WriteOperation,
+  ideaId: number,
+  key: string,
+  replyBody?: string,
+): Promise<IdeaView> {
   const { accountId, boardId, userId, tokenId } = op.actor;
   const idea = await lockIdea(op, ideaId);
   checkPublished(idea);
@@ -55,14 +64,20 @@ export async function setIdeaStatus(op: WriteOperation, ideaId: number, key: str
     const { statuses } = await readBoard(op);
     throw new DomainError('invalid_status', { details: { statuses: statuses.map(one => one.key) } });
   }
-  if (status.id !== idea.status_id) {
+  const isMoved = status.id !== idea.status_id;
+  const reply =
+    replyBody !== undefined && (isMoved || (await readReplies(op, [ideaId])).get(ideaId)?.body !== replyBody)
+      ? await replyToIdea(op, idea, replyBody)
+      : undefined;
+  if (isMoved) {
+    const changes = [{ field: 'status_key', from: status.old_key, to: key }];
     await op.query(moveIdea, {
       accountId,
       ideaId,
       statusId: status.id,
       actorId: userId,
       tokenId,
-      details: JSON.stringify({ changes: [{ field: 'status_key', from: status.old_key, to: key }] }),
+      details: JSON.stringify({ changes, ...(reply && { reply: presentComment(reply) }) }),
       now: op.now,
     });
     const changed = { account_id: accountId, idea_id: ideaId, from: status.old_key, to: key };

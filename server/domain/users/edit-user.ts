@@ -73,17 +73,20 @@ interface UserChanges {
   notificationEmail?: string | null;
   /** The language of pages and mails. Null leaves the choice to the user's browser. */
   language?: Language | null;
+  /** Whether the user gets notifications of mentions. */
+  wantsMentions?: boolean;
 }
 
 export async function updateUser(admin: Administration, user: User, changes: UserChanges): Promise<void> {
-  const { notificationEmail, language } = changes;
-  const changedFields = noteFields(user, ['name', 'email', 'notificationEmail', 'language']);
+  const { notificationEmail, language, wantsMentions } = changes;
+  const changedFields = noteFields(user, ['name', 'email', 'notificationEmail', 'language', 'wantsMentions']);
   if (changes.name !== undefined) user.name = checkName(changes.name, 100);
   if (changes.email !== undefined) user.email = checkEmail(changes.email);
   if (notificationEmail !== undefined) {
     user.notificationEmail = notificationEmail === null ? null : checkEmail(notificationEmail);
   }
   if (language !== undefined) user.language = language;
+  if (wantsMentions !== undefined) user.wantsMentions = wantsMentions;
   const { email: address } = changes;
   await explainViolations(emailTaken(user.email ?? ''), async () => {
     await admin.em.flush();

@@ -8,24 +8,24 @@ import { presentTime } from '../time.ts';
 /*
  * The export of a person's own data, from all accounts, as one JSON document. docs/administration.md describes its form.
  *
- * The document has the person's own texts and choices, and the reasons for rejected ideas, which moderators wrote to the
- * person. It has no secrets and no other texts by other people, because the person may have lost access to their boards.
- * An idea of somebody else is only an id.
+ * The document has the person's own texts and choices, and the reasons for rejected ideas, which moderators wrote to
+ * the person. It has no secrets, and no ideas or comments by other people, because the person may have lost access to
+ * their boards. An idea of somebody else is only an id.
  *
- * The lists can be long, so each is read in batches, and the document is written while it is sent. The statements have
- * no filter on one account, because the person may have rows in all accounts.
+ * A list can be long. So long lists are read in batches, and the document is written while it is sent. The statements
+ * have no filter on one account, because the person may have rows in all accounts.
  */
 
 /** Increase this number when a field is removed or changes its meaning. */
 const formatVersion = 1;
 
-/** The number of rows in memory. An idea has up to 10,000 characters. */
+/** The maximum number of rows of a list in memory. An idea has up to 10,000 characters. */
 const batchSize = 200;
 
 type Db = Kysely<Tables>;
 
 interface Section {
-  /** The tables whose rows about the person the section has. */
+  /** The tables from which the section reads rows about the person. */
   tables: readonly (keyof Tables)[];
   read(db: Db, userId: number): AsyncIterable<object[]>;
 }
@@ -176,7 +176,7 @@ export const exportSections: Readonly<Record<string, Section>> = {
         db
           .selectFrom('comments as c')
           .innerJoin('accounts as a', 'a.id', 'c.account_id')
-          .select(['c.id', 'a.slug as account', 'c.idea_id', 'c.body', 'c.created_at', 'c.edited_at'])
+          .select(['c.id', 'a.slug as account', 'c.idea_id', 'c.body', 'c.created_at', 'c.edited_at', 'c.is_official'])
           .where('c.author_id', '=', userId)
           .where('c.id', '>', afterId)
           .orderBy('c.id')
@@ -202,6 +202,24 @@ export const exportSections: Readonly<Record<string, Section>> = {
           .execute(),
       0,
       ({ idea_id }) => idea_id,
+    ),
+  },
+  // The texts with the mentions are by other people.
+  mentions: {
+    tables: ['mentions'],
+    read: inBatches(
+      (db, userId, afterId: number) =>
+        db
+          .selectFrom('mentions as m')
+          .innerJoin('accounts as a', 'a.id', 'm.account_id')
+          .select(['m.id', 'a.slug as account', 'm.idea_id', 'm.comment_id', 'm.created_at'])
+          .where('m.user_id', '=', userId)
+          .where('m.id', '>', afterId)
+          .orderBy('m.id')
+          .limit(batchSize)
+          .execute(),
+      0,
+      ({ id }) => id,
     ),
   },
   notifications: {
@@ -303,7 +321,7 @@ function inBatches<Row extends object, Key>(
 export async function* exportUser({ db }: QueryBuilding, userId: number, now: Date): AsyncIterable<string> {
   const profile = await db
     .selectFrom('users')
-    .select(['id', 'name', 'email', 'notification_email', 'avatar_url', 'language', 'is_operator'])
+    .select(['id', 'name', 'email', 'notification_email', 'wants_mentions', 'avatar_url', 'language', 'is_operator'])
     .select(['created_at', 'deletion_requested_at'])
     .where('id', '=', userId)
     .executeTakeFirstOrThrow();

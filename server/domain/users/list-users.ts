@@ -19,6 +19,7 @@ function userViews(db: Kysely<Tables>) {
       'u.email',
       'u.name',
       'u.notification_email',
+      'u.wants_mentions',
       accountsOf(u).as('accounts'),
       'u.deletion_requested_at',
       'u.erasure_began_at',

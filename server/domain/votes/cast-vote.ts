@@ -68,8 +68,8 @@ const upsertVoter = query('upsert_voter', (db, $: Arguments<PersonInAccount>) =>
 );
 
 /**
- * Sets the own vote of a person. It is apart from the votes of the tokens that the person issued (specification: Vote
- * tally). Keeps the hash of the network for a while, so that moderators see several votes from one network.
+ * Sets a person's own vote. It is separate from the votes of the tokens that the person issued (specification: Vote
+ * tally). Keeps the hash of the network for a limited time, so that moderators can see several votes from one network.
  */
 export async function castOwnVote(op: Operation, ideaId: number, value: VoteValue, network: Buffer): Promise<Tally> {
   const voter = await ownVoterOf(op);

@@ -4,8 +4,8 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { Operation, ReadOperation } from '../operation.ts';
 
 /*
- * Nobody can prevent that one person votes with two addresses. Moderators see which votes of an idea came from the same
- * network. They see people, but never the network.
+ * The server cannot prevent one person from voting with two e-mail addresses. But moderators see which votes on an idea
+ * came from the same network. They see the names of the people, but never the network.
  */
 
 /** Returns the hash of a network, such as an IP address. */
@@ -14,7 +14,7 @@ export function hashNetwork(appKey: Uint8Array, network: string): Buffer {
   return createHmac('sha256', key).update(network).digest().subarray(0, 16);
 }
 
-/** How long the network of a vote is kept. */
+/** The number of days for which the network of a vote is kept. */
 const keptDays = 90;
 
 interface NetworkOfVote {
@@ -61,12 +61,12 @@ export async function keepNetwork(op: Operation, ideaId: number, value: VoteValu
   await op.query(upsertNetwork, { accountId, ideaId, voterId, network, expiresAt });
 }
 
-/** The newest votes among which shared networks are searched, so that an idea with many votes stays quick. */
+/** The number of newest votes of an idea that are searched for shared networks. The limit keeps the search fast. */
 const maxVotes = 2_000;
 const maxNetworks = 5;
 const maxPeople = 20;
 
-/** The votes of different people on an idea that came from one network. `names` has at most 20 of the people. */
+/** The votes of different people on an idea that came from one network. */
 export type SharedNetwork = RowOf<typeof selectSharedNetworks>;
 
 const selectSharedNetworks = query(
@@ -94,7 +94,10 @@ const selectSharedNetworks = query(
   },
 );
 
-/** Returns the networks with votes of several people on an idea, the largest first. */
+/**
+ * Returns at most five networks from which several people voted on an idea, the largest first. Names at most 20 of the
+ * people in each network.
+ */
 export async function findSharedNetworks(op: ReadOperation, ideaId: number): Promise<SharedNetwork[]> {
   const shared = await op.query(selectSharedNetworks, { accountId: op.actor.accountId, ideaId });
   return shared.map(({ count, names }) => ({ count, names: names.slice(0, maxPeople) }));

@@ -7,8 +7,8 @@ import { cutRows } from '../pagination.ts';
 import { stateOfEndpoint } from './list-webhooks.ts';
 
 /*
- * The webhooks of all accounts that do not work, for operators. By default, the queries have no filter on one account.
- * They read no secret, no body and no response.
+ * The failing and disabled webhooks of all accounts, and the webhooks with dead deliveries, for operators. By default,
+ * the queries have no filter on one account. They read no secret, no body and no response.
  */
 
 /** `dead`: the webhook has dead deliveries. It may be enabled again. */

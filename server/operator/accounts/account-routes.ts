@@ -133,7 +133,8 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
         };
       },
       async run(admin, visit) {
-        // The lock puts two changes one after the other, so that each audit entry names the plan before it.
+        // The second of two parallel changes waits for this lock, so that its audit entry names the plan that it
+        // replaces.
         const account = await requireLockedAccount(admin, visit.id());
         await updateAccount(admin, account, { plan: visit.field('plan').trim() });
         return `/operator/accounts/${account.id}?notice=plan`;
@@ -143,7 +144,7 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
       path: '/operator/accounts/:id/delete',
       async ask(visit) {
         const account = await readFor(visit);
-        // The page of the account already shows a scheduled deletion.
+        // No form is needed: the page of the account already shows the scheduled deletion.
         if (account.state !== 'active') return backTo(account).href;
         const { text: time } = showErasure(clock.now().toISOString(), graceHours) ?? { text: '' };
         return {

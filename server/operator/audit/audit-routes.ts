@@ -11,7 +11,7 @@ export const auditRoute: OperatorRoute = { path: '/operator/audit', show: showAu
 
 async function showAudit(visit: OperatorVisit) {
   const { AUDIT_LOG: output } = visit.server.config;
-  // The views of the panel could fill the whole list, so it leaves them out at first.
+  // Entries about views of the panel could fill the whole list, so the list leaves them out by default.
   const isAll = visit.parameter('entries') === 'all';
   const data = {
     output,

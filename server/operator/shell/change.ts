@@ -41,8 +41,8 @@ interface Change {
 export type AskForPassword = ReturnType<typeof askForOwnPassword>;
 
 /**
- * Returns the route of a change. Every change needs the operator's own password again, because an unattended browser
- * could harm all accounts. The rate limits of sign-in apply.
+ * Returns the route of a change. Every change needs the operator's own password again, because another person at an
+ * unattended browser could harm all accounts. The rate limits of sign-in apply.
  */
 export function changeRoute(askForPassword: AskForPassword, { path, ask, run }: Change): OperatorRoute {
   return {

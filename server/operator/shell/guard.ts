@@ -7,8 +7,8 @@ import { requireSession } from '../../pages/shell/session.ts';
 
 /**
  * An onRequest hook of every path of the panel. A visitor without a session is asked to sign in, as in the admin area.
- * So the answer does not show who is an operator. A signed-in user without the flag gets the answer for a missing path. An operator
- * without a second factor is led to the page that turns it on.
+ * A signed-in user who is no operator gets the answer for a missing path. An operator without a second factor is
+ * redirected to the page that turns it on.
  */
 export async function requireOperator(request: FastifyRequest, reply: FastifyReply) {
   const { browserSession } = request;
@@ -20,8 +20,8 @@ export async function requireOperator(request: FastifyRequest, reply: FastifyRep
 }
 
 /**
- * Refuses all other methods with 404. In other areas they get 405 with an Allow header, which would show signed-in users
- * that the path exists.
+ * Refuses all other methods of the panel's paths with 404. Other areas answer 405 with an Allow header, which would
+ * show signed-in users that the path exists.
  */
 export function refuseAllMethods(app: FastifyInstance, paths: ReadonlySet<string>) {
   for (const url of [...paths]) {

@@ -12,12 +12,12 @@ import { type Page, placeOf } from '../../domain/pagination.ts';
 import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
-import type { Problem } from '../shell/form.ts';
+import { fieldOf, type Problem } from '../shell/form.ts';
 import { readQuery } from '../shell/query.ts';
 import { ordinaryUserOf } from '../shell/session.ts';
 import { loadTemplate } from '../shell/template.ts';
 import type { Notices } from '../shell/visit.ts';
-import { readProviderButtons } from '../sign-in/provider-paths.ts';
+import { connectPath, readProviderButtons } from '../sign-in/provider-paths.ts';
 import { type BoardVisit, boardOf, boardPath, pathOn } from './opened-board.ts';
 import { moderationNotices } from './present-changes.ts';
 import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
@@ -75,7 +75,14 @@ export async function showBoard(visit: BoardVisit, problem?: Problem) {
     ...presentBoard(visit, { ...board, statuses: visible }, { ...query, tag: tag?.name }, page),
     join: await presentJoin(visit),
   };
-  return visit.page('board', frame, data, { notices, problem });
+  return visit.page('board', frame, data, { ...noticesOf(visit), problem });
+}
+
+/** On an embedded board, a user may have to connect the sign-in of the site around the board. */
+function noticesOf({ request }: BoardVisit) {
+  if (!boardOf(request).isEmbedded) return { notices };
+  const values = { href: connectPath(fieldOf(request.query, 'connection'), boardPath(boardOf(request).slug)) };
+  return { notices: { ...notices, connect: 'embedding.connect.notice_html' as const }, values };
 }
 
 /**
@@ -115,7 +122,7 @@ function presentBoard(visit: BoardVisit, board: BoardView, query: BoardQuery, pa
     name: shortLine(board.name, 100),
     description: board.description === '' ? undefined : linkedText(board.description),
     isFrozen: board.is_frozen,
-    searchPath: boardPath(board.slug),
+    searchPath: boardOf(request).root,
     newPath: boardOf(request).member ? pathOn(request, '/new', q === undefined ? {} : { title: q }) : undefined,
     q: q ?? '',
     // The search form sends the current status and order in hidden fields.

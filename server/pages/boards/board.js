@@ -29,7 +29,7 @@ document.addEventListener('submit', async event => {
   const label = button.getAttribute('aria-label');
   try {
     const page = await pageFrom(form.action, { method: 'POST', body });
-    // A refused vote, or an ended session, needs a page of its own.
+    // After a refused vote or the end of the session, the form loads a whole page, which shows the reason.
     const { id } = form.closest('#tally') ?? form;
     if (page.getElementById('problem') || !replacePart(id, page)) throw new Error('The vote was refused');
     const replaced = document.getElementById(id);
@@ -55,7 +55,37 @@ title?.addEventListener('input', () => {
     const url = new URL(location.href);
     url.searchParams.set('title', typed);
     const page = await pageFrom(url).catch(() => undefined);
-    // The person may have typed on in the meantime.
+    // The person may have changed the title since the request.
     if (page && title.value.trim() === typed) replacePart('similar', page);
   }, pauseMs);
+});
+
+// Suggests names after an @ in the comment field. The names are buttons behind the field, which the Tab key reaches.
+const suggestions = document.getElementById('mentionable');
+const comment = suggestions?.closest('form').querySelector('[name=body]');
+
+/** Returns the text from the last @ before the cursor. Undefined if the person is not typing a name. */
+function typedName() {
+  return /(?:^|[\s(])@([^\n@]{1,100})$/.exec(comment.value.slice(0, comment.selectionStart))?.[1];
+}
+
+comment?.addEventListener('input', () => {
+  const typed = typedName()?.toLowerCase();
+  let found = 0;
+  for (const button of suggestions.children) {
+    const name = button.value.toLowerCase();
+    button.hidden = typed === undefined || found === 5 || name === typed || !name.startsWith(typed);
+    if (!button.hidden) found += 1;
+  }
+  if (found > 0 && suggestions.hidden) status.textContent = suggestions.dataset.found;
+  suggestions.hidden = found === 0;
+});
+
+suggestions?.addEventListener('click', event => {
+  const { value } = event.target.closest('button') ?? {};
+  if (value === undefined) return;
+  const end = comment.selectionStart;
+  comment.setRangeText(`${value} `, end - (typedName()?.length ?? 0), end, 'end');
+  suggestions.hidden = true;
+  comment.focus();
 });

@@ -4,12 +4,15 @@ import { defaultPerPage } from '../../../contract/pagination.ts';
 import { word } from '../../../contract/text.ts';
 import { readBoard } from '../../domain/boards/read-board.ts';
 import { mayChangeComment } from '../../domain/comments/change-comment.ts';
-import { type CommentView, commentSort, listComments } from '../../domain/comments/comments.ts';
+import { type CommentView, commentSort, listComments, readReplies } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { readIdea } from '../../domain/ideas/read-idea.ts';
+import { readMentions } from '../../domain/mentions/record-mentions.ts';
 import { isFollowing } from '../../domain/notifications/followers.ts';
+import type { Actor, ReadOperation } from '../../domain/operation.ts';
 import { type Page, placeOf } from '../../domain/pagination.ts';
 import { picturesOf } from '../../domain/pictures/pictures.ts';
+import { readPeople } from '../../domain/users/read-people.ts';
 import { t } from '../../text/catalogue.ts';
 import { linkedText } from '../../text/linked-text.ts';
 import { shortLine } from '../../text/plain-text.ts';
@@ -19,7 +22,8 @@ import { shownName } from '../shell/show.ts';
 import type { Notices } from '../shell/visit.ts';
 import { type BoardVisit, boardOf, ideaPath, pathOn } from './opened-board.ts';
 import { moderationNotices, presentChanges } from './present-changes.ts';
-import { frameOfBoard, presentIdea, presentTime, presentVote } from './present-idea.ts';
+import { presentComment, type ShownBeside } from './present-comment.ts';
+import { frameOfBoard, presentIdea, presentVote } from './present-idea.ts';
 import { presentTags } from './tag-filter.ts';
 
 const IdeaQuery = z.object({ cursor: word(500).optional() });
@@ -33,6 +37,7 @@ const notices = {
   followed: 'boards.notices.followed',
   unfollowed: 'boards.notices.unfollowed',
   ...moderationNotices,
+  merged: 'moderation.notices.merged',
 } satisfies Notices;
 
 /** Shows an idea of a board with a page of its comments, the oldest first. Members can vote, comment and follow it. */
@@ -43,14 +48,24 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
   if (!ideaId.success) throw new DomainError('not_found');
   const { cursor } = readQuery(IdeaQuery, visit.isSent ? {} : request.query);
   const place = placeOf({ cursor }, commentSort, defaultPerPage);
-  const [board, idea, comments] = await Promise.all([
+  const [board, idea, comments, replies] = await Promise.all([
     readBoard(read),
     readIdea(read, ideaId.data),
     listComments(read, ideaId.data, place),
+    readReplies(read, [ideaId.data]),
   ]);
   if (!idea) throw new DomainError('not_found');
+  const reply = replies.get(idea.id);
+  const shown = reply ? [...comments.rows, reply] : comments.rows;
   const target = idea.merged_into_id === null ? undefined : await readIdea(read, idea.merged_into_id);
-  const pictures = await picturesOf(server.database, [idea.author_id, ...comments.rows.map(one => one.author_id)]);
+  const [pictures, namesIn] = await Promise.all([
+    picturesOf(
+      server.database,
+      [idea, ...shown].map(one => one.author_id),
+    ),
+    readMentions(read, idea, shown),
+  ]);
+  const beside = { pictures, namesIn };
   const path = pathOn(request, `/ideas/${idea.id}`);
   const frame = frameOfBoard(visit, board, {
     page: shortLine(idea.title, 200),
@@ -63,19 +78,19 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     idea: {
       ...presentIdea(idea),
       tags: presentTags(request, idea.tags),
-      body: linkedText(idea.body),
+      body: linkedText(idea.body, namesIn(null)),
       picture: pictures.get(idea.author_id),
     },
     board: { label: shortLine(board.name, 100), href: pathOn(request) },
     isPending: idea.moderation_state === 'pending',
     isMerged: idea.merged_into_id !== null,
-    // Undefined if the reader may not see the target of the merge.
+    // Undefined if the idea is not merged, or if the reader may not see the target of the merge.
     mergedInto: target && { label: shortLine(target.title, 200), href: pathOn(request, `/ideas/${target.id}`) },
+    reply: reply && presentComment(reply, beside),
     ...presentComments(
       visit,
       comments,
-      pictures,
-      isOpen,
+      { isOpen, ...beside },
       cursor => `${pathOn(request, `/ideas/${idea.id}`, { cursor })}#comments`,
     ),
     first: cursor === undefined ? undefined : { label: t('boards.idea.first_comments'), href: path },
@@ -85,11 +100,12 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
       action: (form: string) => pathInAdmin(visit, `/admin/ideas/${idea.id}/${form}`),
       adminPath: visit.path(`/admin/ideas/${idea.id}`),
       isFrozen: board.is_frozen,
-      changes: presentChanges(idea, board),
+      changes: presentChanges(visit, idea, board),
     },
     member: member && {
       commentPath: isOpen ? pathOn(request, `/ideas/${idea.id}/comments`) : undefined,
       comment: visit.field('body'),
+      mentionable: isOpen ? await findMentionable(member, read, [idea, ...comments.rows]) : [],
       isCommentRefused: problem !== undefined && request.routeOptions.url?.endsWith('/comments'),
       followPath: pathOn(request, `/ideas/${idea.id}/follow`),
       isFollowing: await isFollowing(server.database, member.accountId, { ideaId: idea.id, userId: member.userId }),
@@ -101,26 +117,29 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
 function presentComments(
   visit: BoardVisit,
   { rows, nextCursor }: Page<CommentView>,
-  pictures: Map<number, string>,
-  isOpen: boolean,
+  { isOpen, ...beside }: ShownBeside & { isOpen: boolean },
   pathAt: (cursor: string) => string,
 ) {
   return {
-    comments: rows.map(comment => ({
-      id: comment.id,
-      body: linkedText(comment.body),
-      authorName: shownName(comment.author_name),
-      picture: pictures.get(comment.author_id),
-      createdAt: presentTime(comment.created_at),
-      editedAt: comment.edited_at === null ? undefined : presentTime(comment.edited_at),
-      links: linksOf(visit, comment, isOpen),
-    })),
+    comments: rows.map(comment => ({ ...presentComment(comment, beside), links: linksOf(visit, comment, isOpen) })),
     next: nextCursor === null ? undefined : { label: t('boards.idea.more_comments'), href: pathAt(nextCursor) },
   };
 }
 
 function pathInAdmin(visit: BoardVisit, path: string): string {
   return visit.path(path, { on: boardOf(visit.request).slug });
+}
+
+/**
+ * Returns the names that the comment form suggests: the members who wrote on this page, except the reader. The reader
+ * sees their names anyway, so the suggestions reveal no other members.
+ */
+async function findMentionable(member: Actor, read: ReadOperation, texts: readonly { author_id: number }[]) {
+  const authors = new Set(texts.map(({ author_id }) => author_id));
+  authors.delete(member.userId);
+  const people = await readPeople(read, member.accountId, [...authors]);
+  const names = [...people.values()].filter(({ role, is_blocked }) => role !== null && !is_blocked);
+  return [...new Set(names.map(({ name }) => shownName(name)))];
 }
 
 /** Returns the links to the pages where the reader can edit or delete a comment. */

@@ -30,7 +30,7 @@ export const memberRoutes: Route<AccountOfUser | undefined>[] = [
     const value = VoteValue.safeParse(visit.field('value'));
     if (!value.success) throw new FormProblem(422, t('boards.vote.refused'));
     await castOwnVote(op, ideaId, value.data, hashNetwork(visit.server.appKey, networkOf(visit.request.ip)));
-    // A form in a list names the list, so that the person stays there.
+    // A form in a list names the list, so that the browser returns to the list.
     const list = visit.field('list');
     if (list.startsWith('?')) return `${listPathOf(visit.request, list)}#idea-${ideaId}`;
     return pathOn(visit.request, `/ideas/${ideaId}`, { notice: 'voted' });

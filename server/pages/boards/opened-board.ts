@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { findBoards, type OpenedBoard } from '../../domain/boards/read-board.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { findMember } from '../../domain/members/find-actor.ts';
+import { findMember, type PersonInAccount } from '../../domain/members/find-actor.ts';
 import type { Actor, ReadOperation } from '../../domain/operation.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { t } from '../../text/catalogue.ts';
@@ -16,6 +16,9 @@ import type { Visit } from '../shell/visit.ts';
 /** The board of a request, as the visitor or the signed-in member may read it. */
 interface BoardOfRequest {
   slug: string;
+  /** The path of the board's pages: /b/<slug>, or /b/<slug>/embed in a frame of another site. */
+  root: string;
+  isEmbedded: boolean;
   isPublic: boolean;
   /** The account of the board if the signed-in person is a member of it. */
   account: AccountOfUser | undefined;
@@ -39,9 +42,10 @@ export type BoardVisit = Visit<AccountOfUser | undefined>;
  * Builds the onRequest hook that finds the board of a request. A private board gets the same 404 as a missing board,
  * unless the person is a member of its account.
  */
-export function openBoards({ database }: Pick<ServerDependencies, 'database'>) {
+export function openBoards({ database }: Pick<ServerDependencies, 'database'>, { isEmbedded = false } = {}) {
   return async (request: FastifyRequest) => {
     const slug = fieldOf(request.params, 'slug');
+    const root = isEmbedded ? embeddedPath(slug) : boardPath(slug);
     const user = request.browserSession?.user;
     const accounts = user?.accounts ?? [];
     const accountOf = (board: OpenedBoard) => accounts.find(({ id }) => id === board.accountId);
@@ -50,18 +54,21 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>) {
       slug,
       accounts.map(({ id }) => id),
     );
-    const named = fieldOf(request.query, 'account');
+    // The session on embedded pages reaches one account, whose board comes before a public board with the same slug.
+    const named = isEmbedded ? accounts[0]?.slug : fieldOf(request.query, 'account');
     const board = boards.find(one => accountOf(one)?.slug === named) ?? boards[0];
     if (!board) throw new DomainError('not_found');
     const account = accountOf(board);
     const { id: boardId, accountId } = board;
-    const member = user && account && (await findMember(database, { accountId, userId: user.id }, { slug }));
+    const member = user && account && (await findActor(database, { accountId, userId: user.id }, { slug, isEmbedded }));
     // The person may have left the account since the server read the session.
     if (!member && !board.isPublic) throw new DomainError('not_found');
     const visitor = { accountId, boardId, voterId: null, isModerator: false } as const;
-    request.wayOut = () => wayToBoard(slug);
+    request.wayOut = () => wayToBoard(root);
     request.boardOfRequest = {
       slug,
+      root,
+      isEmbedded,
       isPublic: board.isPublic,
       account,
       member,
@@ -71,11 +78,26 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>) {
   };
 }
 
-/** The way out for a missing page of a board, such as an idea that awaits approval. */
-function wayToBoard(slug: string) {
+/**
+ * Finds the actor for a member. In a frame nobody is a moderator, because everybody with an embedding secret of the account
+ * can sign in there as any person of the account's application.
+ */
+async function findActor(
+  db: Parameters<typeof findMember>[0],
+  person: PersonInAccount,
+  { slug, isEmbedded }: Pick<BoardOfRequest, 'slug' | 'isEmbedded'>,
+): Promise<Actor | undefined> {
+  const actor = await findMember(db, person, { slug });
+  return actor && isEmbedded ? { ...actor, isModerator: false } : actor;
+}
+
+/**
+ * Returns the text and the link on the error page for a missing page of a board, such as an idea that awaits approval.
+ */
+function wayToBoard(root: string) {
   return {
     explanation: t('boards.no_such_page.explanation'),
-    link: { label: t('boards.no_such_page.all_ideas'), href: boardPath(slug) },
+    link: { label: t('boards.no_such_page.all_ideas'), href: root },
   };
 }
 
@@ -93,7 +115,8 @@ export function memberOf({ request, server }: BoardVisit) {
 
 /**
  * An onRequest hook for pages and forms that only members of the board's account may use. Sends visitors to the sign-in
- * page, and then back to the page, or after a form to the board. The answer does not reveal whether the board exists.
+ * page. After the sign-in, they return to the page. If they sent a form, they return to the board. The answer does not
+ * reveal whether the board exists.
  */
 export async function sendToSignIn(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
@@ -105,16 +128,21 @@ export async function sendToSignIn(request: FastifyRequest, reply: FastifyReply)
 
 /** An onRequest hook that refuses a signed-in person who is no member of the board's account. */
 export async function requireMember(request: FastifyRequest) {
-  const { slug, member } = boardOf(request);
+  const { root, member } = boardOf(request);
   if (member) return;
   throw new Refusal(403, t('shell.only_for.members.title'), t('boards.only_for_members'), {
     label: t('boards.back_to_board'),
-    href: boardPath(slug),
+    href: root,
   });
 }
 
 export function boardPath(slug: string): string {
   return `/b/${encodeURIComponent(slug)}`;
+}
+
+/** The path of the board's pages in frames of other sites. */
+export function embeddedPath(slug: string): string {
+  return `${boardPath(slug)}/embed`;
 }
 
 export function roadmapPath(slug: string): string {
@@ -129,15 +157,25 @@ export function ideaPath(slug: string, id: number): string {
   return `${boardPath(slug)}/ideas/${id}`;
 }
 
+/** Returns the path and the query of the page, outside a frame. Leaves out the parameters about a sign-in in the frame. */
+export function ordinaryPathOf(request: FastifyRequest): string {
+  const { root, slug, isEmbedded } = boardOf(request);
+  if (!isEmbedded) return request.url;
+  const { pathname, searchParams } = new URL(request.url, 'http://pages.invalid');
+  for (const name of ['sign_in', 'notice', 'connection', 'account']) searchParams.delete(name);
+  const path = boardPath(slug) + pathname.slice(root.length);
+  return searchParams.size > 0 ? `${path}?${searchParams}` : path;
+}
+
 /** Returns a path on the board of a request, such as `/ideas/7`, with the parameter that names the account. */
 export function pathOn(
   request: FastifyRequest,
   path = '',
   parameters: Record<string, string> | URLSearchParams = {},
 ): string {
-  const { slug, parameters: own } = boardOf(request);
+  const { root, parameters: own } = boardOf(request);
   const search = new URLSearchParams([...Object.entries(own), ...new URLSearchParams(parameters)]);
-  return search.size > 0 ? `${boardPath(slug)}${path}?${search}` : boardPath(slug) + path;
+  return search.size > 0 ? `${root}${path}?${search}` : root + path;
 }
 
 const hour = 3_600;
@@ -149,14 +187,14 @@ export async function changeAsMember<T>(
   turns: string[] = [],
 ): Promise<T> {
   const { server, user, request } = visit;
-  const { slug } = boardOf(request);
+  const board = boardOf(request);
   const { actor: member } = memberOf(visit);
   const limit = server.config.RATE_LIMIT_MEMBER;
   await chargeForm(server, visit, 'writes', [['member', String(user.id), limit, hour]]);
   const { accountId } = member;
   // Finds the member again in the transaction, because the person may have been blocked or removed meanwhile.
   const find: Parameters<typeof actAs>[1] = async db => {
-    const actor = await findMember(db, { accountId, userId: user.id }, { slug });
+    const actor = await findActor(db, { accountId, userId: user.id }, board);
     if (!actor) throw new DomainError('not_found');
     return actor;
   };

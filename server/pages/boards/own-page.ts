@@ -9,7 +9,7 @@ import type { Notices, Route } from '../shell/visit.ts';
 import { type BoardVisit, memberOf, pathOn } from './opened-board.ts';
 import { frameOfBoard, presentTime } from './present-idea.ts';
 
-/** The lists of a member's own things on a board, by the ends of their paths. */
+/** The lists of ideas that a member submitted, voted on or follows, by the ends of their paths. */
 const ownLists = {
   '/mine': { name: 'submitted', list: presentSubmitted },
   '/mine/votes': { name: 'voted', list: presentVoted },
@@ -59,7 +59,9 @@ async function showOwn(visit: BoardVisit, path: OwnPath) {
   return visit.page('own', frameOfBoard(visit, board, { page: label, view: 'mine' }), data, { notices });
 }
 
-/** A pending or rejected idea has no page that its author may open, so it has no link and no status. */
+/**
+ * A pending or rejected idea has no link and no status, because its author needs to be a moderator to open its page.
+ */
 async function presentSubmitted(visit: BoardVisit, place: Place) {
   return shown(await listSubmitted(memberOf(visit), place), idea => {
     const { title, href, status } = presentOwn(visit, idea);

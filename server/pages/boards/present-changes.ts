@@ -4,7 +4,7 @@ import type { IdeaView } from '../../domain/ideas/read-idea.ts';
 import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { optionsOf } from '../shell/choices.ts';
-import type { Notices } from '../shell/visit.ts';
+import type { Notices, Visit } from '../shell/visit.ts';
 
 /** The notices after a moderator's change of an idea, on the pages of boards and in the admin area. */
 export const moderationNotices = {
@@ -19,22 +19,23 @@ export const moderationNotices = {
 
 /**
  * Returns the forms for moderators to change an idea. Returns undefined for pending and merged ideas, and on a frozen
- * board.
+ * board. A refused form keeps the values that the moderator entered.
  */
-export function presentChanges(idea: IdeaView, board: BoardView) {
+export function presentChanges(visit: Pick<Visit, 'field'>, idea: IdeaView, board: BoardView) {
   if (idea.moderation_state === 'pending' || idea.merged_into_id !== null || board.is_frozen) return undefined;
   const assigned = new Set(idea.tags.map(({ id }) => id));
   return {
     statuses: optionsOf(
       board.statuses.map(({ key, label, is_hidden }) => [key, labelOf(label, is_hidden)]),
-      idea.status_key,
+      visit.field('status') || idea.status_key,
     ),
+    reply: visit.field('reply'),
     tags: idea.tags.map(({ id, name, color }) => ({
       name: shortLine(name, 40),
       color,
       id,
     })),
-    // The maximum of tags, if the idea can get no more tags.
+    // The maximum number of tags. Undefined if the idea can get more tags.
     maxTags: idea.tags.length >= maxTagsOfIdea ? maxTagsOfIdea : undefined,
     otherTags: optionsOf(
       board.tags.filter(({ id }) => !assigned.has(id)).map(({ id, name }) => [String(id), shortLine(name, 40)]),

@@ -9,7 +9,7 @@ import type { Frame } from '../shell/page.ts';
 import { shownName } from '../shell/show.ts';
 import { loadTemplate } from '../shell/template.ts';
 import { signInPath } from '../sign-in/next-path.ts';
-import { type BoardVisit, boardOf, feedPath, pathOn } from './opened-board.ts';
+import { type BoardVisit, boardOf, feedPath, ordinaryPathOf, pathOn } from './opened-board.ts';
 
 const renderSignIn = loadTemplate<{ path: string }>('pages/boards/sign-in-link');
 
@@ -33,12 +33,13 @@ export function frameOfBoard(
   board: Pick<BoardView, 'slug' | 'name'>,
   { page, view, description = '', isArticle = false, canonicalPath }: PageOfBoard = {},
 ): Frame {
-  const { isPublic, member, slug } = boardOf(request);
+  const { isPublic, member, slug, root, isEmbedded } = boardOf(request);
   const name = shortLine(board.name, 100);
   const frame = {
     title: page === undefined ? name : `${page} · ${name}`,
     ...(member ? { script: boardScript } : {}),
-    ...(request.browserSession ? {} : { actions: renderSignIn({ path: signInPath(request.url) }) }),
+    ...(request.browserSession ? {} : { actions: renderSignIn({ path: signInPath(ordinaryPathOf(request)) }) }),
+    ...(isEmbedded ? { embeddedAt: root } : {}),
     site: { label: name, href: pathOn(request) },
     navigation: [
       { label: t('shell.labels.ideas'), href: pathOn(request), isCurrent: view === 'ideas' },
@@ -83,14 +84,15 @@ export function presentIdea(idea: Omit<IdeaView, 'body'>) {
 const dates = forEachLanguage(locale => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }));
 
 /**
- * Formats a time as a day in UTC. The page is cached and the same for all readers, so it cannot use their time zones.
+ * Formats a time as a day in UTC. Visitors in several time zones get the same cached page, so it cannot use their time
+ * zones.
  */
 export function presentTime(time: string): { iso: string; text: string } {
   const date = new Date(time);
   return { iso: date.toISOString(), text: dates().format(date) };
 }
 
-/** A form with a button for each direction. Pressing the button of the present vote withdraws the vote. */
+/** A form with a button for each direction. Pressing the button of the current vote withdraws the vote. */
 export interface VoteForm {
   action: string;
   id: string;

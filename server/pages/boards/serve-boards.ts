@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { DomainError } from '../../domain/domain-error.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { definePages, type OwnArea, openArea, signedIn } from '../shell/area.ts';
 import { requireOrdinarySession } from '../shell/session.ts';
-import { serveRoutes } from '../shell/visit.ts';
+import { type Route, serveRoutes } from '../shell/visit.ts';
 import { sendXml } from '../shell/xml.ts';
 import { showBoard } from './board-page.ts';
 import { commentRoutes } from './comment-routes.ts';
@@ -15,13 +16,25 @@ import { type BoardVisit, boardOf, openBoards, requireMember, sendToSignIn } fro
 import { ownRoutes } from './own-page.ts';
 import { showRoadmap } from './roadmap-page.ts';
 
+export const boardPages = definePages('pages/boards');
+
 const area: OwnArea = {
-  pageOf: definePages('pages/boards'),
+  pageOf: boardPages,
   frameOf: (request, account, title) => ({
     title,
     ...signedIn(request, account),
   }),
   home: { label: 'shell.home.start', href: '/' },
+};
+
+/** The pages that boards also have in the frames of other sites. */
+export const boardRoutes: Record<'forEverybody' | 'forMembers', Route<AccountOfUser | undefined>[]> = {
+  forEverybody: [
+    { path: '/b/:slug', isPublicPage: true, show: showBoard },
+    { path: '/b/:slug/roadmap', isPublicPage: true, show: showRoadmap },
+    { path: '/b/:slug/ideas/:id', isPublicPage: true, show: showIdea },
+  ],
+  forMembers: [...memberRoutes, ...commentRoutes, ...ownRoutes],
 };
 
 /**
@@ -34,12 +47,7 @@ export function serveBoards(server: ServerDependencies) {
     app.decorateRequest('boardOfRequest', null);
     const open = openBoards(server);
     const accountOf = (request: BoardVisit['request']) => boardOf(request).account;
-    const pages = [
-      { path: '/b/:slug', isPublicPage: true, show: showBoard },
-      { path: '/b/:slug/roadmap', isPublicPage: true, show: showRoadmap },
-      { path: '/b/:slug/ideas/:id', isPublicPage: true, show: showIdea },
-    ];
-    serveRoutes(app, server, accountOf, pages, [open]);
+    serveRoutes(app, server, accountOf, boardRoutes.forEverybody, [open]);
     app.get('/b/:slug/feed.atom', { onRequest: [open], config: { isPublicPage: true } }, async (request, reply) => {
       const { isPublic, read } = boardOf(request);
       // Feed readers have no session.
@@ -47,7 +55,6 @@ export function serveBoards(server: ServerDependencies) {
       return sendXml(reply, 'application/atom+xml', await showFeed(read, server.config));
     });
     serveRoutes(app, server, accountOf, [joinRoute(server)], [sendToSignIn, requireOrdinarySession, open]);
-    const forMembers = [...memberRoutes, ...commentRoutes, ...ownRoutes];
-    serveRoutes(app, server, accountOf, forMembers, [sendToSignIn, open, requireMember]);
+    serveRoutes(app, server, accountOf, boardRoutes.forMembers, [sendToSignIn, open, requireMember]);
   };
 }

@@ -12,7 +12,7 @@ import { guardForms } from './form.ts';
 import { writeForReaderOf } from './language.ts';
 import { definePage, type Frame, sendPage } from './page.ts';
 import { refusalOf } from './refusal.ts';
-import { accountAround, pathIn, readBrowserSessions, sessionOf } from './session.ts';
+import { accountAround, pathIn, readBrowserSessions, type SessionCookie, sessionOf } from './session.ts';
 import { shownName } from './show.ts';
 import { loadTemplate } from './template.ts';
 
@@ -27,6 +27,8 @@ export interface Area {
 export interface OwnArea extends Area {
   /** The link on the page of a refusal that has no link of its own. */
   home: { label: TextKey; href: string };
+  /** The cookie with the session. The default is `session`. */
+  sessionCookie?: SessionCookie;
 }
 
 declare module 'fastify' {
@@ -47,7 +49,7 @@ export async function openArea(app: FastifyInstance, server: ServerDependencies,
   await app.register(formbody, { bodyLimit: maxFormBytes });
   app.decorate('area', area);
   guardForms(app, server);
-  readBrowserSessions(app, server);
+  readBrowserSessions(app, server, area.sessionCookie);
   answerRefusals(app, area);
 }
 

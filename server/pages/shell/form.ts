@@ -18,6 +18,8 @@ declare module 'fastify' {
      * opening the form.
      */
     isForVisitors?: boolean;
+    /** Whether pages of other sites send the form. The route itself checks the origin of such a form. */
+    isFromOtherSites?: boolean;
   }
 }
 
@@ -101,7 +103,8 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
 
   // This check runs before the server looks up the session and reads the body.
   app.addHook('onRequest', async request => {
-    if (request.method === 'POST' && !isFromHere(request)) refuse(request, 'origin');
+    const { method, routeOptions } = request;
+    if (method === 'POST' && !routeOptions.config.isFromOtherSites && !isFromHere(request)) refuse(request, 'origin');
   });
   app.addHook('preHandler', async request => {
     const { browserSession, method, body, routeOptions } = request;

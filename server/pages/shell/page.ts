@@ -40,6 +40,11 @@ export interface Frame {
   formToken?: string;
   /** The script of the page. The page also works without it. */
   script?: Script | undefined;
+  /**
+   * The path of the board whose pages another site shows in a frame. Such a page has no header of the site, and links to
+   * other paths open in a new tab.
+   */
+  embeddedAt?: string | undefined;
 }
 
 export interface Link {
@@ -69,7 +74,7 @@ export function definePage<Data extends object = object>(
       site: frame.site ?? product,
       content: renderContent(data),
     };
-    const document = addFormToken(renderLayout(layout), frame.formToken);
+    const document = openInNewTabs(addFormToken(renderLayout(layout), frame.formToken), frame.embeddedAt);
     return script ? new PageWithScript(document.text, script) : document;
   };
 }
@@ -82,6 +87,25 @@ function addFormToken(document: Html, formToken: string | undefined): Html {
   if (formToken === undefined) return document;
   const field = `<input type="hidden" name="form_token" value="${escapeHtml(formToken)}">`;
   return new Html(document.text.replace(/<form method="post".*?(?=<\/form>)/gs, form => form + field));
+}
+
+/**
+ * Opens the links of an embedded page in a new tab if they lead out of the board. The pages behind them refuse to be in a
+ * frame. Like forms, links come only from our templates, and their attributes are in double quotation marks.
+ */
+function openInNewTabs(document: Html, embeddedAt: string | undefined): Html {
+  if (embeddedAt === undefined) return document;
+  const staysInside = (href: string) =>
+    href.startsWith('#') || (href.startsWith(embeddedAt) && /^(?:[/?#]|$)/.test(href.slice(embeddedAt.length)));
+  const text = document.text.replace(
+    /<a (?=[^>]*?href="([^"]*)")([^>]*)>/g,
+    (link, href: string, attributes: string) => {
+      if (staysInside(href)) return link;
+      const rel = attributes.includes('rel="') ? '' : ' rel="noopener"';
+      return `<a ${attributes} target="_blank"${rel}>`;
+    },
+  );
+  return new Html(text);
 }
 
 /** A document that loads a script. */

@@ -13,6 +13,9 @@ import { languageOfBrowser, useLanguageOfProfile } from './language.ts';
 import { Refusal } from './refusal.ts';
 import { shownName } from './show.ts';
 
+/** `embedded`: the session on the embedded pages of boards, which opens no other page. */
+export type SessionCookie = 'session' | 'embedded';
+
 export interface BrowserSession {
   user: SignedInUser;
   tokenHash: Buffer;
@@ -22,6 +25,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The paths that show a page on GET. All other paths only accept forms. */
     pageRoutes: Set<string>;
+    /** The cookie with the session of the area. The session of one cookie does not count in areas of the other. */
+    sessionCookie: SessionCookie;
   }
   interface FastifyRequest {
     browserSession: BrowserSession | null;
@@ -29,7 +34,12 @@ declare module 'fastify' {
 }
 
 /** Looks up the session of each request to this area of pages, if the request has a session cookie. */
-export function readBrowserSessions(app: FastifyInstance, { database, clock, config }: ServerDependencies) {
+export function readBrowserSessions(
+  app: FastifyInstance,
+  { database, clock, config }: ServerDependencies,
+  cookie: SessionCookie = 'session',
+) {
+  app.decorate('sessionCookie', cookie);
   app.decorate('pageRoutes', new Set<string>());
   app.addHook('onRoute', ({ method, url }) => {
     if (method === 'GET') app.pageRoutes.add(url);
@@ -38,7 +48,8 @@ export function readBrowserSessions(app: FastifyInstance, { database, clock, con
   app.addHook('onRequest', async request => {
     const tokenHash = sessionHashOf(request, config);
     if (!tokenHash) return;
-    const terms = { now: clock.now(), idleMinutes: config.SESSION_IDLE_MINUTES };
+    const isEmbedded = cookie === 'embedded';
+    const terms = { now: clock.now(), idleMinutes: config.SESSION_IDLE_MINUTES, isEmbedded };
     const user = await readSession(database, tokenHash, terms);
     if (!user) return;
     request.browserSession = { user, tokenHash };
@@ -93,7 +104,7 @@ export function sessionOf({ browserSession }: FastifyRequest): BrowserSession {
   return browserSession;
 }
 
-/** Keeps the language that the browser names as the language of a user who has none, so that mails are in it, too. */
+/** Makes the browser's language the language of a user who has none, so that mails are in this language, too. */
 export async function keepLanguageOfBrowser(admin: Administration, request: FastifyRequest, userId: number) {
   const language = languageOfBrowser(request);
   if (language) await keepLanguage(admin, userId, language);
@@ -111,8 +122,8 @@ export function administer<T>(
 type CookieConfig = Pick<Config, 'BASE_URL'>;
 
 /** Returns the hash of the session token in the cookie. The session may already have ended. */
-function sessionHashOf({ cookies }: FastifyRequest, config: CookieConfig): Buffer | undefined {
-  const text = cookies[cookieName(config, 'session')];
+function sessionHashOf({ cookies, server }: FastifyRequest, config: CookieConfig): Buffer | undefined {
+  const text = cookies[cookieName(config, server.sessionCookie)];
   return text === undefined ? undefined : hashOfSecret(text);
 }
 
@@ -127,18 +138,23 @@ export function sessionTerms(
 }
 
 export function setSessionCookie(reply: FastifyReply, config: CookieConfig, token: string, expires: Date) {
-  reply.setCookie(cookieName(config, 'session'), token, { ...cookieOptions(config), expires });
+  const { sessionCookie } = reply.server;
+  reply.setCookie(cookieName(config, sessionCookie), token, {
+    ...sessionCookieOptions(config, sessionCookie),
+    expires,
+  });
 }
 
 export function clearSessionCookie(reply: FastifyReply, config: CookieConfig) {
-  reply.clearCookie(cookieName(config, 'session'), cookieOptions(config));
+  const { sessionCookie } = reply.server;
+  reply.clearCookie(cookieName(config, sessionCookie), sessionCookieOptions(config, sessionCookie));
 }
 
 /**
  * Returns a cookie name. Over HTTPS its prefix prevents other hosts of the domain and pages without HTTPS from setting
  * the cookie.
  */
-export function cookieName(config: CookieConfig, name: 'session' | 'browser' | 'challenge' | 'provider'): string {
+export function cookieName(config: CookieConfig, name: SessionCookie | 'browser' | 'challenge' | 'provider'): string {
   return isSecure(config) ? `__Host-idea_board_${name}` : `idea_board_${name}`;
 }
 
@@ -148,6 +164,18 @@ export function cookieName(config: CookieConfig, name: 'session' | 'browser' | '
  */
 export function cookieOptions(config: CookieConfig) {
   return { path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(config) } as const;
+}
+
+/**
+ * Over HTTPS, browsers send the cookie of embedded pages also in the frames of other sites. They keep a separate cookie for
+ * each site around the frame (CHIPS), so the cookie does not connect the visits of several sites. Over HTTP, browsers
+ * send the cookie only if the page around the frame has the same site, such as localhost.
+ */
+function sessionCookieOptions(config: CookieConfig, cookie: SessionCookie) {
+  const options = cookieOptions(config);
+  return cookie === 'embedded' && options.secure
+    ? { ...options, sameSite: 'none' as const, partitioned: true }
+    : options;
 }
 
 function isSecure({ BASE_URL }: CookieConfig): boolean {

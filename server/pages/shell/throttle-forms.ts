@@ -12,15 +12,15 @@ import {
 import { t } from '../../text/catalogue.ts';
 import { FormProblem } from './form.ts';
 
-/** The name of the text that says what was too many. */
+/** The key of the message below `shell.too_many`, such as `attempts` for `There were too many attempts`. */
 export type TooMany = 'attempts' | 'downloads' | 'invitations' | 'requests' | 'uploads' | 'writes' | 'wrong_codes';
 
 /** A rate limit: its name, the limited client, user or e-mail address, the maximum count and the period's length. */
 export type Limit = [bucket: string, identity: string, limit: number, windowSeconds: number];
 
 /**
- * Counts a form against rate limits. Above a limit, throws a FormProblem that says what was too many. `giveBack`
- * removes the form from the counts.
+ * Counts a form against rate limits. Above a limit, throws a FormProblem with the message of `what`. `giveBack` removes
+ * the form from the counts.
  */
 export async function chargeForm(
   { database, clock, audit }: Pick<ServerDependencies, 'database' | 'clock' | 'audit'>,

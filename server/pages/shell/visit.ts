@@ -36,7 +36,7 @@ export type Answer = string | { page: Html; status: number } | { file: AsyncIter
  */
 export interface Route<Account extends AccountOfUser | undefined = AccountOfUser> {
   path: string;
-  /** Whether the page is the same for everybody without a session, so that caches may store it. */
+  /** Whether all visitors without a session get the same page in their language, so that caches may store it. */
   isPublicPage?: boolean;
   show?: (visit: Visit<Account>, problem?: Problem) => Answer | Promise<Answer>;
   /** Asks for confirmation before `run`. */

@@ -30,13 +30,13 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
   const robotCheck = buildRobotCheck(server);
 
   const routes = [
-    // The path of the answer may be opened again, for example from the history.
+    // A browser may open the path of this form with GET, for example from the history.
     { path: '/sign-in/mail-link', show: () => '/sign-in', run: requestLink, again: showRefusedRequest },
     { path: '/sign-in/link', show: showLink, run: followLink },
   ];
   serveRoutes(app, server, () => undefined, routes, []);
 
-  /** Gives the same answer for every valid address, and also to programs, whose requests do nothing. */
+  /** Gives the same answer for every valid address. A recognized program gets this answer, too, but no mail. */
   async function requestLink(visit: Visit<undefined>) {
     const { request, reply } = visit;
     if (config.SMTP_URL === undefined) throw new FormProblem(422, t('sign_in.link.no_mail'));

@@ -11,8 +11,8 @@ const hour = 60 * 60;
 const day = 24 * hour;
 
 /**
- * Limits password attempts, codes, requests for mails, and invitations: by network or user, by account, and by e-mail address.
- * A known browser has its own limit, so that other people cannot use up its attempts. Each function counts an attempt
+ * Limits password attempts, codes, requests for mails, and invitations by network, user, account or e-mail address. A
+ * known browser has its own limit, so that other people cannot use up its attempts. Each function counts an attempt
  * before it looks anything up, so that concurrent attempts cannot exceed a limit. Above a limit, the function throws a
  * FormProblem. `giveBack` removes a harmless attempt from the count. The keys of the counters contain e-mail addresses
  * only as hashes with a key from APP_KEY.

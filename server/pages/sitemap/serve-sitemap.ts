@@ -11,15 +11,18 @@ import { sendXml } from '../shell/xml.ts';
 const renderIndex = loadTemplate<{ urls: string[] }>('pages/sitemap/sitemap-index');
 const renderSitemap = loadTemplate<{ pages: { url: string; changed?: string }[] }>('pages/sitemap/sitemap');
 
-/** The time until the server counts the parts of the sitemap again. Counting them reads an index of all public ideas. */
+/**
+ * The time until the server lists the parts of the sitemap again. The list needs a search in every account with a
+ * public board.
+ */
 const indexMs = 10 * 60_000;
 
-/** Paths without content for search engines. They also keep crawlers away from forms. */
+/** The paths that crawlers should not open, because they have no content for search engines. */
 const closedPaths = ['/admin', '/api/', '/oauth/', '/unsubscribe'];
 
 /**
- * Serves the sitemap of all public boards and robots.txt. Private boards, hidden statuses and ideas that await approval
- * are not in the sitemap.
+ * Serves the sitemap of all public boards and robots.txt. Private boards, their ideas, ideas in hidden statuses and
+ * ideas that await approval are not in the sitemap.
  */
 export function serveSitemap({ database, clock, config }: Pick<ServerDependencies, 'database' | 'clock' | 'config'>) {
   const robots = [
@@ -59,7 +62,7 @@ export function serveSitemap({ database, clock, config }: Pick<ServerDependencie
   };
 }
 
-/** The last part whose ids are safe integers in JavaScript. */
+/** No part has a higher number. All ids up to this part are safe integers in JavaScript. */
 const maxPart = 1_000_000_000;
 
 /** Returns a function that loads a value at most once in a period. It does not keep an error. */

@@ -3,7 +3,7 @@ import type { ServerDependencies } from '../../dependencies.ts';
 import { administrationIn } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import { unfollowIdea } from '../../domain/notifications/followers.ts';
-import { endMail } from '../../domain/notifications/notifications.ts';
+import { endMail, endMentions } from '../../domain/notifications/notifications.ts';
 import type { Subscription, UnsubscribeTokens } from '../../domain/notifications/unsubscribe-token.ts';
 import { t } from '../../text/catalogue.ts';
 import { definePage, sendPage } from '../shell/page.ts';
@@ -23,9 +23,9 @@ const unsubscribePage = definePage<UnsubscribePageData>('pages/unsubscribe/unsub
 type Dependencies = Pick<ServerDependencies, 'database' | 'audit' | 'clock'>;
 
 /**
- * Serves the unsubscribe page. It ends all notification mails or unfollows one idea. A GET changes nothing, because
- * mail filters follow links. The change needs a POST, from the page's button or a mail provider (one click, RFC 8058).
- * The token in the link replaces a sign-in.
+ * Serves the unsubscribe page. It ends all notification mails, ends the notifications of mentions, or unfollows one
+ * idea. A GET changes nothing, because mail filters follow links. The change needs a POST, from the page's button or a
+ * mail provider (one click, RFC 8058). The token in the link replaces a sign-in.
  */
 export function serveUnsubscribe({ database, audit, clock }: Dependencies, tokens: UnsubscribeTokens) {
   return async (app: FastifyInstance) => {
@@ -41,12 +41,7 @@ export function serveUnsubscribe({ database, audit, clock }: Dependencies, token
 
     app.get('/unsubscribe', async (request, reply) => {
       const { ideaId } = subscriptionOf(request, tokens);
-      const what = ideaId === 'all' ? 'mail' : 'idea';
-      const data = {
-        title: t(`shell.unsubscribe.${what}.question`),
-        explanation: t(`shell.unsubscribe.${what}.effects`),
-        button: t(`shell.unsubscribe.${what}.button`),
-      };
+      const data = textsOf(ideaId).confirmation;
       return sendPage(reply, unsubscribePage({ title: data.title }, data));
     });
 
@@ -56,13 +51,10 @@ export function serveUnsubscribe({ database, audit, clock }: Dependencies, token
       await database.transaction(async transaction => {
         const admin = administrationIn(transaction, { audit, actor, now: clock.now() });
         if (ideaId === 'all') await endMail(admin, userId);
+        else if (ideaId === 'mentions') await endMentions(admin, userId);
         else await unfollowIdea(admin, { userId, ideaId });
       });
-      const what = ideaId === 'all' ? 'mail' : 'idea';
-      const data = {
-        title: t(`shell.unsubscribe.${what}.done`),
-        explanation: t(`shell.unsubscribe.${what}.result`),
-      };
+      const data = textsOf(ideaId).result;
       return sendPage(reply, unsubscribePage({ title: data.title }, data));
     });
   };
@@ -73,4 +65,17 @@ function subscriptionOf(request: FastifyRequest, tokens: UnsubscribeTokens): Sub
   const subscription = typeof token === 'string' ? tokens.read(token) : undefined;
   if (!subscription) throw new DomainError('not_found');
   return subscription;
+}
+
+/** Returns the texts that ask for the confirmation, and the texts that report the result. */
+function textsOf(ideaId: Subscription['ideaId']) {
+  const what = typeof ideaId === 'number' ? 'idea' : ideaId === 'all' ? 'mail' : 'mentions';
+  return {
+    confirmation: {
+      title: t(`shell.unsubscribe.${what}.question`),
+      explanation: t(`shell.unsubscribe.${what}.effects`),
+      button: t(`shell.unsubscribe.${what}.button`),
+    },
+    result: { title: t(`shell.unsubscribe.${what}.done`), explanation: t(`shell.unsubscribe.${what}.result`) },
+  };
 }

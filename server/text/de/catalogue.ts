@@ -3,6 +3,7 @@ import account from './account.json' with { type: 'json' };
 import boardSettings from './board_settings.json' with { type: 'json' };
 import boards from './boards.json' with { type: 'json' };
 import chat from './chat.json' with { type: 'json' };
+import embedding from './embedding.json' with { type: 'json' };
 import home from './home.json' with { type: 'json' };
 import identities from './identities.json' with { type: 'json' };
 import mails from './mails.json' with { type: 'json' };
@@ -23,6 +24,7 @@ export const german: typeof english = {
   board_settings: boardSettings,
   boards,
   chat,
+  embedding,
   home,
   identities,
   mails,

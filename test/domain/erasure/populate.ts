@@ -14,7 +14,7 @@ import { addWebhook, administer } from '../../helpers/webhooks.ts';
 /** A word that occurs in every text about the person, and in no other text. */
 export const marker = 'zabriskie';
 
-/** A recovery code of the person, as the server hashes it. */
+/** A recovery code of the person without hyphens, because the server hashes it without them. */
 export const recoveryCode = '0123456789abcdef';
 
 export const person = {
@@ -22,7 +22,7 @@ export const person = {
   email: 'Quillon.Zabriskie@person.example',
   notificationEmail: 'q+zabriskie@person.example',
   avatarUrl: 'https://avatars.example/zabriskie.png',
-  // No language of the server, but each text of the person contains the marker.
+  // The server does not have this language, but each text of the person must contain the marker.
   language: 'x-zabriskie',
 };
 
@@ -51,7 +51,9 @@ export async function populate(server: TestServer): Promise<Populated> {
   await addWebhook(server, world, { url: `${receiver.url}/echo` });
   await addWebhook(server, other, { url: `${receiver.url}/echo` });
   await server.sql(
-    `insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', 'no ciphertext')`,
+    `with secret as (insert into embedding_secrets (account_id, secret) values ($1, 'no ciphertext')),
+    used as (insert into used_embedding_tokens (account_id, token_hash, expires_at) values ($1, sha256('x'), now()))
+    insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', 'no ciphertext')`,
     [world.accountId, world.boardId],
   );
 
@@ -86,6 +88,17 @@ export async function populate(server: TestServer): Promise<Populated> {
   await by(otherToken, 'POST /api/v1/ideas', { title: 'Elsewhere', body: 'Of somebody else.' });
   await insertIdea(server, world, { authorId: personId, title: 'It waits', moderationState: 'pending' });
   await insertIdea(server, other, { authorId: personId, title: 'It was refused', moderationState: 'rejected' });
+  for (const [userId, name] of [
+    [personId, person.name],
+    [world.ownerId, 'The owner'],
+  ] as const) {
+    await server.sql('insert into mentions (account_id, idea_id, user_id, name) values ($1, $2, $3, $4)', [
+      world.accountId,
+      otherIdeaId,
+      userId,
+      name,
+    ]);
+  }
   await runAsUser(server, world, personId, op => castOwnVote(op, otherIdeaId, 'up', Buffer.alloc(16)));
 
   expect(await runJobs(server)).toEqual([]);

@@ -196,7 +196,7 @@ test('if a user is erased during a webhook request that names them, the server d
   await server.sql('delete from webhook_endpoints where id = $1', [webhookId]);
 });
 
-test('when an OAuth token refresh and the erasure of its user run at the same time, both end, and no OAuth record of a token remains', async () => {
+test('an OAuth token refresh and the erasure of its user at the same time both end, and no OAuth record of a token remains', async () => {
   const provider = await startPublicServer({ on: server });
   onTestFinished(() => provider.close());
   const userId = await createMember(server, world.accountId, 'admin', person.name);

@@ -67,6 +67,7 @@ describe('an erased user', () => {
           invitations: 2,
           jobs: 5,
           memberships: 2,
+          mentions: 1,
           notifications: expect.any(Number),
           oauth_records: 2,
           password_links: 1,

@@ -1,0 +1,113 @@
+import { sql } from 'kysely';
+import { type Arguments, query } from '../../database/query.ts';
+import type { ReadOperation, WriteOperation } from '../operation.ts';
+import { findMentions } from './find-mentions.ts';
+
+/** The body of an idea, or a comment if the commentId is not null. */
+interface TextOfIdea {
+  ideaId: number;
+  commentId: number | null;
+}
+
+interface NewMentions extends TextOfIdea {
+  accountId: number;
+  userIds: readonly number[];
+  names: readonly string[];
+  now: Date;
+}
+
+const writeMentions = query('write_mentions', (db, $: Arguments<NewMentions>) =>
+  db
+    .insertInto('mentions')
+    .columns(['account_id', 'idea_id', 'comment_id', 'user_id', 'name', 'created_at'])
+    .expression(from =>
+      from
+        .selectFrom(
+          sql<{ user_id: number; name: string }>`unnest(${$.userIds}::bigint[], ${$.names}::text[])`.as<'m'>(
+            sql`m(user_id, name)`,
+          ),
+        )
+        .select([$.accountId.as('account_id'), $.ideaId.as('idea_id'), $.commentId.as('comment_id')])
+        .select(['m.user_id', 'm.name', $.now.as('created_at')]),
+    )
+    .onConflict(conflict =>
+      conflict
+        .columns(['account_id', 'idea_id', 'comment_id', 'user_id'])
+        .doUpdateSet(row => ({ name: row.ref('excluded.name') })),
+    ),
+);
+
+const removeOthers = query(
+  'remove_other_mentions',
+  (db, $: Arguments<{ accountId: number; commentId: number; userIds: readonly number[] }>) =>
+    db
+      .deleteFrom('mentions')
+      .where(m => m.and({ account_id: $.accountId, comment_id: $.commentId }))
+      .where(m => m.not(m('user_id', '=', m.fn.any($.userIds)))),
+);
+
+/**
+ * Records the members whom a new text mentions, except its author. The event of the text notifies them. Costs nothing
+ * for a text without @.
+ */
+export async function recordMentions(op: WriteOperation, text: TextOfIdea, body: string): Promise<void> {
+  const mentions = body.includes('@') ? await findOthers(op, body) : [];
+  if (mentions.length > 0) await op.query(writeMentions, valuesOf(op, text, mentions));
+}
+
+/** Records the mentions of an edited comment. Returns whether the comment mentions anybody. */
+export async function replaceMentions(
+  op: WriteOperation,
+  comment: { ideaId: number; commentId: number },
+  bodies: { old: string; new: string },
+): Promise<boolean> {
+  if (!bodies.old.includes('@') && !bodies.new.includes('@')) return false;
+  const mentions = await findOthers(op, bodies.new);
+  const values = valuesOf(op, comment, mentions);
+  await op.query(removeOthers, { ...values, commentId: comment.commentId });
+  if (mentions.length > 0) await op.query(writeMentions, values);
+  return mentions.length > 0;
+}
+
+async function findOthers(op: WriteOperation, body: string) {
+  const mentions = await findMentions(op, op.actor.accountId, body);
+  return mentions.filter(({ userId }) => userId !== op.actor.userId);
+}
+
+function valuesOf(
+  { actor: { accountId }, now }: WriteOperation,
+  text: TextOfIdea,
+  mentions: Awaited<ReturnType<typeof findOthers>>,
+) {
+  const userIds = mentions.map(({ userId }) => userId);
+  return { accountId, ...text, userIds, names: mentions.map(({ name }) => name), now };
+}
+
+const selectMentions = query(
+  'select_mentions',
+  (db, $: Arguments<{ accountId: number; ideaId: number; commentIds: readonly number[] }>) =>
+    db
+      .selectFrom('mentions')
+      .select(['comment_id', 'name'])
+      .where(m => m.and({ account_id: $.accountId, idea_id: $.ideaId }))
+      .where(m => m.or([m('comment_id', 'is', null), m('comment_id', '=', m.fn.any($.commentIds))])),
+);
+
+/**
+ * Returns a function for the names that the body of an idea (null) or one of the given comments mentions. The caller
+ * has checked that the reader may see the idea.
+ */
+export async function readMentions(
+  op: ReadOperation,
+  idea: { id: number; body: string },
+  comments: readonly { id: number; body: string }[],
+): Promise<(commentId: number | null) => string[]> {
+  if (![idea, ...comments].some(({ body }) => body.includes('@'))) return () => [];
+  const rows = await op.query(selectMentions, {
+    accountId: op.actor.accountId,
+    ideaId: idea.id,
+    commentIds: comments.map(({ id }) => id),
+  });
+  const names = Map.groupBy(rows, row => row.comment_id);
+  return commentId => names.get(commentId)?.map(({ name }) => name) ?? [];
+}

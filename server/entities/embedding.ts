@@ -1,0 +1,22 @@
+import { type InferEntity, p } from '@mikro-orm/core';
+import { accountKey, bigint, creationTime, defineTable, timestamp } from './columns.ts';
+
+/** A secret of an account. The account's own applications sign the tokens of people on embedded boards with it. */
+export const EmbeddingSecret = defineTable('EmbeddingSecret', 'embedding_secrets', {
+  ...accountKey,
+  /** The secret, encrypted with the application key. */
+  secret: p.blob(),
+  createdAt: creationTime(),
+  /** The time of the last sign-in with the secret, updated at most once a minute. */
+  lastUsedAt: timestamp().nullable(),
+});
+export type EmbeddingSecret = InferEntity<typeof EmbeddingSecret>;
+
+/** A token that has signed a person in. The server refuses such a token from then on. */
+export const UsedEmbeddingToken = defineTable('UsedEmbeddingToken', 'used_embedding_tokens', {
+  accountId: bigint().primary(),
+  /** The SHA-256 of the signed part of the token. */
+  tokenHash: p.blob().primary(),
+  /** The time when the token has certainly expired. The row is deleted after this time. */
+  expiresAt: timestamp(),
+});

@@ -1,0 +1,25 @@
+import type { CommentView } from '../../domain/comments/comments.ts';
+import type { readMentions } from '../../domain/mentions/record-mentions.ts';
+import { linkedText } from '../../text/linked-text.ts';
+import { shownName } from '../shell/show.ts';
+import { presentTime } from './present-idea.ts';
+
+/** The parts of comments that the server reads for all comments of a page at once. */
+export interface ShownBeside {
+  /** Returns the names that a text of the idea mentions. */
+  namesIn: Awaited<ReturnType<typeof readMentions>>;
+  /** The pictures of the authors. */
+  pictures: Map<number, string>;
+}
+
+export function presentComment(comment: CommentView, { namesIn, pictures }: ShownBeside) {
+  return {
+    id: comment.id,
+    body: linkedText(comment.body, namesIn(comment.id)),
+    authorName: shownName(comment.author_name),
+    picture: pictures.get(comment.author_id),
+    createdAt: presentTime(comment.created_at),
+    editedAt: comment.edited_at === null ? undefined : presentTime(comment.edited_at),
+    isOfficial: comment.is_official,
+  };
+}

@@ -1,0 +1,306 @@
+import { parse } from 'node-html-parser';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { maxMentions, maxNamesakes } from '../../server/domain/mentions/find-mentions.ts';
+import { approveIdea } from '../../server/domain/moderation/moderate-idea.ts';
+import { followIdea } from '../../server/domain/notifications/followers.ts';
+import { signedIn, type Visitor } from '../admin/visitor.ts';
+import { asUser } from '../helpers/administration.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { createMember, createUser, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { makeJobsDue, runJobs } from '../helpers/jobs.ts';
+import { request } from '../helpers/request.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { logStatements } from '../helpers/statement-log.ts';
+import { administer } from '../helpers/webhooks.ts';
+
+let smtp: SmtpReceiver;
+let server: TestServer;
+let world: World;
+let ideaId: number;
+let token: string;
+let authorId: number;
+
+beforeAll(async () => {
+  smtp = await startSmtpReceiver();
+  server = await startServer({
+    environment: {
+      SMTP_URL: smtp.url,
+      MAIL_FROM: 'feedback@example.com',
+      RATE_LIMIT_WRITE: '1000',
+      RATE_LIMIT_SIGN_IN_IP: '1000000',
+    },
+  });
+});
+beforeEach(async () => {
+  world = await createWorld(server);
+  ideaId = await insertIdea(server, world, { title: 'Dark mode' });
+  authorId = await member('Ada Osei');
+  ({ token } = await issueToken(server, world, 'write', { issuerId: authorId }));
+});
+afterEach(() => {
+  smtp.received.length = 0;
+});
+afterAll(async () => {
+  await server.close();
+  await smtp.close();
+});
+
+const member = (name: string, role: 'member' | 'moderator' = 'member') =>
+  createMember(server, world.accountId, role, name);
+const comment = (body: string, id = ideaId, by = token) =>
+  request(server, `POST /api/v1/ideas/${id}/comments`, { token: by, json: { body } });
+const submit = (body: string, by = token) =>
+  request(server, 'POST /api/v1/ideas', { token: by, json: { title: 'Export', body } });
+const follow = (userId: number) => administer(server, admin => followIdea(admin, world.accountId, { ideaId, userId }));
+const ideaPath = (id = ideaId) => `/b/${world.boardSlug}/ideas/${id}`;
+
+/** Runs the jobs. Returns the ids of the notified users, by the kind of the notification. */
+async function told(): Promise<Record<string, number[]>> {
+  expect(await runJobs(server)).toEqual([]);
+  const rows = await server.sql<{ kind: string; user_ids: number[] }>(
+    `select kind, array_agg(user_id order by user_id) as user_ids from notifications where account_id = $1 group by kind`,
+    [world.accountId],
+  );
+  return Object.fromEntries(rows.map(({ kind, user_ids }) => [kind, user_ids.map(Number)]));
+}
+
+/** Returns the texts that a page of an idea highlights as mentions. */
+async function highlighted(by?: Visitor, id = ideaId) {
+  const visitor = by ?? (await signedIn(server, world.ownerId));
+  return parse((await visitor.get(ideaPath(id))).html)
+    .querySelectorAll('.mention')
+    .map(({ textContent }) => textContent);
+}
+
+describe('a name after @', () => {
+  test.each([
+    ['Hello @Mona Member, look', 'at the end of a word'],
+    ['@mona MEMBER', 'in another case'],
+    ['(@Mona Member)', 'in brackets'],
+    ['@Mona Member’s idea', 'before an apostrophe'],
+    ['first line\n@Mona Member\nlast line', 'on a line of its own'],
+  ])('the comment %j mentions the member Mona Member: the name is %s', async body => {
+    const mona = await member('Mona Member');
+    expect((await comment(body)).body.body).toBe(body);
+    expect(await told()).toEqual({ 'user.mentioned': [mona] });
+    expect(await highlighted()).toEqual([/@mona member/i.exec(body)?.[0]]);
+  });
+
+  test.each([
+    'Mona Member',
+    'mail@Mona Member',
+    'https://example.com/@Mona Member',
+    '@ Mona Member',
+    '@Mona Members',
+    '@Mona\nMember',
+    '@Mona Member-Smith',
+  ])('the comment %j mentions nobody', async body => {
+    await member('Mona Member');
+    await comment(body);
+    expect(await told()).toEqual({});
+    expect(await highlighted()).toEqual([]);
+  });
+
+  test('a text mentions the member with the longest matching name, even if that member is blocked', async () => {
+    const [ann, annLee, blocked] = [await member('Ann'), await member('Ann Lee'), await member('Ann Lee Roy')];
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blocked]);
+    await comment('@Ann Lee and @Ann, and not @Ann Lee Roy');
+    expect(await told()).toEqual({ 'user.mentioned': [ann, annLee] });
+  });
+
+  test(`a name mentions up to ${maxNamesakes} members who have it, and nobody if more members have it`, async () => {
+    const people = [];
+    for (let n = 0; n < maxNamesakes; n++) people.push(await member('Sam'));
+    await comment('@Sam');
+    expect(await told()).toEqual({ 'user.mentioned': people });
+    await member('Sam');
+    await comment('@Sam', await insertIdea(server, world));
+    expect(await told()).toEqual({ 'user.mentioned': people });
+  });
+
+  test('a text mentions nobody who is no member of the account', async () => {
+    await createUser(server, 'Olga Outside');
+    const elsewhere = await createWorld(server);
+    await createMember(server, elsewhere.accountId, 'member', 'Eve Elsewhere');
+    await comment('@Olga Outside @Eve Elsewhere');
+    expect(await told()).toEqual({});
+    expect(await server.sql('select from mentions where account_id = $1', [world.accountId])).toEqual([]);
+  });
+
+  test(`only the first ${maxMentions} places with an @ in a text mention members`, async () => {
+    const mona = await member('Mona');
+    await comment(`${'@x '.repeat(maxMentions)}@Mona`);
+    expect(await told()).toEqual({});
+    await comment(`${'@x '.repeat(maxMentions - 1)}@Mona`, await insertIdea(server, world));
+    expect(await told()).toEqual({ 'user.mentioned': [mona] });
+  });
+});
+
+describe('the notification of a mention', () => {
+  test('a member who is mentioned twice in one comment gets one notification, and the author of the comment gets none', async () => {
+    const mona = await member('Mona');
+    await comment('@Mona @mona @Ada Osei');
+    expect(await told()).toEqual({ 'user.mentioned': [mona] });
+  });
+
+  test('a mentioned follower gets the notification of the mention and no second one of the comment', async () => {
+    const [mona, other] = [await member('Mona'), await member('Other')];
+    for (const userId of [mona, other]) await follow(userId);
+    await comment('@Mona, what do you think?');
+    expect(await told()).toEqual({ 'user.mentioned': [mona], 'comment.created': [other] });
+  });
+
+  test('a member who is blocked or removed before the worker runs gets no notification', async () => {
+    const [mona, otto] = [await member('Mona'), await member('Otto')];
+    await comment('@Mona @Otto');
+    await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, mona]);
+    await server.sql('delete from memberships where user_id = $1', [otto]);
+    expect(await told()).toEqual({});
+  });
+
+  test('a mention in a pending idea notifies the member only when a moderator has approved the idea', async () => {
+    await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
+    const [mona, moderator] = [await member('Mona'), await member('Max Moderator', 'moderator')];
+    const { body: idea } = await submit('As @Mona and @Max Moderator said.');
+    expect(idea.moderation_state).toBe('pending');
+    expect(await told()).toEqual({ 'idea.pending': [world.ownerId, moderator] });
+    await administer(server, admin => approveIdea(asUser(admin, moderator), world.accountId, idea.id));
+    expect(await told()).toEqual({
+      'idea.pending': [world.ownerId, moderator],
+      'idea.approved': [authorId],
+      'user.mentioned': [mona, moderator],
+    });
+    const visitor = await signedIn(server, mona);
+    const { html } = await visitor.get('/admin/profile/notifications');
+    expect(parse(html).textContent).toContain('Ada Osei mentioned you in “Export”:');
+    expect(await highlighted(visitor, idea.id)).toEqual(['@Mona', '@Max Moderator']);
+  });
+
+  test('the notification links to the idea and quotes the text, on the page and by mail', async () => {
+    const mona = await member('Mona');
+    await server.sql(`update users set notification_email = 'mona@example.com' where id = $1`, [mona]);
+    await comment('What do you\nthink, @Mona?');
+    await told();
+    const visitor = await signedIn(server, mona);
+    const page = parse((await visitor.get('/admin/profile/notifications')).html);
+    const link = page.querySelector('.card a');
+    expect([link?.textContent, link?.getAttribute('href')]).toEqual([
+      'Ada Osei mentioned you in “Dark mode”:',
+      ideaPath(),
+    ]);
+    expect(page.textContent).toContain('What do you think, @Mona?');
+
+    expect(smtp.received.map(({ to }) => to)).toEqual(['mona@example.com']);
+    const { mail } = smtp.received[0] ?? {};
+    expect(mail?.subject).toBe('Ada Osei mentioned you in “Dark mode”');
+    expect(mail?.text).toContain('> What do you\n> think, @Mona?');
+    expect(mail?.text).toContain(ideaPath());
+    expect(mail?.text).toContain('You get this because somebody mentioned you on the board A board.');
+  });
+
+  test('a member who turned off mentions in the profile gets none, but still the notification of a new comment', async () => {
+    const mona = await member('Mona');
+    await follow(mona);
+    const visitor = await signedIn(server, mona);
+    await visitor.submit('/admin/profile', '/admin/profile/mentions', { wanted: 'no' });
+    expect((await visitor.get('/admin/profile')).html).toContain('You get no notification when a member writes @');
+    expect(readAudit(server.auditLines).at(-1)).toMatchObject({ event: 'user.updated', changed: ['wants_mentions'] });
+    await comment('@Mona');
+    expect(await told()).toEqual({ 'comment.created': [mona] });
+    await visitor.submit('/admin/profile', '/admin/profile/mentions', { wanted: 'yes' });
+    await comment('@Mona', await insertIdea(server, world));
+    expect(await told()).toEqual({ 'comment.created': [mona], 'user.mentioned': [mona] });
+  });
+
+  test('a member who turns off mentions before the mail server takes the mail gets no mail', async () => {
+    const mona = await member('Mona');
+    await server.sql(`update users set notification_email = 'mona@example.com' where id = $1`, [mona]);
+    smtp.refuse('mona@example.com', 451);
+    await comment('@Mona');
+    expect((await runJobs(server)).map(({ task }) => task)).toEqual(['mail_people']);
+    smtp.accept();
+    await server.sql('update users set wants_mentions = false where id = $1', [mona]);
+    await makeJobsDue(server);
+    await told();
+    expect(smtp.received).toEqual([]);
+  });
+
+  test('the unsubscribe link in the mail of a mention turns off only mentions', async () => {
+    const mona = await member('Mona');
+    await server.sql(`update users set notification_email = 'mona@example.com' where id = $1`, [mona]);
+    await comment('@Mona');
+    await told();
+    const header = smtp.received[0]?.mail.headers.find(({ key }) => key === 'list-unsubscribe')?.value ?? '';
+    const path = new URL(header.slice(1, -1)).pathname + new URL(header.slice(1, -1)).search;
+    expect((await request(server, `GET ${path}`)).text).toContain('Get no more notifications of mentions?');
+    expect((await request(server, `POST ${path}`)).text).toContain('No more mentions');
+    const [user] = await server.sql('select wants_mentions, notification_email from users where id = $1', [mona]);
+    expect(user).toEqual({ wants_mentions: false, notification_email: 'mona@example.com' });
+  });
+});
+
+describe('the edit of a comment', () => {
+  test('the edit of a comment notifies only the members whom the comment did not mention before', async () => {
+    const [mona, otto, later] = [await member('Mona'), await member('Otto'), await member('Later')];
+    const visitor = await signedIn(server, authorId);
+    const { body } = await comment('@Mona');
+    expect(await told()).toEqual({ 'user.mentioned': [mona] });
+    await follow(later);
+    const edit = (text: string) => {
+      const path = `${ideaPath()}/comments/${body.id}/edit`;
+      return visitor.submit(path, path, { body: text });
+    };
+    await edit('@Otto and @Mona');
+    expect(await told()).toEqual({ 'user.mentioned': [mona, otto] });
+    await edit('@Otto');
+    expect(await highlighted()).toEqual(['@Otto']);
+    expect(await server.sql('select user_id from mentions where idea_id = $1', [ideaId])).toEqual([{ user_id: otto }]);
+    await edit('@Mona and @Otto again');
+    expect(await told()).toEqual({ 'user.mentioned': [mona, otto] });
+    expect(await highlighted()).toEqual(['@Mona', '@Otto']);
+  });
+
+  test('the deletion of a comment removes its mentions', async () => {
+    await member('Mona');
+    const visitor = await signedIn(server, authorId);
+    const { body } = await comment('@Mona');
+    const path = `${ideaPath()}/comments/${body.id}/delete`;
+    await visitor.submit(path, path);
+    expect(await server.sql('select from mentions where idea_id = $1', [ideaId])).toEqual([]);
+  });
+});
+
+test('a text with many mentions runs the same SQL statements as a text with one mention, and a text without @ runs fewer', async () => {
+  const people = ['Mona', 'Otto', 'Nina', 'Paul'];
+  for (const name of people) await member(name);
+  const statementsOf = async (body: string) => {
+    const id = await insertIdea(server, world);
+    const { statements } = await logStatements(() => comment(body, id));
+    return statements.map(({ text }) => text);
+  };
+  // The first request of a token also notes the time of its use.
+  await statementsOf('Hello');
+  const one = await statementsOf('@Mona');
+  expect(await statementsOf(people.map(name => `@${name}`).join(' '))).toEqual(one);
+  expect((await statementsOf('Mona')).length).toBe(one.length - 2);
+});
+
+test('the comment form suggests only the names of members who wrote on the page, and not to visitors', async () => {
+  await server.sql('update boards set is_public = true where id = $1', [world.boardId]);
+  await member('Silent Sue');
+  const gone = await member('Gone Gus');
+  const { token: ofGone } = await issueToken(server, world, 'write', { issuerId: gone });
+  await comment('First.');
+  await comment('Second.', ideaId, ofGone);
+  await server.sql('delete from memberships where user_id = $1', [gone]);
+  const mona = await member('Mona');
+  const page = parse((await (await signedIn(server, mona)).get(ideaPath())).html);
+  expect(page.querySelectorAll('#mentionable button').map(one => one.getAttribute('value'))).toEqual([
+    'The owner',
+    'Ada Osei',
+  ]);
+  expect(page.querySelector('#body-hint')?.textContent).toContain('Write @ and the name of a member');
+  const { text } = await request(server, `GET ${ideaPath()}`);
+  expect(text).not.toContain('mentionable');
+});
