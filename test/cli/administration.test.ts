@@ -39,6 +39,7 @@ test.concurrent('three commands create an account, a board and an API token in a
     join_domains: [],
     plan: 'community',
     requires_second_factor: false,
+    requires_provider: false,
     owners: ['ada@example.com'],
     board_count: 0,
     member_count: 1,

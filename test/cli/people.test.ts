@@ -219,3 +219,13 @@ test.concurrent('the command account update requires two-factor sign-in of owner
   expect(await update('yes')).toMatchObject({ requires_second_factor: true });
   expect(await update('no')).toMatchObject({ requires_second_factor: false });
 });
+
+test.concurrent('the command account update requires a provider of members, and ends the requirement if the provider fails', async ({
+  world,
+  cli,
+}) => {
+  expect(world.accountId).toEqual(expect.any(Number));
+  const update = (value: string) => cli.json('account', 'update', '--requires-provider', value);
+  expect(await update('yes')).toMatchObject({ requires_provider: true });
+  expect(await update('no')).toMatchObject({ requires_provider: false });
+});
