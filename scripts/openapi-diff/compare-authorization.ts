@@ -1,4 +1,4 @@
-import { type Pair, type Place, tell } from './comparison.ts';
+import { matchKeys, type Pair, type Place, tell } from './comparison.ts';
 import { childOf, childrenOf, follow, itemsOf, type Located, type OpenApiDocument, textOf } from './document.ts';
 import { canonicalText, isSame } from './json.ts';
 import { quote } from './sentence.ts';
@@ -29,9 +29,7 @@ const grants = ['read', 'write', 'moderate'];
 
 /** Returns the rank of a grant. An unknown grant ranks above all others, because no token has it. */
 function levelOf(grant: string | undefined): number {
-  if (grant === undefined) return -1;
-  const level = grants.indexOf(grant);
-  return level === -1 ? grants.length : level;
+  return grant === undefined ? -1 : [...grants, grant].indexOf(grant);
 }
 
 function compareGrants(place: Place, subject: string, pair: Pair, key: string): void {
@@ -46,10 +44,14 @@ function compareGrants(place: Place, subject: string, pair: Pair, key: string): 
 }
 
 function compareGrantsByQuery(place: Place, pair: Pair): void {
-  const [base, head] = [pair.base, pair.head].map(node => childOf(node, 'x-grant-by-query') ?? { ...node, value: {} });
-  if (base === undefined || head === undefined) return;
-  const names = new Set([base, head].flatMap(node => childrenOf(node).map(([name]) => name)));
-  for (const name of names) compareGrants(place, `The query parameter ${name}`, { base, head }, name);
+  const [base, head] = [queryGrantsOf(pair.base), queryGrantsOf(pair.head)];
+  for (const [name] of matchKeys(childrenOf(base), childrenOf(head))) {
+    compareGrants(place, `The query parameter ${name}`, { base, head }, name);
+  }
+}
+
+function queryGrantsOf(operation: Located): Located {
+  return childOf(operation, 'x-grant-by-query') ?? { ...operation, value: {} };
 }
 
 function compareBuckets(place: Place, pair: Pair): void {
@@ -176,26 +178,21 @@ function compareFlows(place: Place, had: Security, has: Security): void {
 }
 
 function compareOAuthScheme(place: Place, name: string, pair: Pair): void {
-  const [had, has] = [childOf(pair.base, 'flows'), childOf(pair.head, 'flows')];
-  for (const [flow, node] of childrenOf(had)) {
-    const other = childOf(has, flow);
-    if (other === undefined) {
-      tell(place, 'oauth-flow-changed', `The flow ${flow} of ${quote(name)} is gone.`, { base: node, head: pair.head });
-      continue;
-    }
-    const at = { base: node, head: other };
+  const flowsOf = (scheme: Located) => childrenOf(childOf(scheme, 'flows'));
+  const scopesOf = (flow: Located) => childrenOf(childOf(flow, 'scopes'));
+  for (const [flow, was, is] of matchKeys(flowsOf(pair.base), flowsOf(pair.head))) {
+    const subject = `the flow ${flow} of ${quote(name)}`;
+    const tellOf = (turn: 'changed' | 'added', message: string) =>
+      tell(place, `oauth-flow-${turn}`, message, { base: was ?? pair.base, head: is ?? pair.head });
+    if (was === undefined) tellOf('added', `${subject} is new.`);
+    else if (is === undefined) tellOf('changed', `${subject} is gone.`);
+    if (was === undefined || is === undefined) continue;
     for (const key of ['authorizationUrl', 'deviceAuthorizationUrl', 'tokenUrl', 'refreshUrl']) {
-      if (textOf(node, key) === textOf(other, key)) continue;
-      tell(place, 'oauth-flow-changed', `The ${key} of the flow ${flow} of ${quote(name)} changed.`, at);
+      if (textOf(was, key) !== textOf(is, key)) tellOf('changed', `the ${key} of ${subject} changed.`);
     }
-    const [scopes, newScopes] = [node, other].map(one => childrenOf(childOf(one, 'scopes')).map(([scope]) => scope));
-    const tellOfScope = (rule: 'oauth-flow-changed' | 'oauth-flow-added', scope: string, what: string) =>
-      tell(place, rule, `The scope ${quote(scope)} of the flow ${flow} of ${quote(name)} is ${what}.`, at);
-    for (const scope of scopes ?? []) if (!newScopes?.includes(scope)) tellOfScope('oauth-flow-changed', scope, 'gone');
-    for (const scope of newScopes ?? []) if (!scopes?.includes(scope)) tellOfScope('oauth-flow-added', scope, 'new');
-  }
-  for (const [flow, node] of childrenOf(has)) {
-    if (childOf(had, flow)) continue;
-    tell(place, 'oauth-flow-added', `The flow ${flow} of ${quote(name)} is new.`, { base: pair.base, head: node });
+    for (const [scope, had, has] of matchKeys(scopesOf(was), scopesOf(is))) {
+      if (!has) tellOf('changed', `the scope ${quote(scope)} of ${subject} is gone.`);
+      else if (!had) tellOf('added', `the scope ${quote(scope)} of ${subject} is new.`);
+    }
   }
 }

@@ -1,7 +1,8 @@
 import type { Finding } from './change.ts';
 import { compareContents } from './compare-bodies.ts';
-import { compareDeprecation, compareSchemasAt, type Pair, type Place, tell } from './comparison.ts';
-import { childOf, childrenOf, follow, isTrue, type Located, type OpenApiDocument } from './document.ts';
+import { compareHeaders } from './compare-parameters.ts';
+import { type Pair, type Place, tell } from './comparison.ts';
+import { childOf, childrenOf, follow, type Located, type OpenApiDocument } from './document.ts';
 import { isObject } from './json.ts';
 import { quote } from './sentence.ts';
 
@@ -88,16 +89,9 @@ function coverOf(responses: ReadonlyMap<string, Located>, status: string): strin
 function compareResponse(place: Place, pair: Pair): void {
   const direction = place.isReceived ? 'request' : 'response';
   const [had, has] = [hasContent(pair.base), hasContent(pair.head)];
-  if (had && has) {
-    compareContents(place, pair, direction, {
-      removed: `${direction}-media-type-removed`,
-      added: `${direction}-media-type-added`,
-    });
-  } else if (had) {
-    tell(place, `${direction}-body-removed`, 'The body is gone.', pair);
-  } else if (has) {
-    tell(place, `${direction}-body-added`, 'The body is new.', pair);
-  }
+  if (had && has) compareContents(place, pair, direction);
+  else if (had) tell(place, `${direction}-body-removed`, 'The body is gone.', pair);
+  else if (has) tell(place, `${direction}-body-added`, 'The body is new.', pair);
   if (!place.isReceived) compareHeaders(place, pair);
   for (const [name, link] of childrenOf(childOf(pair.base, 'links'))) {
     if (childOf(childOf(pair.head, 'links'), name)) continue;
@@ -108,52 +102,4 @@ function compareResponse(place: Place, pair: Pair): void {
 function hasContent(response: Located): boolean {
   const content = childOf(response, 'content')?.value;
   return isObject(content) && Object.keys(content).length > 0;
-}
-
-function compareHeaders(place: Place, pair: Pair): void {
-  const { comparison } = place;
-  const had = headersOf(comparison.base, pair.base);
-  const has = headersOf(comparison.head, pair.head);
-  for (const [key, { name, node, listed }] of had) {
-    const other = has.get(key)?.node;
-    const there = { ...place, where: `${place.where} header ${name}` };
-    if (other === undefined) {
-      tell(there, 'response-header-removed', `The header ${name} is no longer sent.`, {
-        base: listed,
-        head: pair.head,
-      });
-      continue;
-    }
-    const headers = { base: node, head: other };
-    const [was, is] = [isTrue(node, 'required'), isTrue(other, 'required')];
-    if (was && !is) tell(there, 'response-header-optional', `The header ${name} is now optional.`, headers);
-    if (!was && is) tell(there, 'response-header-required', `The header ${name} is now always sent.`, headers);
-    compareDeprecation(there, `the header ${name}`, headers);
-    compareSchemasAt({ ...there, isError: false }, `the header ${name}`, 'response', schemaOf(node), schemaOf(other));
-  }
-  for (const [key, { name, listed }] of has) {
-    if (had.has(key)) continue;
-    const there = { ...place, where: `${place.where} header ${name}` };
-    tell(there, 'response-header-added', `The header ${name} is new.`, { base: pair.base, head: listed });
-  }
-}
-
-interface Header {
-  name: string;
-  /** The entry in the response's list of headers. The entry may be a reference to the header's definition. */
-  listed: Located;
-  node: Located;
-}
-
-/** Returns the headers of a response by lower-case name. Omits Content-Type, because the media types describe it. */
-function headersOf(document: OpenApiDocument, response: Located): Map<string, Header> {
-  const headers = childrenOf(childOf(response, 'headers')).filter(([name]) => !/^content-type$/i.test(name));
-  return new Map(
-    headers.map(([name, listed]) => [name.toLowerCase(), { name, listed, node: follow(document, listed) }]),
-  );
-}
-
-function schemaOf(header: Located): Located | undefined {
-  const [content] = childrenOf(childOf(header, 'content'));
-  return content ? childOf(content[1], 'schema') : childOf(header, 'schema');
 }
