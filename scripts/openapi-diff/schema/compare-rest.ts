@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { check_compat, initSync } from 'jsoncompat';
 import { canonicalText, type Json, type JsonObject } from '../json.ts';
-import { groups, isAnnotation } from './atoms.ts';
-import { isSerious, reportSafe, reportUnexplained, type SchemaPair } from './pair.ts';
+import { groups, isAnnotation, keywordsOf } from './atoms.ts';
+import { isSerious, reportRest, type SchemaPair } from './pair.ts';
 import { type Direction, type Fragment, noMap, type Shape } from './shape.ts';
 import { type Constraint, writeConstraint, writeLocally } from './write-schema.ts';
 
@@ -20,8 +20,7 @@ export function compareRest(pair: SchemaPair): void {
   const removed = missingIn(has, had);
   const added = missingIn(had, has);
   if (removed.length === 0 && added.length === 0) return;
-  if (isProven(pair, { had, has, removed, added })) reportSafe(pair);
-  else reportUnexplained(pair);
+  reportRest(pair, isProven(pair, { had, has, removed, added }));
 }
 
 /**
@@ -30,12 +29,7 @@ export function compareRest(pair: SchemaPair): void {
  */
 const constraints = new Set([
   ...groups.flat(),
-  'contentSchema',
-  'dependencies',
-  'dependentRequired',
-  'dependentSchemas',
-  'not',
-  'propertyNames',
+  ...keywordsOf('contentSchema dependencies dependentRequired dependentSchemas not propertyNames'),
 ]);
 
 function missingIn(others: readonly Constraint[], constraints: readonly Constraint[]): Constraint[] {
@@ -104,7 +98,7 @@ export function audit(pair: SchemaPair): void {
       isForbidden(base, name),
   );
   const [before, after] = [base, head].map(shape => writeLocally(withFields(shape, names)));
-  if (isCompatible(comparison, before ?? {}, after ?? {}) === false) reportUnexplained(pair);
+  if (isCompatible(comparison, before ?? {}, after ?? {}) === false) reportRest(pair, false);
 }
 
 /**
@@ -170,27 +164,21 @@ function ask(base: string, head: string, role: 'serializer' | 'deserializer'): b
   }
 }
 
-/** How the keywords that jsoncompat judges contain schemas. It wrongly calls every change of other keywords safe. */
-const judged: Readonly<Record<string, 'value' | 'schema' | 'list' | 'map'>> = {
-  ...same('value', 'type enum const required multipleOf minimum maximum exclusiveMinimum exclusiveMaximum $ref'),
-  ...same('value', 'minLength maxLength pattern minItems maxItems uniqueItems minContains maxContains'),
-  ...same('value', 'minProperties maxProperties'),
-  ...same('schema', 'additionalProperties propertyNames items contains not if then else'),
-  ...same('list', 'allOf anyOf oneOf prefixItems'),
-  ...same('map', 'properties $defs'),
+/** The keywords that jsoncompat judges, by their values. It wrongly calls every change of other keywords safe. */
+const judged = {
+  plain: keywordsOf(
+    `type enum const required multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern
+    minItems maxItems uniqueItems minContains maxContains minProperties maxProperties $ref`,
+  ),
+  schema: keywordsOf('additionalProperties propertyNames items contains not if then else'),
+  schemas: keywordsOf('allOf anyOf oneOf prefixItems properties $defs'),
 };
-
-function same<Kind>(kind: Kind, keywords: string): Record<string, Kind> {
-  return Object.fromEntries(keywords.split(' ').map(keyword => [keyword, kind]));
-}
 
 /** Whether jsoncompat judges every keyword of a schema and of the schemas in it. */
 function isJudged(schema: Json): boolean {
   if (typeof schema !== 'object' || schema === null) return true;
   return Object.entries(schema).every(([keyword, value]) => {
-    const kind = judged[keyword];
-    if (kind === undefined) return isAnnotation(keyword);
-    if (kind === 'value') return true;
-    return kind === 'schema' ? isJudged(value) : Object.values(value as JsonObject).every(isJudged);
+    if (judged.schemas.has(keyword)) return Object.values(value as JsonObject).every(isJudged);
+    return judged.schema.has(keyword) ? isJudged(value) : judged.plain.has(keyword) || isAnnotation(keyword);
   });
 }

@@ -148,7 +148,7 @@ function reportVariant(
   const what = `${turn === 'removed' ? 'is no longer' : 'may be'} ${nameOf(shape, types, marks)}`;
   const isFirst = direction === 'response' && turn === 'added' && had.filter(one => one.types === types).length < 2;
   const rule = isFirst ? 'response-variant-introduced' : (`${direction}-variant-${turn}` as const);
-  report(pair, rule, subject => `${subject} ${what}.`, at);
+  report(pair, rule, what, at);
 }
 
 function nameOf({ pointer }: Shape, types: string, marks: ReadonlyMap<string, string>): string {
