@@ -36,7 +36,7 @@ function reportRemoved(pair: SchemaPair, field: string, fragment: Fragment): voi
   const at = { field, base: pointerOf(fragment), head: fields.hidden.get(field) ?? fieldsPointer };
   const isHidden = fields.hidden.has(field);
   const tell = (rule: RuleId, what: string) => report(pair, rule, () => `${quote(field)} ${what}.`, at);
-  if (pair.comparison.direction === 'response') {
+  if (pair.direction === 'response') {
     tell('response-field-removed', isHidden ? 'is now writeOnly, so responses omit it' : 'is gone');
   } else if (isHidden || isClosed(fields.additional)) {
     tell('request-field-removed', `is ${isHidden ? 'now readOnly, so it is ' : ''}no longer accepted`);
@@ -48,8 +48,7 @@ function reportRemoved(pair: SchemaPair, field: string, fragment: Fragment): voi
 }
 
 function reportAdded(pair: SchemaPair, field: string, fragment: Fragment): void {
-  const { base, head } = pair;
-  const { direction } = pair.comparison;
+  const { base, head, direction } = pair;
   const at = { field, base: base.fieldsPointer, head: pointerOf(fragment) };
   const tell = (rule: RuleId, what: string) => report(pair, rule, () => `${quote(field)} is new${what}.`, at);
   if (direction === 'request') {
@@ -69,7 +68,7 @@ function reportAdded(pair: SchemaPair, field: string, fragment: Fragment): void 
 function compareRequired(pair: SchemaPair, field: string, fragment: Fragment, other: Fragment): void {
   const [was, is] = [pair.base.fields.required.has(field), pair.head.fields.required.has(field)];
   if (was === is) return;
-  const { direction } = pair.comparison;
+  const { direction } = pair;
   const at = { field, base: pointerOf(fragment), head: pointerOf(other) };
   const words = {
     request: { required: 'is now required', optional: 'is now optional' },
@@ -87,7 +86,7 @@ const anyField: Place = { kind: 'any field', field: '*', isAlwaysSent: true };
  */
 function comparePatterns(pair: SchemaPair): void {
   const { base, head } = pair;
-  const [sender, receiver] = pair.comparison.direction === 'request' ? [base, head] : [head, base];
+  const [sender, receiver] = pair.direction === 'request' ? [base, head] : [head, base];
   for (const [pattern, fragment] of base.fields.patterned) {
     const other = head.fields.patterned.get(pattern);
     if (other) enter(pair, anyField, fragment, other);
@@ -103,8 +102,7 @@ function comparePatterns(pair: SchemaPair): void {
 
 /** Compares the rule for additional fields. They may be excluded, unrestricted, or have a common schema. */
 function compareAdditional(pair: SchemaPair): void {
-  const { base, head } = pair;
-  const { direction } = pair.comparison;
+  const { base, head, direction } = pair;
   const [was, is] = [isClosed(base.fields.additional), isClosed(head.fields.additional)];
   if (was !== is) {
     const words = `${is ? 'no longer ' : ''}lets through fields that are not described`;
@@ -131,7 +129,7 @@ function compareItem(pair: SchemaPair, field: string, base: Fragment, head: Frag
     if (base.length > 0 || head.length > 0) enter(pair, place, base, head);
     return;
   }
-  const { direction } = pair.comparison;
+  const { direction } = pair;
   if (is === (direction === 'request')) {
     reportRest(pair, false, place);
   } else {

@@ -5,7 +5,7 @@ import { canonicalText, type Json, type JsonObject } from '../json.ts';
 import { groups, isAnnotation, keywordsOf } from './atoms.ts';
 import { isSerious, reportRest, type SchemaPair } from './pair.ts';
 import { type Direction, type Fragment, noMap, type Shape } from './shape.ts';
-import { type Constraint, writeConstraint, writeLocally } from './write-schema.ts';
+import { type Constraint, writeConstraint, writePlain } from './write-schema.ts';
 
 /**
  * Compares keywords that have no rule of their own, such as `not` and `if`. A change is safe only if there is a proof.
@@ -73,11 +73,8 @@ function isJudgedFully({ keywords, definitions, isComplete }: Constraint): boole
  */
 function writeWith(base: Shape, constraints: readonly Constraint[]): JsonObject {
   const judged = constraints.filter(isJudgedFully);
-  const schema = writeLocally(
-    base,
-    judged.map(({ keywords }) => keywords),
-  );
-  return { ...schema, $defs: Object.assign({}, ...judged.map(({ definitions }) => definitions)) };
+  const keywords = judged.map(one => one.keywords);
+  return { ...writePlain(base, keywords), $defs: Object.assign({}, ...judged.map(({ definitions }) => definitions)) };
 }
 
 /**
@@ -97,7 +94,7 @@ export function audit(pair: SchemaPair): void {
       base.fields.required.has(name) !== head.fields.required.has(name) ||
       isForbidden(base, name),
   );
-  const [before, after] = [base, head].map(shape => writeLocally(withFields(shape, names)));
+  const [before, after] = [base, head].map(shape => writePlain(withFields(shape, names)));
   if (isCompatible(comparison, before ?? {}, after ?? {}) === false) reportRest(pair, false);
 }
 

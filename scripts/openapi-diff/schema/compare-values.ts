@@ -17,8 +17,7 @@ function hasEveryKind(shape: Shape): boolean {
 }
 
 function compareNull(pair: SchemaPair): void {
-  const { base, head, comparison } = pair;
-  const { direction } = comparison;
+  const { base, head, direction } = pair;
   const [had, has] = [base.kinds.includes('null'), head.kinds.includes('null')];
   if (had === has || hasEveryKind(base) || hasEveryKind(head)) return;
   const words = `may ${has ? '' : 'no longer '}be ${direction === 'request' ? 'sent as ' : ''}null`;
@@ -36,8 +35,7 @@ function compareTypes(pair: SchemaPair): void {
 }
 
 function compareLists(pair: SchemaPair): void {
-  const { base, head, comparison } = pair;
-  const { direction } = comparison;
+  const { base, head, direction } = pair;
   if (base.values === undefined && head.values === undefined) return;
   // If the new schema allows no type of the old schema, that change is already reported.
   if (isDisjoint(base.kinds, head.kinds)) return;
@@ -75,8 +73,7 @@ function reportErrorKeys(pair: SchemaPair, removed: readonly Json[], added: read
 }
 
 function compareDefaults(pair: SchemaPair): void {
-  const { base, head, comparison } = pair;
-  const { direction } = comparison;
+  const { base, head, direction } = pair;
   const at = { only: 'optional' } as const;
   if (isSame(base.fallback, head.fallback)) return;
   if (base.fallback === undefined) {
@@ -181,7 +178,7 @@ export function compareBounds(pair: SchemaPair): void {
   }
   if (has('array') && base.lists.isUnique !== head.lists.isUnique) {
     const [turn, what] = head.lists.isUnique ? (['narrowed', 'may not'] as const) : (['widened', 'may'] as const);
-    report(pair, `${pair.comparison.direction}-bound-${turn}`, `${what} repeat items`);
+    report(pair, `${pair.direction}-bound-${turn}`, `${what} repeat items`);
   }
   if (has('string')) compareFacet(pair, patterns, base.patterns, head.patterns);
   if (has('string', 'integer', 'fraction')) compareFacet(pair, formats, base.formats, head.formats);
@@ -198,7 +195,7 @@ const patternRules = {
  */
 function compareFacet<Limits>(pair: SchemaPair, facet: Facet<Limits>, had: Limits, has: Limits): void {
   const { rule, verb, text, refuses } = facet;
-  const { direction } = pair.comparison;
+  const { direction } = pair;
   const [isNarrower, isWider] = [refuses(has, had), refuses(had, has)];
   if (!isNarrower && !isWider) return;
   const turn = isNarrower && (direction === 'request' || !isWider) ? 'narrowed' : 'widened';

@@ -19,6 +19,7 @@ export interface SchemaComparison {
 /** A schema in the base document and its counterpart in the head document. Each pair is compared at most once. */
 export interface SchemaPair {
   comparison: SchemaComparison;
+  direction: Direction;
   base: Shape;
   head: Shape;
   state: 'new' | 'begun' | 'compared';
@@ -87,7 +88,8 @@ export function pairOf(comparison: SchemaComparison, base: Shape, head: Shape): 
   const known = partners.find(pair => pair.head === head);
   if (known) return known;
   const unknown = { state: 'new', isChanged: undefined, isSafe: undefined, isVisited: false } as const;
-  const pair: SchemaPair = { comparison, base, head, findings: [], inner: [], ...unknown };
+  const { direction } = comparison;
+  const pair: SchemaPair = { comparison, direction, base, head, findings: [], inner: [], ...unknown };
   partners.push(pair);
   comparison.pairs.set(base, partners);
   return pair;
@@ -114,7 +116,7 @@ const restRules = {
  * the receiver's schema.
  */
 export function reportRest(pair: SchemaPair, isSafe: boolean, place?: Place): void {
-  const [rule, what] = restRules[pair.comparison.direction][isSafe ? 'safe' : 'unsafe'];
+  const [rule, what] = restRules[pair.direction][isSafe ? 'safe' : 'unsafe'];
   const name = (subject: string) => (place ? nameAt(place, subject) : subject);
   report(pair, rule, subject => `the schema of ${name(subject)} ${what}.`, { field: place?.field ?? '' });
 }
