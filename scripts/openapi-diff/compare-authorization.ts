@@ -16,12 +16,8 @@ export function compareAuthorization(place: Place, pair: Pair): void {
  * clients send to the API.
  */
 export function compareWebhookSecurity(place: Place, pair: Pair): void {
-  const [base, head] = [childOf(pair.base, 'security'), childOf(pair.head, 'security')];
-  const isSent = (security: Located | undefined) => security !== undefined && !isSame(security.value, []);
-  if (!isSent(base) && !isSent(head)) return;
-  if (!isSame(base?.value, head?.value)) {
-    tell(place, 'webhook-security-changed', 'Its authentication changed.', pair);
-  }
+  const [was, is] = [pair.base, pair.head].map(operation => (childOf(operation, 'security') ?? { value: [] }).value);
+  if (!isSame(was, is)) tell(place, 'webhook-security-changed', 'Its authentication changed.', pair);
 }
 
 /** The token grants that `x-grant` may require, the lowest first. */
@@ -57,13 +53,8 @@ function queryGrantsOf(operation: Located): Located {
 function compareBuckets(place: Place, pair: Pair): void {
   const [bucket, newBucket] = [pair.base, pair.head].map(node => childOf(node, 'x-bucket')?.value);
   if (newBucket !== undefined && bucket !== newBucket) {
-    const was = bucket === undefined ? 'none' : quote(String(bucket));
-    tell(
-      place,
-      'bucket-changed',
-      `Requests count against the limit ${quote(String(newBucket))} instead of ${was}.`,
-      pair,
-    );
+    const [was, is] = [bucket === undefined ? 'none' : quote(String(bucket)), quote(String(newBucket))];
+    tell(place, 'bucket-changed', `Requests count against the limit ${is} instead of ${was}.`, pair);
   }
   const [rate, newRate] = [rateOf(pair.base), rateOf(pair.head)];
   if (isSame(rate?.value, newRate?.value)) return;
@@ -140,19 +131,16 @@ function securityOf(document: OpenApiDocument, operation: Located): Security {
   return { node, alternatives: alternatives.length === 0 ? [[]] : alternatives };
 }
 
-function identityOf(scheme: Located, name: string): string {
-  const type = textOf(scheme, 'type');
+function identityOf(node: Located, name: string): string {
+  const type = textOf(node, 'type');
   // The flows of an OAuth scheme are compared separately, so its identity is only its name.
   if (type === undefined || type === 'oauth2') return `${type} ${name}`;
-  const parts = ['in', 'openIdConnectUrl'].map(key => textOf(scheme, key) ?? null);
-  const header = textOf(scheme, 'name') ?? null;
-  const isHeader = textOf(scheme, 'in') === 'header';
-  return canonicalText([
-    type,
-    textOf(scheme, 'scheme')?.toLowerCase() ?? null,
-    ...parts,
-    isHeader ? (header?.toLowerCase() ?? null) : header,
-  ]);
+  const [scheme, place, url, parameter] = ['scheme', 'in', 'openIdConnectUrl', 'name'].map(
+    key => textOf(node, key) ?? null,
+  );
+  // The names of HTTP schemes and of headers are in any case.
+  const key = place === 'header' ? parameter?.toLowerCase() : parameter;
+  return canonicalText([type, scheme?.toLowerCase() ?? null, place ?? null, url ?? null, key ?? null]);
 }
 
 /** Whether credentials for the first list of schemes also satisfy the second list. */

@@ -24,12 +24,7 @@ export function compareDocuments(oldDocument: OpenApiDocument, newDocument: Open
   const [base, head] = alignPrefixes(oldDocument, newDocument);
   const findings: Finding[] = [];
   const report = (finding: Finding) => findings.push(finding);
-  const comparison: Comparison = {
-    base,
-    head,
-    report,
-    schemas: beginComparisons(base, head),
-  };
+  const comparison: Comparison = { base, head, report, schemas: beginComparisons(base, head) };
   compareOperations(comparison);
   compareSchemaNames(comparison);
   const changes = foldFindings(findings);
