@@ -147,46 +147,42 @@ test('openapi-diff finds the lines of JSON pointers in a YAML document', () => {
   expect(['#/a', '#/a/0/c', '#/a/0/c/d/1', '#/x'].map(line)).toEqual([2, 4, 6, 2]);
 });
 
-describe('lines of JSON pointers', () => {
-  const text = '{\n  "a~/b": [1, {"x": "}\\"",\n    "c": [[2],\n 3]}],\n  "d": {}\n}';
-  test.each([
-    ['#', 1],
-    ['#/a~0~1b', 2],
-    ['#/a~0~1b/1/x', 2],
-    ['#/a~0~1b/1/c', 3],
-    ['#/a~0~1b/1/c/1', 4],
-    ['#/d', 5],
-    ['#/d/not/there', 5],
-    ['#/nor/this', 1],
-  ])('openapi-diff finds the JSON pointer %s at line %d of the document', (pointer, line) => {
-    expect(linesOf(text)(pointer)).toBe(line);
-  });
+const text = '{\n  "a~/b": [1, {"x": "}\\"",\n    "c": [[2],\n 3]}],\n  "d": {}\n}';
+test.each([
+  ['#', 1],
+  ['#/a~0~1b', 2],
+  ['#/a~0~1b/1/x', 2],
+  ['#/a~0~1b/1/c', 3],
+  ['#/a~0~1b/1/c/1', 4],
+  ['#/d', 5],
+  ['#/d/not/there', 5],
+  ['#/nor/this', 1],
+])('openapi-diff finds the JSON pointer %s at line %d of the document', (pointer, line) => {
+  expect(linesOf(text)(pointer)).toBe(line);
 });
 
-describe('versions of releases', () => {
-  test.each<[string, Partial<Record<'breaking' | 'risky' | 'additive', number>>]>([
-    ['major', { breaking: 1, additive: 3 }],
-    ['minor', { risky: 1 }],
-    ['minor', { additive: 1 }],
-    ['patch', {}],
-  ])('a release of the API requires a new %s version if the numbers of changes are %o', (part, counts) => {
-    expect(requiredBump({ ...difference, counts: { breaking: 0, risky: 0, additive: 0, ...counts } })).toBe(part);
-  });
-
-  test.each<['major' | 'minor' | 'patch', string, string, boolean]>([
-    ['patch', '1.0.0', '1.0.1', true],
-    ['patch', '1.0.9', '1.1.0', true],
-    ['patch', '1.0.0', '1.0.0', false],
-    ['minor', '1.0.0', '1.0.1', false],
-    ['minor', '1.9.0', '1.10.0', true],
-    ['minor', '1.9.0', '1.8.0', false],
-    ['minor', '1.9.0', '2.0.0', true],
-    ['major', '1.9.0', '1.10.0', false],
-    ['major', '1.9.0', '2.0.0', true],
-  ])(
-    'for a release that requires a new %s version, the increase from %s to %s is sufficient: %o',
-    (part, from, to, isEnough) => {
-      expect(isRaisedBy(part, from, to)).toBe(isEnough);
-    },
-  );
+test.each<[string, Partial<Record<'breaking' | 'risky' | 'additive', number>>]>([
+  ['major', { breaking: 1, additive: 3 }],
+  ['minor', { risky: 1 }],
+  ['minor', { additive: 1 }],
+  ['patch', {}],
+])('a release of the API requires a new %s version if the numbers of changes are %o', (part, counts) => {
+  expect(requiredBump({ ...difference, counts: { breaking: 0, risky: 0, additive: 0, ...counts } })).toBe(part);
 });
+
+test.each<['major' | 'minor' | 'patch', string, string, boolean]>([
+  ['patch', '1.0.0', '1.0.1', true],
+  ['patch', '1.0.9', '1.1.0', true],
+  ['patch', '1.0.0', '1.0.0', false],
+  ['minor', '1.0.0', '1.0.1', false],
+  ['minor', '1.9.0', '1.10.0', true],
+  ['minor', '1.9.0', '1.8.0', false],
+  ['minor', '1.9.0', '2.0.0', true],
+  ['major', '1.9.0', '1.10.0', false],
+  ['major', '1.9.0', '2.0.0', true],
+])(
+  'for a release that requires a new %s version, the increase from %s to %s is sufficient: %o',
+  (part, from, to, isEnough) => {
+    expect(isRaisedBy(part, from, to)).toBe(isEnough);
+  },
+);

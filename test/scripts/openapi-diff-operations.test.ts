@@ -33,293 +33,278 @@ const itemWith = (name: string, schema: JsonObject): JsonObject => ({
   get: { ...get.get, parameters: [{ name, in: 'path', required: true, schema }] },
 });
 
-describe('changes of paths and operations', () => {
-  testVerdicts({
-    'breaking path-removed': { 'a removed path': paths({ '/a': get, '/b': get }, { '/a': get }) },
-    'additive path-added': { 'a new path': paths({ '/a': get }, { '/a': get, '/b': get }) },
-    'breaking operation-removed': {
-      'a removed method': paths({ '/a': { ...get, post: get.get } }, { '/a': get }),
-      'a removed deprecated method': paths({ '/a': { ...get, post: { ...get.get, deprecated: true } } }, { '/a': get }),
+testVerdicts({
+  'breaking path-removed': { 'a removed path': paths({ '/a': get, '/b': get }, { '/a': get }) },
+  'additive path-added': { 'a new path': paths({ '/a': get }, { '/a': get, '/b': get }) },
+  'breaking operation-removed': {
+    'a removed method': paths({ '/a': { ...get, post: get.get } }, { '/a': get }),
+    'a removed deprecated method': paths({ '/a': { ...get, post: { ...get.get, deprecated: true } } }, { '/a': get }),
+  },
+  'additive operation-added': { 'a new method': paths({ '/a': get }, { '/a': { ...get, put: get.get } }) },
+  'additive deprecated': { 'a deprecated operation': operations({}, { deprecated: true }) },
+  'risky operation-id-changed': {
+    'a changed operationId': operations({ operationId: 'a' }, { operationId: 'b' }),
+    'a removed operationId': operations({ operationId: 'a' }, {}),
+  },
+  'no change': { 'a new operationId': operations({}, { operationId: 'a' }) },
+  'risky path-parameter-renamed': {
+    'a renamed path parameter': paths({ '/a/{id}': itemWith('id', string) }, { '/a/{key}': itemWith('key', string) }),
+  },
+  'breaking request-type-narrowed': {
+    'a path parameter with another type': paths(
+      { '/a/{id}': itemWith('id', string) },
+      { '/a/{id}': itemWith('id', integer) },
+    ),
+  },
+  'risky schema-name-removed': {
+    'a renamed schema': {
+      base: documentWith({ components: { schemas: { A: object({ a: string }) } } }),
+      head: documentWith({ components: { schemas: { B: object({ a: string }) } } }),
     },
-    'additive operation-added': { 'a new method': paths({ '/a': get }, { '/a': { ...get, put: get.get } }) },
-    'additive deprecated': { 'a deprecated operation': operations({}, { deprecated: true }) },
-    'risky operation-id-changed': {
-      'a changed operationId': operations({ operationId: 'a' }, { operationId: 'b' }),
-      'a removed operationId': operations({ operationId: 'a' }, {}),
-    },
-    'no change': { 'a new operationId': operations({}, { operationId: 'a' }) },
-    'risky path-parameter-renamed': {
-      'a renamed path parameter': paths({ '/a/{id}': itemWith('id', string) }, { '/a/{key}': itemWith('key', string) }),
-    },
-    'breaking request-type-narrowed': {
-      'a path parameter with another type': paths(
-        { '/a/{id}': itemWith('id', string) },
-        { '/a/{id}': itemWith('id', integer) },
-      ),
-    },
-    'risky schema-name-removed': {
-      'a renamed schema': {
-        base: documentWith({ components: { schemas: { A: object({ a: string }) } } }),
-        head: documentWith({ components: { schemas: { B: object({ a: string }) } } }),
-      },
-    },
-  });
+  },
 });
 
-describe('changes of parameters', () => {
-  testVerdicts({
-    'breaking parameter-removed': { 'a removed parameter': parameters([query('a')], []) },
-    'additive parameter-added': { 'a new optional parameter': parameters([], [query('a')]) },
-    'breaking parameter-required': {
-      'a new required parameter': parameters([], [requiredQuery]),
-      'a parameter that becomes required': parameters([query('a')], [requiredQuery]),
-      'a new required parameter of a path': paths({ '/a': get }, { '/a': { ...get, parameters: [requiredQuery] } }),
-    },
-    'additive parameter-optional': {
-      'a parameter that becomes optional': parameters([requiredQuery], [query('a')]),
-    },
-    'breaking parameter-removed, additive parameter-added': {
-      'a moved parameter': parameters([query('a')], [{ ...query('a'), in: 'header' }]),
-    },
-    'breaking request-enum-value-removed': {
-      'a removed value of a parameter': parameters(
-        [query('a', { schema: { enum: ['x', 'y'] } })],
-        [query('a', { schema: { enum: ['x'] } })],
-      ),
-    },
-    'breaking request-default-changed': {
-      'a changed default of a parameter': parameters(
-        [query('a', { schema: { default: 20 } })],
-        [query('a', { schema: { default: 50 } })],
-      ),
-    },
-    'breaking parameter-serialization-changed': {
-      'a changed serialization of a list': parameters(
-        [query('a', { explode: true })],
-        [query('a', { explode: false })],
-      ),
-      'a parameter that becomes JSON': parameters([query('a')], [{ name: 'a', in: 'query', content: json(string) }]),
-      'a parameter that loses reserved characters, beside one that gets them,': parameters(
-        [query('a', { allowReserved: true }), query('b')],
-        [query('a'), query('b', { allowReserved: true })],
-      ),
-    },
-    'additive deprecated': { 'a deprecated parameter': parameters([query('a')], [query('a', { deprecated: true })]) },
-  });
+testVerdicts({
+  'breaking parameter-removed': { 'a removed parameter': parameters([query('a')], []) },
+  'additive parameter-added': { 'a new optional parameter': parameters([], [query('a')]) },
+  'breaking parameter-required': {
+    'a new required parameter': parameters([], [requiredQuery]),
+    'a parameter that becomes required': parameters([query('a')], [requiredQuery]),
+    'a new required parameter of a path': paths({ '/a': get }, { '/a': { ...get, parameters: [requiredQuery] } }),
+  },
+  'additive parameter-optional': {
+    'a parameter that becomes optional': parameters([requiredQuery], [query('a')]),
+  },
+  'breaking parameter-removed, additive parameter-added': {
+    'a moved parameter': parameters([query('a')], [{ ...query('a'), in: 'header' }]),
+  },
+  'breaking request-enum-value-removed': {
+    'a removed value of a parameter': parameters(
+      [query('a', { schema: { enum: ['x', 'y'] } })],
+      [query('a', { schema: { enum: ['x'] } })],
+    ),
+  },
+  'breaking request-default-changed': {
+    'a changed default of a parameter': parameters(
+      [query('a', { schema: { default: 20 } })],
+      [query('a', { schema: { default: 50 } })],
+    ),
+  },
+  'breaking parameter-serialization-changed': {
+    'a changed serialization of a list': parameters([query('a', { explode: true })], [query('a', { explode: false })]),
+    'a parameter that becomes JSON': parameters([query('a')], [{ name: 'a', in: 'query', content: json(string) }]),
+    'a parameter that loses reserved characters, beside one that gets them,': parameters(
+      [query('a', { allowReserved: true }), query('b')],
+      [query('a'), query('b', { allowReserved: true })],
+    ),
+  },
+  'additive deprecated': { 'a deprecated parameter': parameters([query('a')], [query('a', { deprecated: true })]) },
 });
 
-describe('changes of request bodies', () => {
-  const bodies = (base: JsonObject | undefined, head: JsonObject | undefined): Pair =>
-    operations(base ? { requestBody: base } : {}, head ? { requestBody: head } : {});
-  const body = { content: json(string) };
-  testVerdicts({
-    'breaking request-body-required': {
-      'a new required body': bodies(undefined, { ...body, required: true }),
-      'a body that becomes required': bodies(body, { ...body, required: true }),
-    },
-    'additive request-body-added': { 'a new optional body': bodies(undefined, body) },
-    'additive request-body-optional': { 'a body that becomes optional': bodies({ ...body, required: true }, body) },
-    'breaking request-body-removed': { 'a removed body': bodies(body, undefined) },
-    'breaking request-media-type-removed, additive request-media-type-added': {
-      'another media type of a request': bodies(body, { content: { 'text/csv': { schema: string } } }),
-      'a range of media types that becomes one type': bodies(
-        { content: { 'image/*': {} } },
-        { content: { 'image/png': {} } },
-      ),
-    },
-    'no change': { 'a media type that becomes a wildcard': bodies(body, { content: { '*/*': { schema: string } } }) },
-    'risky encoding-changed': {
-      'a changed encoding of parts': bodies(
-        { content: { 'multipart/form-data': { encoding: { a: { contentType: 'text/plain' } } } } },
-        { content: { 'multipart/form-data': { encoding: { a: { contentType: 'text/csv' } } } } },
-      ),
-    },
-  });
+const bodies = (base: JsonObject | undefined, head: JsonObject | undefined): Pair =>
+  operations(base ? { requestBody: base } : {}, head ? { requestBody: head } : {});
+const body = { content: json(string) };
+testVerdicts({
+  'breaking request-body-required': {
+    'a new required body': bodies(undefined, { ...body, required: true }),
+    'a body that becomes required': bodies(body, { ...body, required: true }),
+  },
+  'additive request-body-added': { 'a new optional body': bodies(undefined, body) },
+  'additive request-body-optional': { 'a body that becomes optional': bodies({ ...body, required: true }, body) },
+  'breaking request-body-removed': { 'a removed body': bodies(body, undefined) },
+  'breaking request-media-type-removed, additive request-media-type-added': {
+    'another media type of a request': bodies(body, { content: { 'text/csv': { schema: string } } }),
+    'a range of media types that becomes one type': bodies(
+      { content: { 'image/*': {} } },
+      { content: { 'image/png': {} } },
+    ),
+  },
+  'no change': { 'a media type that becomes a wildcard': bodies(body, { content: { '*/*': { schema: string } } }) },
+  'risky encoding-changed': {
+    'a changed encoding of parts': bodies(
+      { content: { 'multipart/form-data': { encoding: { a: { contentType: 'text/plain' } } } } },
+      { content: { 'multipart/form-data': { encoding: { a: { contentType: 'text/csv' } } } } },
+    ),
+  },
 });
 
-describe('changes of responses', () => {
-  const refusing = { ...done, 409: { description: 'No.' } };
-  const answer = (content: JsonObject) => ({ 200: { description: 'Done.', content } });
-  const keyed = (...keys: string[]) => ({
-    description: 'No.',
-    content: json(object({ 'error!': object({ 'key!': { enum: keys } }) })),
-  });
-  testVerdicts({
-    'breaking response-status-removed, risky response-status-added': {
-      'a changed success status': responses(done, { 201: { description: 'Made.' } }),
-    },
-    'risky response-status-added': {
-      'a new success status': responses(done, { ...done, 202: { description: 'Soon.' } }),
-      'a new error status': responses(done, refusing),
-      'a class of statuses in place of one status': responses(refusing, { ...done, '4XX': { description: 'No.' } }),
-    },
-    'breaking response-status-removed': {
-      'a removed error status': responses(refusing, done),
-    },
-    'breaking response-type-widened': {
-      'another type of a status that replaces its class': responses(
-        { ...done, '4XX': answer(json(string))[200] },
-        { ...done, 404: answer(json(integer))[200] },
-      ),
-      'a response header with another type': headers({ Age: { schema: integer } }, { Age: header }),
-    },
-    'breaking error-key-removed': {
-      'an error key that all statuses of a class lose, beside a moved one,': responses(
-        { ...done, '4XX': keyed('a', 'b', 'c') },
-        { ...done, 404: keyed('a'), 409: keyed('b') },
-      ),
-    },
-    'risky error-key-added': {
-      'a new error key of one status, beside a removed one that the default still has': responses(
-        { ...done, default: keyed('a', 'b') },
-        { ...done, 404: keyed('a', 'c'), default: keyed('a', 'b') },
-      ),
-    },
-    'breaking response-body-removed': { 'a removed response body': responses(answer(json(string)), done) },
-    'additive response-body-added': { 'a new response body': responses(done, answer(json(string))) },
-    'breaking response-media-type-removed, additive response-media-type-added': {
-      'another media type of a response': responses(answer(json(string)), answer({ 'text/csv': { schema: string } })),
-    },
-    'additive response-media-type-added': {
-      'a new media type of a response': responses(
-        answer(json(string)),
-        answer({ ...json(string), 'text/csv': { schema: string } }),
-      ),
-    },
-    'no change': {
-      'a wildcard media type that becomes one type': responses(answer({ '*/*': {} }), answer({ 'text/csv': {} })),
-    },
-    'breaking response-header-removed': { 'a removed response header': headers({ ETag: header }, {}) },
-    'additive response-header-added': { 'a new response header': headers({}, { ETag: header }) },
-    'breaking response-header-optional': {
-      'a response header that becomes optional': headers({ ETag: { ...header, required: true } }, { etag: header }),
-    },
-    'additive response-header-required': {
-      'a response header that becomes required': headers({ ETag: header }, { ETag: { ...header, required: true } }),
-    },
-    'risky link-removed': {
-      'a removed link': responses({ 200: { description: 'Done.', links: { next: { operationId: 'a' } } } }, done),
-    },
-  });
+const refusing = { ...done, 409: { description: 'No.' } };
+const answer = (content: JsonObject) => ({ 200: { description: 'Done.', content } });
+const keyed = (...keys: string[]) => ({
+  description: 'No.',
+  content: json(object({ 'error!': object({ 'key!': { enum: keys } }) })),
+});
+testVerdicts({
+  'breaking response-status-removed, risky response-status-added': {
+    'a changed success status': responses(done, { 201: { description: 'Made.' } }),
+  },
+  'risky response-status-added': {
+    'a new success status': responses(done, { ...done, 202: { description: 'Soon.' } }),
+    'a new error status': responses(done, refusing),
+    'a class of statuses in place of one status': responses(refusing, { ...done, '4XX': { description: 'No.' } }),
+  },
+  'breaking response-status-removed': {
+    'a removed error status': responses(refusing, done),
+  },
+  'breaking response-type-widened': {
+    'another type of a status that replaces its class': responses(
+      { ...done, '4XX': answer(json(string))[200] },
+      { ...done, 404: answer(json(integer))[200] },
+    ),
+    'a response header with another type': headers({ Age: { schema: integer } }, { Age: header }),
+  },
+  'breaking error-key-removed': {
+    'an error key that all statuses of a class lose, beside a moved one,': responses(
+      { ...done, '4XX': keyed('a', 'b', 'c') },
+      { ...done, 404: keyed('a'), 409: keyed('b') },
+    ),
+  },
+  'risky error-key-added': {
+    'a new error key of one status, beside a removed one that the default still has': responses(
+      { ...done, default: keyed('a', 'b') },
+      { ...done, 404: keyed('a', 'c'), default: keyed('a', 'b') },
+    ),
+  },
+  'breaking response-body-removed': { 'a removed response body': responses(answer(json(string)), done) },
+  'additive response-body-added': { 'a new response body': responses(done, answer(json(string))) },
+  'breaking response-media-type-removed, additive response-media-type-added': {
+    'another media type of a response': responses(answer(json(string)), answer({ 'text/csv': { schema: string } })),
+  },
+  'additive response-media-type-added': {
+    'a new media type of a response': responses(
+      answer(json(string)),
+      answer({ ...json(string), 'text/csv': { schema: string } }),
+    ),
+  },
+  'no change': {
+    'a wildcard media type that becomes one type': responses(answer({ '*/*': {} }), answer({ 'text/csv': {} })),
+  },
+  'breaking response-header-removed': { 'a removed response header': headers({ ETag: header }, {}) },
+  'additive response-header-added': { 'a new response header': headers({}, { ETag: header }) },
+  'breaking response-header-optional': {
+    'a response header that becomes optional': headers({ ETag: { ...header, required: true } }, { etag: header }),
+  },
+  'additive response-header-required': {
+    'a response header that becomes required': headers({ ETag: header }, { ETag: { ...header, required: true } }),
+  },
+  'risky link-removed': {
+    'a removed link': responses({ 200: { description: 'Done.', links: { next: { operationId: 'a' } } } }, done),
+  },
 });
 
-describe('changes of servers', () => {
-  const servers = (base: JsonObject, head: JsonObject): Pair => ({
-    base: operationWith({}, { servers: [base] }),
-    head: operationWith({}, { servers: [head] }),
-  });
-  const at = (host: string) => ({ url: `https://${host}.example.com` });
-  const variable = (...values: string[]) => ({
-    url: 'https://{region}.example.com',
-    variables: { region: { default: values[0] ?? '', enum: values } },
-  });
-  testVerdicts({
-    'breaking server-removed, additive server-added': {
-      'a changed server address': servers(at('a'), at('b')),
-      'a server address that no value of its new variable produces': servers(at('asia'), variable('us', 'eu')),
-      'another server address of one operation': {
-        base: operationWith({}),
-        head: operationWith({ servers: [{ url: 'https://b.example.com' }] }),
-      },
+const servers = (base: JsonObject, head: JsonObject): Pair => ({
+  base: operationWith({}, { servers: [base] }),
+  head: operationWith({}, { servers: [head] }),
+});
+const at = (host: string) => ({ url: `https://${host}.example.com` });
+const variable = (...values: string[]) => ({
+  url: 'https://{region}.example.com',
+  variables: { region: { default: values[0] ?? '', enum: values } },
+});
+testVerdicts({
+  'breaking server-removed, additive server-added': {
+    'a changed server address': servers(at('a'), at('b')),
+    'a server address that no value of its new variable produces': servers(at('asia'), variable('us', 'eu')),
+    'another server address of one operation': {
+      base: operationWith({}),
+      head: operationWith({ servers: [{ url: 'https://b.example.com' }] }),
     },
-    'no change': {
-      'a trailing slash of a server address': servers({ url: 'https://a.example.com/' }, at('a')),
-      'a server variable that is replaced by its only value': servers(variable('eu'), at('eu')),
-    },
-    'breaking server-removed': {
-      'a removed value of a server variable': servers(variable('eu', 'us'), variable('eu')),
-    },
-    'additive server-added': {
-      'a new value of a server variable': servers(variable('eu'), variable('eu', 'us')),
-      'a server address that becomes one of the values of a variable': servers(at('eu'), variable('us', 'eu')),
-    },
-    'risky server-default-changed': {
-      'a changed default of a server variable': servers(variable('eu', 'us'), variable('us', 'eu')),
-    },
-    'risky server-variable-renamed': {
-      'a renamed server variable': servers(variable('eu'), {
-        url: 'https://{zone}.example.com',
-        variables: { zone: { default: 'eu', enum: ['eu'] } },
-      }),
-    },
-  });
+  },
+  'no change': {
+    'a trailing slash of a server address': servers({ url: 'https://a.example.com/' }, at('a')),
+    'a server variable that is replaced by its only value': servers(variable('eu'), at('eu')),
+  },
+  'breaking server-removed': {
+    'a removed value of a server variable': servers(variable('eu', 'us'), variable('eu')),
+  },
+  'additive server-added': {
+    'a new value of a server variable': servers(variable('eu'), variable('eu', 'us')),
+    'a server address that becomes one of the values of a variable': servers(at('eu'), variable('us', 'eu')),
+  },
+  'risky server-default-changed': {
+    'a changed default of a server variable': servers(variable('eu', 'us'), variable('us', 'eu')),
+  },
+  'risky server-variable-renamed': {
+    'a renamed server variable': servers(variable('eu'), {
+      url: 'https://{zone}.example.com',
+      variables: { zone: { default: 'eu', enum: ['eu'] } },
+    }),
+  },
 });
 
-describe('changes of security', () => {
-  const securitySchemes = {
-    bearer: { type: 'http', scheme: 'bearer' },
-    key: { type: 'apiKey', in: 'header', name: 'X-Key' },
-    oauth: {
-      type: 'oauth2',
-      flows: { clientCredentials: { tokenUrl: 'https://a.example.com', scopes: { r: '', w: '' } } },
-    },
+const securitySchemes = {
+  bearer: { type: 'http', scheme: 'bearer' },
+  key: { type: 'apiKey', in: 'header', name: 'X-Key' },
+  oauth: {
+    type: 'oauth2',
+    flows: { clientCredentials: { tokenUrl: 'https://a.example.com', scopes: { r: '', w: '' } } },
+  },
+};
+const security = (base: JsonObject[], head: JsonObject[]): Pair => ({
+  base: operationWith({ security: base }, { components: { securitySchemes } }),
+  head: operationWith({ security: head }, { components: { securitySchemes } }),
+});
+const rate = (limit: number, windowSeconds: number) => ({ 'x-rate-limit': { limit, windowSeconds } });
+const flows = (flow: JsonObject): Pair => {
+  const oauth = { type: 'oauth2', flows: { clientCredentials: flow } };
+  const operation = { security: [{ oauth: ['r'] }] };
+  return {
+    base: operationWith(operation, { components: { securitySchemes } }),
+    head: operationWith(operation, { components: { securitySchemes: { ...securitySchemes, oauth } } }),
   };
-  const security = (base: JsonObject[], head: JsonObject[]): Pair => ({
-    base: operationWith({ security: base }, { components: { securitySchemes } }),
-    head: operationWith({ security: head }, { components: { securitySchemes } }),
-  });
-  const rate = (limit: number, windowSeconds: number) => ({ 'x-rate-limit': { limit, windowSeconds } });
-  const flows = (flow: JsonObject): Pair => {
-    const oauth = { type: 'oauth2', flows: { clientCredentials: flow } };
-    const operation = { security: [{ oauth: ['r'] }] };
-    return {
-      base: operationWith(operation, { components: { securitySchemes } }),
-      head: operationWith(operation, { components: { securitySchemes: { ...securitySchemes, oauth } } }),
-    };
-  };
-  testVerdicts({
-    'breaking security-tightened': {
-      'a first security scheme': security([], [{ bearer: [] }]),
-      'another security scheme': security([{ bearer: [] }], [{ key: [] }]),
-      'an additional scheme in one requirement': security([{ bearer: [] }], [{ bearer: [], key: [] }]),
-      'a removed alternative requirement': security([{ bearer: [] }, { key: [] }], [{ bearer: [] }]),
-      'an additional scope': security([{ oauth: ['r'] }], [{ oauth: ['r', 'w'] }]),
-      'a new security requirement of the document': {
-        base: operationWith({}, { components: { securitySchemes } }),
-        head: operationWith({}, { components: { securitySchemes }, security: [{ bearer: [] }] }),
-      },
-      'a changed scheme with the same name': {
-        base: operationWith(
-          { security: [{ a: [] }] },
-          { components: { securitySchemes: { a: securitySchemes.bearer } } },
-        ),
-        head: operationWith({ security: [{ a: [] }] }, { components: { securitySchemes: { a: securitySchemes.key } } }),
-      },
+};
+testVerdicts({
+  'breaking security-tightened': {
+    'a first security scheme': security([], [{ bearer: [] }]),
+    'another security scheme': security([{ bearer: [] }], [{ key: [] }]),
+    'an additional scheme in one requirement': security([{ bearer: [] }], [{ bearer: [], key: [] }]),
+    'a removed alternative requirement': security([{ bearer: [] }, { key: [] }], [{ bearer: [] }]),
+    'an additional scope': security([{ oauth: ['r'] }], [{ oauth: ['r', 'w'] }]),
+    'a new security requirement of the document': {
+      base: operationWith({}, { components: { securitySchemes } }),
+      head: operationWith({}, { components: { securitySchemes }, security: [{ bearer: [] }] }),
     },
-    'additive security-relaxed': {
-      'a removed last security scheme': security([{ bearer: [] }], []),
-      'a removed scheme in one requirement': security([{ bearer: [], key: [] }], [{ key: [] }]),
-      'a new alternative requirement': security([{ bearer: [] }], [{ bearer: [] }, { key: [] }]),
-      'a removed scope requirement': security([{ oauth: ['r', 'w'] }], [{ oauth: ['r'] }]),
-    },
-    'breaking oauth-flow-changed': {
-      'a changed token address': flows({ tokenUrl: 'https://b.example.com', scopes: { r: '', w: '' } }),
-      'a removed scope of a flow': flows({ tokenUrl: 'https://a.example.com', scopes: { r: '' } }),
-    },
-    'additive oauth-flow-added': {
-      'a new scope of a flow': flows({ tokenUrl: 'https://a.example.com', scopes: { r: '', w: '', x: '' } }),
-    },
-    'breaking grant-raised': {
-      'a higher grant': operations({ 'x-grant': 'read' }, { 'x-grant': 'write' }),
-      'a first grant': operations({}, { 'x-grant': 'read' }),
-      'an unknown grant': operations({ 'x-grant': 'moderate' }, { 'x-grant': 'own' }),
-      'a higher grant for a query parameter': operations(
-        { 'x-grant': 'read' },
-        { 'x-grant': 'read', 'x-grant-by-query': { state: 'moderate' } },
+    'a changed scheme with the same name': {
+      base: operationWith(
+        { security: [{ a: [] }] },
+        { components: { securitySchemes: { a: securitySchemes.bearer } } },
       ),
+      head: operationWith({ security: [{ a: [] }] }, { components: { securitySchemes: { a: securitySchemes.key } } }),
     },
-    'additive grant-lowered': { 'a lower grant': operations({ 'x-grant': 'moderate' }, { 'x-grant': 'write' }) },
-    'risky bucket-changed': {
-      'a changed bucket': operations({ 'x-bucket': 'apitoken:read' }, { 'x-bucket': 'apitoken:write' }),
-    },
-    'risky rate-limit-lowered': {
-      'a lower rate limit': operations(rate(20, 60), rate(20, 3600)),
-      'a first rate limit': operations({}, rate(20, 60)),
-    },
-    'additive rate-limit-raised': {
-      'a higher rate limit': operations(rate(20, 60), rate(30, 60)),
-    },
-  });
+  },
+  'additive security-relaxed': {
+    'a removed last security scheme': security([{ bearer: [] }], []),
+    'a removed scheme in one requirement': security([{ bearer: [], key: [] }], [{ key: [] }]),
+    'a new alternative requirement': security([{ bearer: [] }], [{ bearer: [] }, { key: [] }]),
+    'a removed scope requirement': security([{ oauth: ['r', 'w'] }], [{ oauth: ['r'] }]),
+  },
+  'breaking oauth-flow-changed': {
+    'a changed token address': flows({ tokenUrl: 'https://b.example.com', scopes: { r: '', w: '' } }),
+    'a removed scope of a flow': flows({ tokenUrl: 'https://a.example.com', scopes: { r: '' } }),
+  },
+  'additive oauth-flow-added': {
+    'a new scope of a flow': flows({ tokenUrl: 'https://a.example.com', scopes: { r: '', w: '', x: '' } }),
+  },
+  'breaking grant-raised': {
+    'a higher grant': operations({ 'x-grant': 'read' }, { 'x-grant': 'write' }),
+    'a first grant': operations({}, { 'x-grant': 'read' }),
+    'an unknown grant': operations({ 'x-grant': 'moderate' }, { 'x-grant': 'own' }),
+    'a higher grant for a query parameter': operations(
+      { 'x-grant': 'read' },
+      { 'x-grant': 'read', 'x-grant-by-query': { state: 'moderate' } },
+    ),
+  },
+  'additive grant-lowered': { 'a lower grant': operations({ 'x-grant': 'moderate' }, { 'x-grant': 'write' }) },
+  'risky bucket-changed': {
+    'a changed bucket': operations({ 'x-bucket': 'apitoken:read' }, { 'x-bucket': 'apitoken:write' }),
+  },
+  'risky rate-limit-lowered': {
+    'a lower rate limit': operations(rate(20, 60), rate(20, 3600)),
+    'a first rate limit': operations({}, rate(20, 60)),
+  },
+  'additive rate-limit-raised': {
+    'a higher rate limit': operations(rate(20, 60), rate(30, 60)),
+  },
 });
 
 const event = (schema: JsonObject, others: JsonObject = {}): JsonObject => ({
@@ -332,88 +317,86 @@ const webhooks = (base: JsonObject, head: JsonObject): Pair => ({
 
 const webhook = (base: JsonObject, head: JsonObject) => webhooks({ a: base }, { a: head });
 
-describe('changes of webhooks', () => {
-  const before = event(object({ 'a!': string }));
-  const announced = (required: boolean) =>
-    event(string, { parameters: [{ name: 'webhook-id', in: 'header', required, schema: string }] });
-  testVerdicts({
-    'breaking webhook-removed': { 'a removed webhook': webhooks({ a: before, b: before }, { a: before }) },
-    'additive webhook-added': { 'a new webhook': webhooks({ a: before }, { a: before, b: before }) },
-    'additive response-field-added': {
-      'a new required field of a webhook': webhook(before, event(object({ 'a!': string, 'b!': string }))),
+const before = event(object({ 'a!': string }));
+const announced = (required: boolean) =>
+  event(string, { parameters: [{ name: 'webhook-id', in: 'header', required, schema: string }] });
+testVerdicts({
+  'breaking webhook-removed': { 'a removed webhook': webhooks({ a: before, b: before }, { a: before }) },
+  'additive webhook-added': { 'a new webhook': webhooks({ a: before }, { a: before, b: before }) },
+  'additive response-field-added': {
+    'a new required field of a webhook': webhook(before, event(object({ 'a!': string, 'b!': string }))),
+  },
+  'breaking response-field-removed': {
+    'a removed field of a webhook': webhook(before, event(object({}))),
+  },
+  'breaking response-field-optional': {
+    'a field of a webhook that becomes optional': webhook(before, event(object({ a: string }))),
+  },
+  'breaking webhook-body-optional': {
+    'a webhook body that becomes optional': webhook(
+      before,
+      event({}, { requestBody: { content: json(object({ 'a!': string })) } }),
+    ),
+  },
+  'breaking webhook-body-removed, additive webhook-body-added': {
+    'a removed webhook body beside a new one': webhooks(
+      { a: before, b: { post: { responses: done } } },
+      { a: { post: { responses: done } }, b: before },
+    ),
+  },
+  'breaking webhook-media-type-changed, breaking webhook-media-type-changed': {
+    'another media type of a webhook': webhook(
+      before,
+      event({}, { requestBody: { required: true, content: { 'text/csv': {} } } }),
+    ),
+  },
+  'breaking webhook-parameter-removed': {
+    'a removed webhook header': webhook(announced(true), event(string)),
+    'a webhook header that becomes optional': webhook(announced(true), announced(false)),
+  },
+  'additive webhook-parameter-added': {
+    'a new required webhook header': webhook(event(string), announced(true)),
+  },
+  'breaking webhook-answer-refused': {
+    'a removed response to a webhook': webhook(
+      event(string, { responses: { '2XX': { description: 'Yes.' } } }),
+      event(string),
+    ),
+  },
+  'additive webhook-answer-added': {
+    'a new response to a webhook': webhook(
+      event(string),
+      event(string, { responses: { ...done, 410: { description: 'Stop.' } } }),
+    ),
+  },
+  'breaking request-field-required': {
+    'a new required field in the response to a webhook': webhook(
+      event(string, { responses: { 200: { description: 'Yes.', content: json(object({})) } } }),
+      event(string, { responses: { 200: { description: 'Yes.', content: json(object({ 'a!': string })) } } }),
+    ),
+  },
+  'breaking webhook-security-changed': {
+    'a changed security of a webhook': webhook(
+      event(string, { security: [{ a: [] }] }),
+      event(string, { security: [{ b: [] }] }),
+    ),
+  },
+  'no change': {
+    'a changed security of requests, for webhooks,': {
+      base: documentWith({ webhooks: { a: before } }),
+      head: documentWith({
+        webhooks: { a: before },
+        security: [{ a: [] }],
+        components: { securitySchemes: { a: { type: 'http', scheme: 'bearer' } } },
+      }),
     },
-    'breaking response-field-removed': {
-      'a removed field of a webhook': webhook(before, event(object({}))),
-    },
-    'breaking response-field-optional': {
-      'a field of a webhook that becomes optional': webhook(before, event(object({ a: string }))),
-    },
-    'breaking webhook-body-optional': {
-      'a webhook body that becomes optional': webhook(
-        before,
-        event({}, { requestBody: { content: json(object({ 'a!': string })) } }),
-      ),
-    },
-    'breaking webhook-body-removed, additive webhook-body-added': {
-      'a removed webhook body beside a new one': webhooks(
-        { a: before, b: { post: { responses: done } } },
-        { a: { post: { responses: done } }, b: before },
-      ),
-    },
-    'breaking webhook-media-type-changed, breaking webhook-media-type-changed': {
-      'another media type of a webhook': webhook(
-        before,
-        event({}, { requestBody: { required: true, content: { 'text/csv': {} } } }),
-      ),
-    },
-    'breaking webhook-parameter-removed': {
-      'a removed webhook header': webhook(announced(true), event(string)),
-      'a webhook header that becomes optional': webhook(announced(true), announced(false)),
-    },
-    'additive webhook-parameter-added': {
-      'a new required webhook header': webhook(event(string), announced(true)),
-    },
-    'breaking webhook-answer-refused': {
-      'a removed response to a webhook': webhook(
-        event(string, { responses: { '2XX': { description: 'Yes.' } } }),
-        event(string),
-      ),
-    },
-    'additive webhook-answer-added': {
-      'a new response to a webhook': webhook(
-        event(string),
-        event(string, { responses: { ...done, 410: { description: 'Stop.' } } }),
-      ),
-    },
-    'breaking request-field-required': {
-      'a new required field in the response to a webhook': webhook(
-        event(string, { responses: { 200: { description: 'Yes.', content: json(object({})) } } }),
-        event(string, { responses: { 200: { description: 'Yes.', content: json(object({ 'a!': string })) } } }),
-      ),
-    },
-    'breaking webhook-security-changed': {
-      'a changed security of a webhook': webhook(
-        event(string, { security: [{ a: [] }] }),
-        event(string, { security: [{ b: [] }] }),
-      ),
-    },
-    'no change': {
-      'a changed security of requests, for webhooks,': {
-        base: documentWith({ webhooks: { a: before } }),
-        head: documentWith({
-          webhooks: { a: before },
-          security: [{ a: [] }],
-          components: { securitySchemes: { a: { type: 'http', scheme: 'bearer' } } },
-        }),
-      },
-    },
-    'breaking response-field-optional, additive response-field-added': {
-      'a callback with an optional and a new field': operations(
-        { callbacks: { done: { '{$request.body#/url}': event(object({ 'a!': string })) } } },
-        { callbacks: { done: { '{$request.body#/url}': event(object({ a: string, 'b!': string })) } } },
-      ),
-    },
-  });
+  },
+  'breaking response-field-optional, additive response-field-added': {
+    'a callback with an optional and a new field': operations(
+      { callbacks: { done: { '{$request.body#/url}': event(object({ 'a!': string })) } } },
+      { callbacks: { done: { '{$request.body#/url}': event(object({ a: string, 'b!': string })) } } },
+    ),
+  },
 });
 
 describe('reports of changes', () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type Json, type JsonObject, object, received, sent, testVerdicts, verdictsOf } from './openapi-pair.ts';
 
 /** Schemas before and after a change, by the name of the change. */
@@ -349,61 +349,53 @@ function undone(changes: Changes): Changes {
   );
 }
 
-describe('changes of schemas in requests', () => {
-  test.each(rows)('openapi-diff reports $name in a request as $whenSent', ({ base, head, whenSent }) => {
-    expect(verdictsOf(sent(base, head))).toBe(whenSent);
-  });
+test.each(rows)('openapi-diff reports $name in a request as $whenSent', ({ base, head, whenSent }) => {
+  expect(verdictsOf(sent(base, head))).toBe(whenSent);
 });
 
-describe('changes of schemas in responses', () => {
-  test.each(rows)('openapi-diff reports $name in a response as $whenReceived', ({ base, head, whenReceived }) => {
-    expect(verdictsOf(received(base, head))).toBe(whenReceived);
-  });
+test.each(rows)('openapi-diff reports $name in a response as $whenReceived', ({ base, head, whenReceived }) => {
+  expect(verdictsOf(received(base, head))).toBe(whenReceived);
 });
 
 const errorBody = (...keys: string[]) => object({ 'error!': object({ 'key!': { type: 'string', enum: keys } }) });
 
-describe('changes of discriminators', () => {
-  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-  const pets = (mapping: JsonObject, ...names: string[]): JsonObject => ({
-    oneOf: names.map(ref),
-    discriminator: { propertyName: 'kind', mapping },
-  });
-  const schemas = { A: object({ 'kind!': string, a: string }), B: object({ 'kind!': string, b: string }) };
-  const both = { base: schemas, head: schemas };
-  const [a, b] = [ref('A').$ref, ref('B').$ref];
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const pets = (mapping: JsonObject, ...names: string[]): JsonObject => ({
+  oneOf: names.map(ref),
+  discriminator: { propertyName: 'kind', mapping },
+});
+const schemas = { A: object({ 'kind!': string, a: string }), B: object({ 'kind!': string, b: string }) };
+const both = { base: schemas, head: schemas };
+const [a, b] = [ref('A').$ref, ref('B').$ref];
 
-  const [request, response] = ['breaking request-discriminator-changed', 'breaking response-discriminator-changed'];
-  test.each([
-    ...judged('no change', 'no change', {
-      'a mapping by reference in place of names': [pets({ a, b }, 'A', 'B'), pets({ a: 'A', b: 'B' }, 'B', 'A')],
-    }),
-    ...judged(`${request}, ${request}`, `${response}, ${response}`, {
-      'a pair of discriminator values with another schema': [pets({ a, b }, 'A', 'B'), pets({ a: b, b: a }, 'A', 'B')],
-    }),
-    ...judged(request, 'no change', {
-      'a removed discriminator value': [pets({ a, b, old: b }, 'A', 'B'), pets({ a, b }, 'A', 'B')],
-      'a mapping that replaces the implicit schema name': [pets({ a }, 'A', 'B'), pets({ a, b }, 'A', 'B')],
-    }),
-    ...judged(request, response, {
-      'a changed discriminator of a base schema': [
-        { type: 'object', discriminator: { propertyName: 'kind', mapping: { a } } },
-        { type: 'object', discriminator: { propertyName: 'type', mapping: { a } } },
-      ],
-    }),
-  ])('openapi-diff reports $name as $whenSent in a request and as $whenReceived in a response', row => {
-    expect(verdictsOf(sent(row.base, row.head, both))).toBe(row.whenSent);
-    expect(verdictsOf(received(row.base, row.head, both))).toBe(row.whenReceived);
-  });
+const [request, response] = ['breaking request-discriminator-changed', 'breaking response-discriminator-changed'];
+test.each([
+  ...judged('no change', 'no change', {
+    'a mapping by reference in place of names': [pets({ a, b }, 'A', 'B'), pets({ a: 'A', b: 'B' }, 'B', 'A')],
+  }),
+  ...judged(`${request}, ${request}`, `${response}, ${response}`, {
+    'a pair of discriminator values with another schema': [pets({ a, b }, 'A', 'B'), pets({ a: b, b: a }, 'A', 'B')],
+  }),
+  ...judged(request, 'no change', {
+    'a removed discriminator value': [pets({ a, b, old: b }, 'A', 'B'), pets({ a, b }, 'A', 'B')],
+    'a mapping that replaces the implicit schema name': [pets({ a }, 'A', 'B'), pets({ a, b }, 'A', 'B')],
+  }),
+  ...judged(request, response, {
+    'a changed discriminator of a base schema': [
+      { type: 'object', discriminator: { propertyName: 'kind', mapping: { a } } },
+      { type: 'object', discriminator: { propertyName: 'type', mapping: { a } } },
+    ],
+  }),
+])('openapi-diff reports $name as $whenSent in a request and as $whenReceived in a response', row => {
+  expect(verdictsOf(sent(row.base, row.head, both))).toBe(row.whenSent);
+  expect(verdictsOf(received(row.base, row.head, both))).toBe(row.whenReceived);
 });
 
-describe('changes of error keys', () => {
-  const refused = (had: string[], has: string[], status = 422) =>
-    received(errorBody(...had), errorBody(...has), { status });
-  testVerdicts({
-    'breaking error-key-removed': { 'a removed error key': refused(['a', 'b'], ['a']) },
-    'risky error-key-added': { 'a new error key': refused(['a'], ['a', 'b']) },
-    'breaking error-key-removed, risky error-key-added': { 'a replaced only error key': refused(['a'], ['b']) },
-    'additive response-enum-value-removed': { 'a removed key in a success response': refused(['a', 'b'], ['a'], 200) },
-  });
+const refused = (had: string[], has: string[], status = 422) =>
+  received(errorBody(...had), errorBody(...has), { status });
+testVerdicts({
+  'breaking error-key-removed': { 'a removed error key': refused(['a', 'b'], ['a']) },
+  'risky error-key-added': { 'a new error key': refused(['a'], ['a', 'b']) },
+  'breaking error-key-removed, risky error-key-added': { 'a replaced only error key': refused(['a'], ['b']) },
+  'additive response-enum-value-removed': { 'a removed key in a success response': refused(['a', 'b'], ['a'], 200) },
 });

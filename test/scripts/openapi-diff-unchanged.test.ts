@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import {
   documentWith,
   type Json,
@@ -116,15 +116,13 @@ const writings: Record<string, [base: Json, head: Json, schemas?: { base?: JsonO
   ],
 };
 
-describe('equal schemas', () => {
-  test.each(Object.entries(writings))('openapi-diff reports no change for an equivalent schema %s', (_, writing) => {
-    const [base, head, schemas = {}] = writing;
-    expect(verdictOf(sent(base, head, schemas))).toEqual([]);
-    expect(verdictOf(received(base, head, schemas))).toEqual([]);
-    const back = { base: schemas.head ?? {}, head: { ...schemas.head, ...schemas.base } };
-    expect(verdictOf(sent(head, base, back))).toEqual([]);
-    expect(verdictOf(received(head, base, back))).toEqual([]);
-  });
+test.each(Object.entries(writings))('openapi-diff reports no change for an equivalent schema %s', (_, writing) => {
+  const [base, head, schemas = {}] = writing;
+  expect(verdictOf(sent(base, head, schemas))).toEqual([]);
+  expect(verdictOf(received(base, head, schemas))).toEqual([]);
+  const back = { base: schemas.head ?? {}, head: { ...schemas.head, ...schemas.base } };
+  expect(verdictOf(sent(head, base, back))).toEqual([]);
+  expect(verdictOf(received(head, base, back))).toEqual([]);
 });
 
 const page = { name: 'page', in: 'query', schema: integer };
@@ -140,106 +138,104 @@ const path = (item: JsonObject): JsonObject => documentWith({ paths: { '/things'
 const done = { 200: { description: 'Done.' } };
 const bearer = { type: 'http', scheme: 'bearer' };
 
-describe('equal documents', () => {
-  testVerdicts({
-    'no change': {
-      'other descriptions, tags and versions': {
-        base: operationWith({ summary: 'A', description: 'B', tags: ['C'] }),
-        head: operationWith(
-          { summary: 'D', tags: ['E'], externalDocs: { url: 'https://example.com' } },
-          { info: { title: 'Another', version: '2.0.0' }, tags: [{ name: 'E' }], 'x-else': true },
-        ),
-      },
-      'parameters in another order': operations({ parameters: [page, limit] }, { parameters: [limit, page] }),
-      'a parameter at the path in place of the operation': {
-        base: path({ get: { parameters: [page], responses: done } }),
-        head: path({ parameters: [page], get: { responses: done } }),
-      },
-      'a parameter of the path that the operation overrides': {
-        base: path({ get: { parameters: [page], responses: done } }),
-        head: path({ parameters: [{ ...page, required: true }], get: { parameters: [page], responses: done } }),
-      },
-      'a parameter, a response and a body as components': {
-        base: path({
-          post: {
-            parameters: [page],
-            requestBody: body,
-            responses: { 200: { description: 'Done.', headers: { etag: { schema: string } } } },
-          },
-        }),
-        head: path({
-          post: {
-            parameters: [{ $ref: '#/components/parameters/Page' }],
-            requestBody: { $ref: '#/components/requestBodies/Body' },
-            responses: { 200: { $ref: '#/components/responses/Done' } },
-          },
-        }),
-      },
-      'explicit default values': operations(
-        { parameters: [page] },
-        { parameters: [{ ...page, required: false, style: 'form', explode: true, deprecated: false }] },
+testVerdicts({
+  'no change': {
+    'other descriptions, tags and versions': {
+      base: operationWith({ summary: 'A', description: 'B', tags: ['C'] }),
+      head: operationWith(
+        { summary: 'D', tags: ['E'], externalDocs: { url: 'https://example.com' } },
+        { info: { title: 'Another', version: '2.0.0' }, tags: [{ name: 'E' }], 'x-else': true },
       ),
-      'the name of a header in another case': operations(
-        { parameters: [{ name: 'If-None-Match', in: 'header', schema: string }] },
-        { parameters: [{ name: 'if-none-match', in: 'header', schema: string }] },
-      ),
-      'another notation of a media type': operations(
-        { requestBody: { content: { 'application/json; charset=utf-8': { schema: string } } } },
-        { requestBody: { content: { 'Application/JSON': { schema: string } } } },
-      ),
-      'security in another order or with another name': {
-        base: operationWith(
-          { security: [{ a: [], b: [] }, { c: [] }] },
-          {
-            components: {
-              securitySchemes: {
-                a: bearer,
-                b: { type: 'apiKey', in: 'header', name: 'X-Key' },
-                c: { type: 'mutualTLS' },
-              },
-            },
-          },
-        ),
-        head: operationWith(
-          { security: [{ c: [] }, { key: [], token: [] }] },
-          {
-            components: {
-              securitySchemes: {
-                token: { ...bearer, description: 'It.' },
-                key: { type: 'apiKey', in: 'header', name: 'x-key' },
-                c: { type: 'mutualTLS' },
-              },
-            },
-          },
-        ),
-      },
-      'either notation of no security': operations({ security: [] }, { security: [{}] }),
-      'security at the operation in place of the document': {
-        base: operationWith({ security: [{ a: [] }] }, { components: { securitySchemes: { a: bearer } } }),
-        head: operationWith({}, { security: [{ a: [] }], components: { securitySchemes: { a: bearer } } }),
-      },
-      'the explicit default server': { base: operationWith({}), head: operationWith({}, { servers: [{ url: '/' }] }) },
-      'an additional error that its class covers': operations(
-        { responses: { ...done, '4XX': { description: 'No.', ...body } } },
+    },
+    'parameters in another order': operations({ parameters: [page, limit] }, { parameters: [limit, page] }),
+    'a parameter at the path in place of the operation': {
+      base: path({ get: { parameters: [page], responses: done } }),
+      head: path({ parameters: [page], get: { responses: done } }),
+    },
+    'a parameter of the path that the operation overrides': {
+      base: path({ get: { parameters: [page], responses: done } }),
+      head: path({ parameters: [{ ...page, required: true }], get: { parameters: [page], responses: done } }),
+    },
+    'a parameter, a response and a body as components': {
+      base: path({
+        post: {
+          parameters: [page],
+          requestBody: body,
+          responses: { 200: { description: 'Done.', headers: { etag: { schema: string } } } },
+        },
+      }),
+      head: path({
+        post: {
+          parameters: [{ $ref: '#/components/parameters/Page' }],
+          requestBody: { $ref: '#/components/requestBodies/Body' },
+          responses: { 200: { $ref: '#/components/responses/Done' } },
+        },
+      }),
+    },
+    'explicit default values': operations(
+      { parameters: [page] },
+      { parameters: [{ ...page, required: false, style: 'form', explode: true, deprecated: false }] },
+    ),
+    'the name of a header in another case': operations(
+      { parameters: [{ name: 'If-None-Match', in: 'header', schema: string }] },
+      { parameters: [{ name: 'if-none-match', in: 'header', schema: string }] },
+    ),
+    'another notation of a media type': operations(
+      { requestBody: { content: { 'application/json; charset=utf-8': { schema: string } } } },
+      { requestBody: { content: { 'Application/JSON': { schema: string } } } },
+    ),
+    'security in another order or with another name': {
+      base: operationWith(
+        { security: [{ a: [], b: [] }, { c: [] }] },
         {
-          responses: {
-            ...done,
-            '4XX': { description: 'No.', ...body },
-            404: { description: 'Not here.', ...body },
+          components: {
+            securitySchemes: {
+              a: bearer,
+              b: { type: 'apiKey', in: 'header', name: 'X-Key' },
+              c: { type: 'mutualTLS' },
+            },
           },
         },
       ),
-      'a class of statuses that is replaced by its statuses': operations(
-        { responses: { '2XX': { description: 'Done.' }, default: { description: 'No.' } } },
-        { responses: { 200: { description: 'Done.' }, '4XX': { description: 'No.' }, 503: { description: 'No.' } } },
+      head: operationWith(
+        { security: [{ c: [] }, { key: [], token: [] }] },
+        {
+          components: {
+            securitySchemes: {
+              token: { ...bearer, description: 'It.' },
+              key: { type: 'apiKey', in: 'header', name: 'x-key' },
+              c: { type: 'mutualTLS' },
+            },
+          },
+        },
       ),
-      'a path with a reference to its operations and parameters beside it': {
-        base: documentWith({ paths: { '/a': { parameters: [limit], get: { responses: done } } } }),
-        head: documentWith({
-          paths: { '/a': { $ref: '#/components/pathItems/a', parameters: [limit] } },
-          components: { pathItems: { a: { get: { responses: done } } } },
-        }),
-      },
     },
-  });
+    'either notation of no security': operations({ security: [] }, { security: [{}] }),
+    'security at the operation in place of the document': {
+      base: operationWith({ security: [{ a: [] }] }, { components: { securitySchemes: { a: bearer } } }),
+      head: operationWith({}, { security: [{ a: [] }], components: { securitySchemes: { a: bearer } } }),
+    },
+    'the explicit default server': { base: operationWith({}), head: operationWith({}, { servers: [{ url: '/' }] }) },
+    'an additional error that its class covers': operations(
+      { responses: { ...done, '4XX': { description: 'No.', ...body } } },
+      {
+        responses: {
+          ...done,
+          '4XX': { description: 'No.', ...body },
+          404: { description: 'Not here.', ...body },
+        },
+      },
+    ),
+    'a class of statuses that is replaced by its statuses': operations(
+      { responses: { '2XX': { description: 'Done.' }, default: { description: 'No.' } } },
+      { responses: { 200: { description: 'Done.' }, '4XX': { description: 'No.' }, 503: { description: 'No.' } } },
+    ),
+    'a path with a reference to its operations and parameters beside it': {
+      base: documentWith({ paths: { '/a': { parameters: [limit], get: { responses: done } } } }),
+      head: documentWith({
+        paths: { '/a': { $ref: '#/components/pathItems/a', parameters: [limit] } },
+        components: { pathItems: { a: { get: { responses: done } } } },
+      }),
+    },
+  },
 });

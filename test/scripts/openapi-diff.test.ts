@@ -245,38 +245,36 @@ test('openapi-release requires a version increase that matches the changes of th
   }
 });
 
-describe('invalid documents', () => {
-  const withSchema = (schema: Json) => ({
-    ...documentWith({
-      paths: {
-        '/a': { get: { responses: { 200: { description: 'A.', content: { 'application/json': { schema } } } } } },
-      },
-    }),
-  });
-  test.each<[string, unknown, RegExp]>([
-    ['OpenAPI 4.0', { openapi: '4.0.0', paths: {} }, /^x is OpenAPI 4\.0\.0: only 3\.0, 3\.1 and 3\.2 are supported$/],
-    ['Swagger', { swagger: '2.0' }, /^x is not an OpenAPI 3 document: it is Swagger 2\.0$/],
-    ['an object without a version', { name: 'x' }, /^x is not an OpenAPI 3 document: it has no "openapi" field$/],
-    ['a list', [], /^x is not an OpenAPI document: it is not an object$/],
-    [
-      'a document without paths, webhooks and components',
-      { openapi: '3.1.0' },
-      /has neither paths nor webhooks nor components$/,
-    ],
-    [
-      'a dangling reference',
-      withSchema({ $ref: '#/components/schemas/A' }),
-      /^x: the \$ref #\/components\/schemas\/A at #\/paths\/.* leads nowhere$/,
-    ],
-    ['a reference to an inherited property', withSchema({ $ref: '#/paths/constructor' }), /leads nowhere$/],
-    ['a reference to a missing anchor', withSchema({ $ref: '#name' }), /leads to no anchor$/],
-    ['a reference to another file', withSchema({ $ref: 'a.json#/A' }), /leads out of the document: bundle it/],
-    ['a list in place of a schema', withSchema([]), /^x: there is no schema at #\/paths\/.*\/schema$/],
-  ])('openapi-diff rejects this input: %s', (_, value, message) => {
-    const compare = () => {
-      const document = parseDocument('x', JSON.stringify(value));
-      compareDocuments(document, parseDocument('y', JSON.stringify(withSchema({ type: 'string' }))));
-    };
-    expect(compare).toThrow(message);
-  });
+const withSchema = (schema: Json) => ({
+  ...documentWith({
+    paths: {
+      '/a': { get: { responses: { 200: { description: 'A.', content: { 'application/json': { schema } } } } } },
+    },
+  }),
+});
+test.each<[string, unknown, RegExp]>([
+  ['OpenAPI 4.0', { openapi: '4.0.0', paths: {} }, /^x is OpenAPI 4\.0\.0: only 3\.0, 3\.1 and 3\.2 are supported$/],
+  ['Swagger', { swagger: '2.0' }, /^x is not an OpenAPI 3 document: it is Swagger 2\.0$/],
+  ['an object without a version', { name: 'x' }, /^x is not an OpenAPI 3 document: it has no "openapi" field$/],
+  ['a list', [], /^x is not an OpenAPI document: it is not an object$/],
+  [
+    'a document without paths, webhooks and components',
+    { openapi: '3.1.0' },
+    /has neither paths nor webhooks nor components$/,
+  ],
+  [
+    'a dangling reference',
+    withSchema({ $ref: '#/components/schemas/A' }),
+    /^x: the \$ref #\/components\/schemas\/A at #\/paths\/.* leads nowhere$/,
+  ],
+  ['a reference to an inherited property', withSchema({ $ref: '#/paths/constructor' }), /leads nowhere$/],
+  ['a reference to a missing anchor', withSchema({ $ref: '#name' }), /leads to no anchor$/],
+  ['a reference to another file', withSchema({ $ref: 'a.json#/A' }), /leads out of the document: bundle it/],
+  ['a list in place of a schema', withSchema([]), /^x: there is no schema at #\/paths\/.*\/schema$/],
+])('openapi-diff rejects this input: %s', (_, value, message) => {
+  const compare = () => {
+    const document = parseDocument('x', JSON.stringify(value));
+    compareDocuments(document, parseDocument('y', JSON.stringify(withSchema({ type: 'string' }))));
+  };
+  expect(compare).toThrow(message);
 });

@@ -3,8 +3,8 @@ import { createRequire } from 'node:module';
 import { check_compat, initSync } from 'jsoncompat';
 import { canonicalText, type Json, type JsonObject } from '../json.ts';
 import { groups, isAnnotation, keywordsOf } from './atoms.ts';
-import { isSerious, reportRest, type SchemaPair } from './pair.ts';
-import { type Direction, type Fragment, noMap, type Shape } from './shape.ts';
+import { isSerious, reportRest, type SchemaComparison, type SchemaPair } from './pair.ts';
+import { type Fragment, noMap, type Shape } from './shape.ts';
 import { type Constraint, writeConstraint, writePlain } from './write-schema.ts';
 
 /**
@@ -86,9 +86,8 @@ export function audit(pair: SchemaPair): void {
   if (pair.findings.some(one => isSerious(one) && one.only !== 'optional')) return;
   const isForbidden = (shape: Shape, name: string) =>
     shape.fields.required.has(name) && !shape.fields.properties.has(name);
-  const names = [
-    ...new Set([base, head].flatMap(({ fields }) => [...fields.properties.keys(), ...fields.required])),
-  ].filter(
+  const all = new Set([base, head].flatMap(({ fields }) => [...fields.properties.keys(), ...fields.required]));
+  const names = [...all].filter(
     name =>
       base.fields.properties.has(name) !== head.fields.properties.has(name) ||
       base.fields.required.has(name) !== head.fields.required.has(name) ||
@@ -103,14 +102,14 @@ export function audit(pair: SchemaPair): void {
  * schemas, so that the library has fewer questions to answer.
  */
 function withFields(shape: Shape, names: readonly string[]): Shape {
-  const numbered = names.map((name, n): [string, string] => [name, `field ${n}`]);
-  const properties = numbered.filter(([name]) => shape.fields.properties.has(name));
-  const required = numbered.filter(([name]) => shape.fields.required.has(name));
+  const { properties, required } = shape.fields;
+  const numbersIn = (listed: { has: (name: string) => boolean }) =>
+    names.flatMap((name, n) => (listed.has(name) ? [`field ${n}`] : []));
   const fields = {
     ...shape.fields,
     patterned: noMap,
-    properties: new Map(properties.map(([, number]): [string, Fragment] => [number, []])),
-    required: new Set(required.map(([, number]) => number)),
+    properties: new Map(numbersIn(properties).map((number): [string, Fragment] => [number, []])),
+    required: new Set(numbersIn(required)),
   };
   return { ...shape, fields };
 }
@@ -133,14 +132,11 @@ const mostQuestions = 60;
  * decides only about keywords without a rule, and checks the verdicts of the rules. Like openapi-diff, it accepts a new
  * optional field of a request, because clients do not send fields that their document does not describe.
  */
-function isCompatible(
-  { direction, answers }: { direction: Direction; answers: Map<string, boolean> },
-  base: JsonObject,
-  head: JsonObject,
-): boolean | undefined {
+function isCompatible(comparison: SchemaComparison, base: JsonObject, head: JsonObject): boolean | undefined {
+  const { direction, answers } = comparison;
   const [baseText, headText] = [canonicalText(base), canonicalText(head)];
   if (baseText === headText) return true;
-  const key = `${direction} ${baseText} ${headText}`;
+  const key = `${baseText} ${headText}`;
   const known = answers.get(key);
   if (known !== undefined || answers.size >= mostQuestions) return known;
   const answer = ask(baseText, headText, direction === 'request' ? 'deserializer' : 'serializer');
