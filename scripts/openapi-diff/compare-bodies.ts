@@ -8,16 +8,15 @@ const rulesOfRequests: PresenceRules = {
   removed: ['request-body-removed', 'The body is no longer accepted.'],
   optional: ['request-body-optional', 'The body is now optional.'],
   required: ['request-body-required', 'The body is now required.'],
-  newOptional: ['request-body-added', 'The optional body is new.'],
-  newRequired: ['request-body-required', 'A body is new and required.'],
+  added: ['request-body-added', 'The optional body is new.'],
+  addedRequired: ['request-body-required', 'A body is new and required.'],
 };
 
 const rulesOfWebhooks: PresenceRules = {
   removed: ['webhook-body-removed', 'The body is gone.'],
   optional: ['webhook-body-optional', 'The body is now optional.'],
   required: ['webhook-body-added', 'The body is now required.'],
-  newOptional: ['webhook-body-added', 'The body is new.'],
-  newRequired: ['webhook-body-added', 'The body is new.'],
+  added: ['webhook-body-added', 'The body is new.'],
 };
 
 export function compareRequestBodies(place: Place, operations: Pair): void {

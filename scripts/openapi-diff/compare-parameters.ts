@@ -24,24 +24,22 @@ const rulesOfRequests: PresenceRules = {
   removed: ['parameter-removed', '{} is gone.'],
   optional: ['parameter-optional', '{} may be left out.'],
   required: ['parameter-required', '{} must be sent, and could be left out.'],
-  newOptional: ['parameter-added', '{} is new and optional.'],
-  newRequired: ['parameter-required', '{} is new and required.'],
+  added: ['parameter-added', '{} is new and optional.'],
+  addedRequired: ['parameter-required', '{} is new and required.'],
 };
 
 const rulesOfWebhooks: PresenceRules = {
   removed: ['webhook-parameter-removed', '{} is no longer sent.'],
   optional: ['webhook-parameter-removed', '{} is not always sent any more.'],
   required: ['webhook-parameter-added', '{} is always sent.'],
-  newOptional: ['webhook-parameter-added', '{} is new.'],
-  newRequired: ['webhook-parameter-added', '{} is new.'],
+  added: ['webhook-parameter-added', '{} is new.'],
 };
 
 const rulesOfHeaders: PresenceRules = {
   removed: ['response-header-removed', '{} is no longer sent.'],
   optional: ['response-header-optional', '{} is now optional.'],
   required: ['response-header-required', '{} is now always sent.'],
-  newOptional: ['response-header-added', '{} is new.'],
-  newRequired: ['response-header-added', '{} is new.'],
+  added: ['response-header-added', '{} is new.'],
 };
 
 /** Compares the parameters of an operation, including the parameters of its path. */

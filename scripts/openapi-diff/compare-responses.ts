@@ -1,7 +1,7 @@
 import type { Finding } from './change.ts';
 import { compareContents } from './compare-bodies.ts';
 import { compareHeaders } from './compare-parameters.ts';
-import { type Pair, type Place, tell } from './comparison.ts';
+import { matchKeys, type Pair, type Place, tell } from './comparison.ts';
 import { childOf, childrenOf, follow, type Located, type OpenApiDocument } from './document.ts';
 import { isObject } from './json.ts';
 import { quote } from './sentence.ts';
@@ -15,31 +15,26 @@ export function compareResponses(place: Place, operations: Pair): void {
     base: childOf(operations.base, 'responses') ?? operations.base,
     head: childOf(operations.head, 'responses') ?? operations.head,
   };
-  for (const [status, response] of had) {
+  for (const [status, was, is] of matchKeys(had, has)) {
     const there = placeOf(place, status);
-    const other = has.get(status) ?? has.get(coverOf(has, status) ?? '');
+    const [base, head] = [was ?? had.get(coverOf(had, status) ?? ''), is ?? has.get(coverOf(has, status) ?? '')];
     // A webhook's receiver may answer with every status of a range. Single statuses therefore cannot replace the range.
     const parts = isReceived ? [] : [...has].filter(([one]) => !had.has(one) && coverOf(had, one) === status);
-    if (other) {
-      compareResponse(there, { base: response, head: other });
-    } else if (parts.length === 0) {
-      const pair = { base: response, head: around.head };
-      if (isReceived) tell(there, 'webhook-answer-refused', `The answer ${status} is no longer accepted.`, pair);
-      else tell(there, 'response-status-removed', `The status ${status} is gone.`, pair);
-    }
-    compareParts(place, response, parts, has.has(status));
+    if (was) compareParts(place, was, parts, is !== undefined);
+    // The comparison of the parts of a cover includes each status that the cover allowed before.
+    if (base && head && (was || isReceived)) compareResponse(there, { base, head });
+    else if (!base && head) tellOfStatus(there, status, true, { base: around.base, head });
+    else if (base && !head && parts.length === 0) tellOfStatus(there, status, false, { base, head: around.head });
   }
-  for (const [status, response] of has) {
-    const cover = had.get(coverOf(had, status) ?? '');
-    if (had.has(status) || (cover && !isReceived)) continue;
-    const there = placeOf(place, status);
-    if (cover) {
-      compareResponse(there, { base: cover, head: response });
-    } else {
-      const pair = { base: around.base, head: response };
-      if (isReceived) tell(there, 'webhook-answer-added', `The answer ${status} is now accepted.`, pair);
-      else tell(there, 'response-status-added', `The status ${status} is new.`, pair);
-    }
+}
+
+function tellOfStatus(place: Place, status: string, isAdded: boolean, pair: Pair): void {
+  if (place.isReceived) {
+    const message = `The answer ${status} is ${isAdded ? 'now' : 'no longer'} accepted.`;
+    tell(place, isAdded ? 'webhook-answer-added' : 'webhook-answer-refused', message, pair);
+  } else {
+    const message = `The status ${status} is ${isAdded ? 'new' : 'gone'}.`;
+    tell(place, isAdded ? 'response-status-added' : 'response-status-removed', message, pair);
   }
 }
 

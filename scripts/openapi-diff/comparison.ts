@@ -76,9 +76,8 @@ export function matchKeys<Value>(
 }
 
 /** The rule and the message for each way in which a part changes. In a message, `{}` stands for the name of the part. */
-export type PresenceRules = Readonly<
-  Record<'removed' | 'optional' | 'required' | 'newOptional' | 'newRequired', readonly [rule: RuleId, message: string]>
->;
+type Turns<Name extends string> = { readonly [Turn in Name]: readonly [rule: RuleId, message: string] };
+export type PresenceRules = Turns<'removed' | 'optional' | 'required' | 'added'> & Partial<Turns<'addedRequired'>>;
 
 /** Compares whether a part is required, optional or, if the argument is undefined, missing. */
 export function comparePresence(
@@ -90,8 +89,9 @@ export function comparePresence(
   pair: Pair,
 ): void {
   if (was === is) return;
-  const turns = was === undefined ? (['newRequired', 'newOptional'] as const) : (['required', 'optional'] as const);
-  const [rule, message] = rules[is === undefined ? 'removed' : turns[is ? 0 : 1]];
+  const { removed, required, optional, added, addedRequired = added } = rules;
+  const [whenRequired, whenOptional] = was === undefined ? [addedRequired, added] : [required, optional];
+  const [rule, message] = is === undefined ? removed : is ? whenRequired : whenOptional;
   tell(
     place,
     rule,

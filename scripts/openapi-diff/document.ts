@@ -125,7 +125,7 @@ export function targetOf(document: OpenApiDocument, reference: string, from: str
   let node: Located = document.root;
   for (const token of reference.split('/').slice(1)) {
     const key = decodeToken(token);
-    const next = key === undefined ? undefined : stepInto(node, key);
+    const next = key === undefined ? undefined : (childOf(node, key) ?? itemsOf(node)[Number(key)]);
     if (next === undefined) throw problem('leads nowhere');
     node = next;
   }
@@ -150,10 +150,6 @@ function anchorsOf(root: Located): Map<string, Located> {
   }
   anchorsByRoot.set(root, anchors);
   return anchors;
-}
-
-function stepInto(node: Located, key: string): Located | undefined {
-  return Array.isArray(node.value) ? itemsOf(node)[Number(key)] : childOf(node, key);
 }
 
 function decodeToken(token: string): string | undefined {
