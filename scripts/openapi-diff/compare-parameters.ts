@@ -58,11 +58,9 @@ export function compareParameters(
     const subject = `the ${there.where}`;
     // A path without one of its parameters is a different path. Another rule has already reported the missing path. But a
     // webhook has no path.
-    const isReported = kind !== 'path' || (isReceived && base);
-    if (isReported || (base && head)) {
-      const pair = pairAt(operations, base, head);
+    if (kind !== 'path' || (isReceived && base)) {
       const rules = isReceived ? rulesOfWebhooks : rulesOfRequests;
-      comparePresence(there, rules, subject, base?.isRequired, head?.isRequired, pair);
+      comparePresence(there, rules, subject, base?.isRequired, head?.isRequired, pairAt(operations, base, head));
     }
     if (base && head) compareParameter(there, subject, base, head);
   }
@@ -144,7 +142,8 @@ function compareParameter(place: Place, subject: string, base: Parameter, head: 
   compareDeprecation(place, subject, pair);
   const [before, after] = [writingOf(base), writingOf(head)];
   if (before.text !== after.text || before.liberties.some(one => !after.liberties.includes(one))) {
-    const message = `${subject} is serialized as ${textOfWriting(after)} instead of ${textOfWriting(before)}.`;
+    const [was, is] = [before, after].map(({ text, liberties }) => [text, ...liberties].join(' with '));
+    const message = `${subject} is serialized as ${is} instead of ${was}.`;
     tell(place, 'parameter-serialization-changed', message, pair);
   }
   const [direction, sender] = place.isReceived ? (['response', head] as const) : (['request', base] as const);
@@ -156,10 +155,6 @@ interface Writing {
   /** The permissions of a parameter, such as `allowEmptyValue`. If one of them is removed, clients break. */
   liberties: string[];
   schema: Located | undefined;
-}
-
-function textOfWriting({ text, liberties }: Writing): string {
-  return [text, ...liberties].join(' with ');
 }
 
 /** Returns the serialization of a parameter, with the default values of OpenAPI. */

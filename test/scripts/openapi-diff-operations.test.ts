@@ -17,10 +17,14 @@ const integer = { type: 'integer' };
 const done = { 200: { description: 'Done.' } };
 const get = { get: { responses: done } };
 const json = (schema: JsonObject) => ({ 'application/json': { schema } });
-const paths = (base: JsonObject, head: JsonObject): Pair => ({
-  base: documentWith({ paths: base }),
-  head: documentWith({ paths: head }),
-});
+const pairsOf =
+  (part: string) =>
+  (base: JsonObject, head: JsonObject): Pair => ({
+    base: documentWith({ [part]: base }),
+    head: documentWith({ [part]: head }),
+  });
+const paths = pairsOf('paths');
+const components = pairsOf('components');
 const query = (name: string, others: JsonObject = {}) => ({ name, in: 'query', schema: string, ...others });
 const requiredQuery = query('a', { required: true });
 const parameters = (base: JsonObject[], head: JsonObject[]) => operations({ parameters: base }, { parameters: head });
@@ -57,10 +61,10 @@ testVerdicts({
     ),
   },
   'risky schema-name-removed': {
-    'a renamed schema': {
-      base: documentWith({ components: { schemas: { A: object({ a: string }) } } }),
-      head: documentWith({ components: { schemas: { B: object({ a: string }) } } }),
-    },
+    'a renamed schema': components(
+      { schemas: { A: object({ a: string }) } },
+      { schemas: { B: object({ a: string }) } },
+    ),
   },
 });
 
@@ -310,11 +314,7 @@ testVerdicts({
 const event = (schema: JsonObject, others: JsonObject = {}): JsonObject => ({
   post: { requestBody: { required: true, content: json(schema) }, responses: done, ...others },
 });
-const webhooks = (base: JsonObject, head: JsonObject): Pair => ({
-  base: documentWith({ webhooks: base }),
-  head: documentWith({ webhooks: head }),
-});
-
+const webhooks = pairsOf('webhooks');
 const webhook = (base: JsonObject, head: JsonObject) => webhooks({ a: base }, { a: head });
 
 const before = event(object({ 'a!': string }));

@@ -4,28 +4,24 @@ import { type Json, type JsonObject, object, received, sent, testVerdicts, verdi
 /** Schemas before and after a change, by the name of the change. */
 type Changes = Record<string, [base: JsonObject, head: JsonObject]>;
 
-/** A change and its verdicts, such as `breaking request-field-required, risky request-field-ignored`. */
-interface Row {
-  name: string;
-  base: JsonObject;
-  head: JsonObject;
-  whenSent: string;
-  whenReceived: string;
-}
-
 const string = { type: 'string' };
 const integer = { type: 'integer' };
 const cat = object({ 'kind!': { const: 'cat' }, lives: integer });
 const dog = object({ 'kind!': { const: 'dog' } });
 const bird = object({ 'kind!': { const: 'bird' } });
 
+const either = { type: ['string', 'integer'] };
+const ab = object({ a: string, b: string });
+const onlyX = { type: 'string', enum: ['x'] };
+const matching = (pattern: string) => ({ type: 'string', pattern });
+const withDefault = (value: string) => ({ type: 'string', default: value });
 const kinds = { propertyName: 'kind' };
 const list = (items: Json, others: JsonObject = {}) => ({ type: 'array', items, ...others });
 const closed = (fields: JsonObject) => object(fields, { additionalProperties: false });
 const field = (base: Json, head: Json): [JsonObject, JsonObject] => [object({ a: base }), object({ a: head })];
-const constrained = (schema: JsonObject, keywords: JsonObject): [JsonObject, JsonObject] => [
-  schema,
-  { ...schema, ...keywords },
+const constrained = (base: JsonObject, keywords: JsonObject): [JsonObject, JsonObject] => [
+  base,
+  { ...base, ...keywords },
 ];
 
 /** The changes that only loosen a bound. */
@@ -76,12 +72,12 @@ const newUnknowns: Changes = {
   ),
 };
 
-const rows: Row[] = [
+const rows = [
   ...judged('risky request-field-ignored', 'breaking response-field-removed', {
     'a removed field': [object({ 'a!': string, b: string }), object({ 'a!': string })],
     'a removed required field': [object({ 'a!': string }), object({})],
     'a removed field called constructor': [object({ constructor: string }), object({})],
-    'a removed field of the items': [list(object({ a: string, b: string })), list(object({ a: string }))],
+    'a removed field of the items': [list(ab), list(object({ a: string }))],
   }),
   ...judged('breaking request-field-removed', 'breaking response-field-removed', {
     'a removed field of a closed object': [closed({ a: string, b: string }), closed({ a: string })],
@@ -98,10 +94,7 @@ const rows: Row[] = [
   }),
   ...judged('breaking request-field-required', 'additive response-field-added', {
     'a new required field': [object({ a: string }), object({ a: string, 'b!': string })],
-    'a new required field with a default': [
-      object({ a: string }),
-      object({ a: string, 'b!': { type: 'string', default: 'x' } }),
-    ],
+    'a new required field with a default': [object({ a: string }), object({ a: string, 'b!': withDefault('x') })],
     'a new required field without a property': [object({ a: string }), object({ a: string }, { required: ['b'] })],
   }),
   ...judged('additive request-field-added', 'risky response-field-unannounced', {
@@ -124,7 +117,7 @@ const rows: Row[] = [
       { type: 'object', additionalProperties: integer },
       { type: 'object', additionalProperties: { type: 'number' } },
     ],
-    'an additional type': field(string, { type: ['string', 'integer'] }),
+    'an additional type': field(string, either),
     'an integer that becomes a number': field(integer, { type: 'number' }),
     'any type in place of one type': field(string, {}),
     'a new alternative of another type': [{ anyOf: [cat, dog] }, { anyOf: [cat, dog, string] }],
@@ -140,21 +133,15 @@ const rows: Row[] = [
     },
   ),
   ...judged('breaking request-field-removed', 'no change', {
-    'a field that becomes readOnly': [
-      object({ a: string, b: string }),
-      object({ a: string, b: { type: 'string', readOnly: true } }),
-    ],
+    'a field that becomes readOnly': [ab, object({ a: string, b: { ...string, readOnly: true } })],
   }),
   ...judged('no change', 'breaking response-field-removed', {
-    'a field that becomes writeOnly': [
-      object({ a: string, b: string }),
-      object({ a: string, b: { type: 'string', writeOnly: true } }),
-    ],
+    'a field that becomes writeOnly': [ab, object({ a: string, b: { ...string, writeOnly: true } })],
   }),
   ...judged('no change', 'additive response-field-added', {
     'a new required readOnly field': [
       object({ a: string }),
-      object({ a: string, 'b!': { type: 'string', readOnly: true } }),
+      object({ a: string, 'b!': { ...string, readOnly: true } }),
     ],
   }),
   ...judged('breaking request-type-narrowed', 'breaking response-type-widened', {
@@ -170,7 +157,7 @@ const rows: Row[] = [
     ],
   }),
   ...judged('breaking request-type-narrowed', 'additive response-type-narrowed', {
-    'a removed type': field({ type: ['string', 'integer'] }, string),
+    'a removed type': field(either, string),
     'a number that becomes an integer': field({ type: 'number' }, integer),
     'one type in place of any type': field(true, string),
   }),
@@ -179,7 +166,7 @@ const rows: Row[] = [
     'a new null as an alternative': field(object({ 'b!': string }), {
       anyOf: [object({ 'b!': string }), { type: 'null' }],
     }),
-    'a new null as a value': field({ type: 'string', enum: ['x'] }, { type: ['string', 'null'], enum: ['x', null] }),
+    'a new null as a value': field(onlyX, { type: ['string', 'null'], enum: ['x', null] }),
     'another type of the fields of a pattern': [
       { type: 'object', patternProperties: { '^x-': string } },
       { type: 'object', patternProperties: { '^x-': { type: ['string', 'null'] } } },
@@ -204,19 +191,19 @@ const rows: Row[] = [
     },
   ),
   ...judged('breaking request-enum-introduced', 'additive response-enum-introduced', {
-    'a list of values in place of any value': field(string, { type: 'string', enum: ['x'] }),
+    'a list of values in place of any value': field(string, onlyX),
   }),
   ...judged('additive request-enum-dropped', 'risky response-enum-dropped', {
-    'any value in place of a list of values': field({ type: 'string', enum: ['x'] }, string),
+    'any value in place of a list of values': field(onlyX, string),
   }),
   ...judged('breaking request-pattern-changed', 'additive response-pattern-added', {
-    'a new pattern': field(string, { type: 'string', pattern: '^x' }),
+    'a new pattern': field(string, matching('^x')),
   }),
   ...judged('breaking request-pattern-changed', 'risky response-pattern-changed', {
-    'a changed pattern': field({ type: 'string', pattern: '^x' }, { type: 'string', pattern: '^y' }),
+    'a changed pattern': field(matching('^x'), matching('^y')),
   }),
   ...judged('additive request-pattern-removed', 'risky response-pattern-changed', {
-    'a removed pattern': field({ type: 'string', pattern: '^x' }, string),
+    'a removed pattern': field(matching('^x'), string),
   }),
   ...judged('breaking request-format-narrowed', 'additive response-format-narrowed', {
     'a new format': field(string, { type: 'string', format: 'uuid' }),
@@ -238,7 +225,7 @@ const rows: Row[] = [
       { type: 'array', prefixItems: [string], items: false },
       { type: 'array', prefixItems: [string, integer], items: false },
     ],
-    'a removed `not`': field({ type: ['string', 'integer'], not: { type: 'string' } }, { type: ['string', 'integer'] }),
+    'a removed `not`': field({ ...either, not: string }, either),
     'a first pattern of fields in a closed object': [
       closed({ a: string }),
       object({ a: string }, { additionalProperties: false, patternProperties: { '^x-': string } }),
@@ -274,17 +261,17 @@ const rows: Row[] = [
     ],
   }),
   ...judged('breaking request-default-changed', 'risky response-default-changed', {
-    'a changed default': field({ type: 'string', default: 'x' }, { type: 'string', default: 'y' }),
-    'a removed default': field({ type: 'string', default: 'x' }, string),
+    'a changed default': field(withDefault('x'), withDefault('y')),
+    'a removed default': field(withDefault('x'), string),
   }),
   ...judged('no change', 'no change', {
     'a changed default of a required field, which clients always send': [
-      object({ 'a!': { type: 'string', default: 'x' } }),
-      object({ 'a!': { type: 'string', default: 'y' } }),
+      object({ 'a!': withDefault('x') }),
+      object({ 'a!': withDefault('y') }),
     ],
   }),
   ...judged('additive request-default-added', 'additive response-default-added', {
-    'a new default': field(string, { type: 'string', default: 'x' }),
+    'a new default': field(string, withDefault('x')),
   }),
   ...judged('additive deprecated', 'additive deprecated', {
     'a newly deprecated field': field(string, { type: 'string', deprecated: true }),
@@ -293,14 +280,8 @@ const rows: Row[] = [
     'a field that is no longer deprecated': field({ type: 'string', deprecated: true }, string),
   }),
   ...judged('breaking request-schema-narrowed', 'additive response-schema-narrowed', {
-    'a new `not`, a keyword without its own rule': field(
-      { type: ['string', 'integer'] },
-      { type: ['string', 'integer'], not: { type: 'string' } },
-    ),
-    'a field that another field requires': [
-      object({ a: string, b: string }),
-      object({ a: string, b: string }, { dependentRequired: { a: ['b'] } }),
-    ],
+    'a new `not`, a keyword without its own rule': field(either, { ...either, not: string }),
+    'a field that another field requires': [ab, object({ a: string, b: string }, { dependentRequired: { a: ['b'] } })],
   }),
   ...judged('breaking request-schema-narrowed', 'breaking response-schema-widened', {
     'a changed keyword that the diff cannot judge': [
@@ -338,8 +319,8 @@ const rows: Row[] = [
   ...judged('breaking request-schema-narrowed', 'breaking response-schema-widened', undone(newUnknowns)),
 ];
 
-/** Expects these verdicts for the changes in requests and in responses. */
-function judged(whenSent: string, whenReceived: string, changes: Changes): Row[] {
+/** Lists changes with their verdicts, such as `breaking path-removed, additive path-added`, in requests and responses. */
+function judged(whenSent: string, whenReceived: string, changes: Changes) {
   return Object.entries(changes).map(([name, [base, head]]) => ({ name, base, head, whenSent, whenReceived }));
 }
 
