@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { linesOf } from '../../scripts/openapi-diff/formats/line-of.ts';
 import { compareDocuments, formats, isRaisedBy, parseDocument, requiredBump } from '../../scripts/openapi-diff/main.ts';
 import { documentWith, type JsonObject, object, received } from './openapi-pair.ts';
@@ -68,41 +68,39 @@ test('the JSON format of openapi-diff contains the number of changes of each lev
   });
 });
 
-describe('the Markdown format', () => {
-  test('the Markdown format of openapi-diff shows breaking changes first and folds additive changes', () => {
-    const text = formats.markdown(difference);
-    expect(text).toMatch(
-      /^<!-- openapi-diff -->\n## API changes\n\n1 breaking, 1 risky, 1 additive: `old.json` → `new.json`\n/,
-    );
-    const [breaking, risky, additive] = [
-      '### 🛑 Breaking',
-      '### ⚠️ Risky',
-      '<details><summary>✅ Additive (1)</summary>',
-    ].map(heading => text.indexOf(heading));
-    expect(breaking).toBeGreaterThan(0);
-    expect(risky).toBeGreaterThan(breaking ?? 0);
-    expect(additive).toBeGreaterThan(risky ?? 0);
-    expect(text).toContain(
-      '- **response-field-removed**: `a` is gone. Stop reading the field before the new version of the server is deployed.\n  - `POST /things: response 200, a`\n',
-    );
-  });
+test('the Markdown format of openapi-diff shows breaking changes first and folds additive changes', () => {
+  const text = formats.markdown(difference);
+  expect(text).toMatch(
+    /^<!-- openapi-diff -->\n## API changes\n\n1 breaking, 1 risky, 1 additive: `old.json` → `new.json`\n/,
+  );
+  const [breaking, risky, additive] = [
+    '### 🛑 Breaking',
+    '### ⚠️ Risky',
+    '<details><summary>✅ Additive (1)</summary>',
+  ].map(heading => text.indexOf(heading));
+  expect(breaking).toBeGreaterThan(0);
+  expect(risky).toBeGreaterThan(breaking ?? 0);
+  expect(additive).toBeGreaterThan(risky ?? 0);
+  expect(text).toContain(
+    '- **response-field-removed**: `a` is gone. Stop reading the field before the new version of the server is deployed.\n  - `POST /things: response 200, a`\n',
+  );
+});
 
-  test('the Markdown format of openapi-diff escapes names from the OpenAPI documents', () => {
-    const name = '`</details>[x](https://example.com)\n@all';
-    const text = formats.markdown(compare(documentWith({ paths: { [`/${name}`]: { get: {} } } }), documentWith({})));
-    expect(text).toContain('``');
-    expect(text.replace(/(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, '')).not.toMatch(/<\/details>|\[x\]|@all/);
-  });
+test('the Markdown format of openapi-diff escapes names from the OpenAPI documents', () => {
+  const name = '`</details>[x](https://example.com)\n@all';
+  const text = formats.markdown(compare(documentWith({ paths: { [`/${name}`]: { get: {} } } }), documentWith({})));
+  expect(text).toContain('``');
+  expect(text.replace(/(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, '')).not.toMatch(/<\/details>|\[x\]|@all/);
+});
 
-  test('the Markdown output of openapi-diff is cut between two changes if it is too long for a GitHub comment', () => {
-    const fields = Object.fromEntries(
-      Array.from({ length: 900 }, (_, n) => [`a_field_with_a_rather_long_name_${n}`, string]),
-    );
-    const { base, head } = received(object(fields), object({}));
-    const text = formats.markdown(compare(base, head));
-    expect(text.length).toBeLessThan(65_536);
-    expect(text).toMatch(/<\/sub>\n\n_Shortened: the rest is in the log\._\n$/);
-  });
+test('the Markdown output of openapi-diff is cut between two changes if it is too long for a GitHub comment', () => {
+  const fields = Object.fromEntries(
+    Array.from({ length: 900 }, (_, n) => [`a_field_with_a_rather_long_name_${n}`, string]),
+  );
+  const { base, head } = received(object(fields), object({}));
+  const text = formats.markdown(compare(base, head));
+  expect(text.length).toBeLessThan(65_536);
+  expect(text).toMatch(/<\/sub>\n\n_Shortened: the rest is in the log\._\n$/);
 });
 
 test('the GitHub format of openapi-diff has an annotation for each change, at its line in the new document', () => {

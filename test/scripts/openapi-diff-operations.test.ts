@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { grants } from '../../contract/grants.ts';
 import {
   changesOf,
@@ -399,83 +399,81 @@ testVerdicts({
   },
 });
 
-describe('reports of changes', () => {
-  const idea = object({ 'id!': string, 'author!': { $ref: '#/components/schemas/Author' } });
-  const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
-  const board = (author: JsonObject): JsonObject =>
+const idea = object({ 'id!': string, 'author!': { $ref: '#/components/schemas/Author' } });
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+const board = (author: JsonObject): JsonObject =>
+  documentWith({
+    paths: {
+      '/b': {
+        get: { responses: { 200: { description: 'B.', content: json({ type: 'array', items: ref('Idea') }) } } },
+      },
+      '/a': { get: { responses: { 200: { description: 'A.', content: json(ref('Idea')) } } } },
+    },
+    components: { schemas: { Idea: idea, Author: author } },
+  });
+
+test('openapi-diff reports a change of a component once, with all its places in the order of the paths', () => {
+  const changes = changesOf({ base: board(object({ 'name!': string })), head: board(object({ name: string })) });
+  expect(changes).toEqual([
+    {
+      level: 'breaking',
+      rule: 'response-field-optional',
+      message: '`name` may now be missing.',
+      action: 'Handle data without the field.',
+      base: '#/components/schemas/Author/properties/name',
+      head: '#/components/schemas/Author/properties/name',
+      places: [
+        expect.objectContaining({ operation: 'GET /a', where: 'response 200', field: 'author.name' }),
+        expect.objectContaining({ operation: 'GET /b', where: 'response 200', field: '[].author.name' }),
+      ],
+    },
+  ]);
+});
+
+test('openapi-diff reports the same change in several places once, with a JSON pointer to each place', () => {
+  const answers = (fields: JsonObject) => ({ 200: { description: 'Done.', headers: fields } });
+  const api = (fields: JsonObject): JsonObject =>
     documentWith({
-      paths: {
-        '/b': {
-          get: { responses: { 200: { description: 'B.', content: json({ type: 'array', items: ref('Idea') }) } } },
-        },
-        '/a': { get: { responses: { 200: { description: 'A.', content: json(ref('Idea')) } } } },
-      },
-      components: { schemas: { Idea: idea, Author: author } },
+      paths: { '/a': { get: { responses: answers(fields) } }, '/b': { get: { responses: answers(fields) } } },
     });
+  const changes = changesOf({ base: api({ ETag: header }), head: api({}) });
+  expect(changes).toHaveLength(1);
+  expect(changes[0]?.places.map(({ operation, base, head }) => [operation, base, head])).toEqual([
+    ['GET /a', '#/paths/~1a/get/responses/200/headers/ETag', '#/paths/~1a/get/responses/200'],
+    ['GET /b', '#/paths/~1b/get/responses/200/headers/ETag', '#/paths/~1b/get/responses/200'],
+  ]);
+});
 
-  test('openapi-diff reports a change of a component once, with all its places in the order of the paths', () => {
-    const changes = changesOf({ base: board(object({ 'name!': string })), head: board(object({ name: string })) });
-    expect(changes).toEqual([
-      {
-        level: 'breaking',
-        rule: 'response-field-optional',
-        message: '`name` may now be missing.',
-        action: 'Handle data without the field.',
-        base: '#/components/schemas/Author/properties/name',
-        head: '#/components/schemas/Author/properties/name',
-        places: [
-          expect.objectContaining({ operation: 'GET /a', where: 'response 200', field: 'author.name' }),
-          expect.objectContaining({ operation: 'GET /b', where: 'response 200', field: '[].author.name' }),
-        ],
-      },
-    ]);
-  });
+test('the report of openapi-diff does not depend on the order of fields in the documents', () => {
+  const reversed = (value: unknown): unknown =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(
+          Object.entries(value)
+            .reverse()
+            .map(([key, one]) => [key, reversed(one)]),
+        )
+      : value;
+  const pair = {
+    base: board(object({ 'name!': string, age: string })),
+    head: board(object({ name: string, id: string })),
+  };
+  const turned = { base: reversed(pair.base) as JsonObject, head: reversed(pair.head) as JsonObject };
+  expect(changesOf(pair)).toHaveLength(3);
+  expect(changesOf(turned)).toEqual(changesOf(pair));
+});
 
-  test('openapi-diff reports the same change in several places once, with a JSON pointer to each place', () => {
-    const answers = (fields: JsonObject) => ({ 200: { description: 'Done.', headers: fields } });
-    const api = (fields: JsonObject): JsonObject =>
-      documentWith({
-        paths: { '/a': { get: { responses: answers(fields) } }, '/b': { get: { responses: answers(fields) } } },
-      });
-    const changes = changesOf({ base: api({ ETag: header }), head: api({}) });
-    expect(changes).toHaveLength(1);
-    expect(changes[0]?.places.map(({ operation, base, head }) => [operation, base, head])).toEqual([
-      ['GET /a', '#/paths/~1a/get/responses/200/headers/ETag', '#/paths/~1a/get/responses/200'],
-      ['GET /b', '#/paths/~1b/get/responses/200/headers/ETag', '#/paths/~1b/get/responses/200'],
-    ]);
-  });
-
-  test('the report of openapi-diff does not depend on the order of fields in the documents', () => {
-    const reversed = (value: unknown): unknown =>
-      typeof value === 'object' && value !== null && !Array.isArray(value)
-        ? Object.fromEntries(
-            Object.entries(value)
-              .reverse()
-              .map(([key, one]) => [key, reversed(one)]),
-          )
-        : value;
-    const pair = {
-      base: board(object({ 'name!': string, age: string })),
-      head: board(object({ name: string, id: string })),
-    };
-    const turned = { base: reversed(pair.base) as JsonObject, head: reversed(pair.head) as JsonObject };
-    expect(changesOf(pair)).toHaveLength(3);
-    expect(changesOf(turned)).toEqual(changesOf(pair));
-  });
-
-  test('openapi-diff reports a change in a recursive schema once', () => {
-    const tree = (fields: JsonObject) =>
-      object({ child: ref('Tree'), children: { type: 'array', items: ref('Tree') }, ...fields });
-    const api = (fields: JsonObject): JsonObject =>
-      documentWith({
-        paths: { '/a': { get: { responses: { 200: { description: 'A.', content: json(ref('Tree')) } } } } },
-        components: { schemas: { Tree: tree(fields) } },
-      });
-    const [change, ...others] = changesOf({ base: api({ 'name!': string }), head: api({}) });
-    expect(others).toEqual([]);
-    expect(change?.rule).toBe('response-field-removed');
-    expect(change?.places.map(({ field }) => field)).toEqual(['name']);
-  });
+test('openapi-diff reports a change in a recursive schema once', () => {
+  const tree = (fields: JsonObject) =>
+    object({ child: ref('Tree'), children: { type: 'array', items: ref('Tree') }, ...fields });
+  const api = (fields: JsonObject): JsonObject =>
+    documentWith({
+      paths: { '/a': { get: { responses: { 200: { description: 'A.', content: json(ref('Tree')) } } } } },
+      components: { schemas: { Tree: tree(fields) } },
+    });
+  const [change, ...others] = changesOf({ base: api({ 'name!': string }), head: api({}) });
+  expect(others).toEqual([]);
+  expect(change?.rule).toBe('response-field-removed');
+  expect(change?.places.map(({ field }) => field)).toEqual(['name']);
 });
 
 test.each(grants.slice(1).map((grant, n) => [grants[n] as string, grant]))(
