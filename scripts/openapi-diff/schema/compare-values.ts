@@ -50,40 +50,31 @@ function compareLists(pair: SchemaPair): void {
   const has = head.values.filter(value => value !== null);
   const removed = had.filter(value => !has.some(one => isSame(one, value)));
   const added = has.filter(value => !had.some(one => isSame(one, value)));
-  if (direction === 'response') reportErrorKeys(pair, removed, added);
+  const isReplaced = direction === 'response' && removed.length === had.length && removed.length * added.length > 0;
   const at = direction === 'response' ? ({ only: 'no error key' } as const) : {};
-  if (direction === 'response' && removed.length > 0 && removed.length === had.length && added.length > 0) {
-    report(pair, 'response-enum-replaced', `is ${oneOf(has)} instead of ${oneOf(had)}`, at);
-    return;
-  }
-  for (const value of removed) {
-    report(pair, `${direction}-enum-value-removed`, `is no longer ${textOfValue(value)}`, at);
-  }
-  for (const value of added) {
-    report(pair, `${direction}-enum-value-added`, `may be ${textOfValue(value)}`, at);
-  }
-}
-
-function reportErrorKeys(pair: SchemaPair, removed: readonly Json[], added: readonly Json[]): void {
-  const at = { only: 'error key' } as const;
-  for (const key of removed) {
-    report(pair, 'error-key-removed', () => `the error key ${textOfValue(key)} is gone.`, at);
-  }
-  for (const key of added) report(pair, 'error-key-added', () => `the error key ${textOfValue(key)} is new.`, at);
+  if (isReplaced) report(pair, 'response-enum-replaced', `is ${oneOf(has)} instead of ${oneOf(had)}`, at);
+  const tell = (value: Json, turn: 'removed' | 'added') => {
+    const [text, isNew] = [textOfValue(value), turn === 'added'];
+    const message = () => `the error key ${text} is ${isNew ? 'new' : 'gone'}.`;
+    if (direction === 'response') report(pair, `error-key-${turn}`, message, { only: 'error key' });
+    if (!isReplaced)
+      report(pair, `${direction}-enum-value-${turn}`, `${isNew ? 'may be' : 'is no longer'} ${text}`, at);
+  };
+  for (const value of removed) tell(value, 'removed');
+  for (const value of added) tell(value, 'added');
 }
 
 function compareDefaults(pair: SchemaPair): void {
   const { base, head, direction } = pair;
-  const at = { only: 'optional' } as const;
   if (isSame(base.fallback, head.fallback)) return;
-  if (base.fallback === undefined) {
-    const value = textOfValue(head.fallback ?? null);
-    report(pair, `${direction}-default-added`, subject => `without ${subject}, ${value} is meant.`, at);
-    return;
-  }
-  const now = head.fallback === undefined ? 'nothing is described to be' : `${textOfValue(head.fallback)} is`;
-  const was = textOfValue(base.fallback);
-  report(pair, `${direction}-default-changed`, subject => `without ${subject}, ${now} meant, and was ${was}.`, at);
+  const [was, is] = [base, head].map(({ fallback }) => (fallback === undefined ? undefined : textOfValue(fallback)));
+  const [rule, now] = was
+    ? ([
+        `${direction}-default-changed`,
+        `${is ? `${is} is` : 'nothing is described to be'} meant, and was ${was}`,
+      ] as const)
+    : ([`${direction}-default-added`, `${is} is meant`] as const);
+  report(pair, rule, subject => `without ${subject}, ${now}.`, { only: 'optional' });
 }
 
 function compareDeprecation(pair: SchemaPair): void {
