@@ -24,8 +24,9 @@ export function compareDiscriminators(pair: SchemaPair): void {
     const what = `has the discriminator ${quote(newField ?? '')} instead of ${name}`;
     report(pair, `${direction}-discriminator-changed`, what, at);
   } else {
+    const had = meaningsOf(pair.comparison.base, pair.base, base);
     const has = meaningsOf(pair.comparison.head, pair.head, head);
-    for (const [value, meaning] of meaningsOf(pair.comparison.base, pair.base, base)) {
+    for (const [value, meaning] of had) {
       const now = has.get(value);
       if (now === undefined ? direction === 'response' : isSameMeaning(meaning, now)) continue;
       const message = `the value ${quote(value)} of ${name} means ${now ? 'another alternative' : 'nothing any more'}.`;
