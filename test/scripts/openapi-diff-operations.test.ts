@@ -370,6 +370,15 @@ testVerdicts({
     ),
   },
   'breaking request-field-required': {
+    'a new required field in one status of a class of responses to a webhook': webhook(
+      event(string, { responses: { '2XX': { description: 'Yes.', content: json(object({})) } } }),
+      event(string, {
+        responses: {
+          200: { description: 'Yes.', content: json(object({ 'a!': string })) },
+          '2XX': { description: 'Yes.', content: json(object({})) },
+        },
+      }),
+    ),
     'a new required field in the response to a webhook': webhook(
       event(string, { responses: { 200: { description: 'Yes.', content: json(object({})) } } }),
       event(string, { responses: { 200: { description: 'Yes.', content: json(object({ 'a!': string })) } } }),

@@ -50,7 +50,8 @@ function compareLists(pair: SchemaPair): void {
   const has = head.values.filter(value => value !== null);
   const removed = had.filter(value => !has.some(one => isSame(one, value)));
   const added = has.filter(value => !had.some(one => isSame(one, value)));
-  const isReplaced = direction === 'response' && removed.length === had.length && removed.length * added.length > 0;
+  const isOther = removed.length > 0 && removed.length === had.length && added.length > 0;
+  const isReplaced = direction === 'response' && isOther;
   const at = direction === 'response' ? ({ only: 'no error key' } as const) : {};
   if (isReplaced) report(pair, 'response-enum-replaced', `is ${oneOf(has)} instead of ${oneOf(had)}`, at);
   const tell = (value: Json, turn: 'removed' | 'added') => {
@@ -68,13 +69,10 @@ function compareDefaults(pair: SchemaPair): void {
   const { base, head, direction } = pair;
   if (isSame(base.fallback, head.fallback)) return;
   const [was, is] = [base, head].map(({ fallback }) => (fallback === undefined ? undefined : textOfValue(fallback)));
-  const [rule, now] = was
-    ? ([
-        `${direction}-default-changed`,
-        `${is ? `${is} is` : 'nothing is described to be'} meant, and was ${was}`,
-      ] as const)
-    : ([`${direction}-default-added`, `${is} is meant`] as const);
-  report(pair, rule, subject => `without ${subject}, ${now}.`, { only: 'optional' });
+  const now = is ? `${is} is` : 'nothing is described to be';
+  const what = was ? `${now} meant, and was ${was}` : `${now} meant`;
+  const rule = `${direction}-default-${was ? 'changed' : 'added'}` as const;
+  report(pair, rule, subject => `without ${subject}, ${what}.`, { only: 'optional' });
 }
 
 function compareDeprecation(pair: SchemaPair): void {
