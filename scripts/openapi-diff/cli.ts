@@ -29,6 +29,8 @@ interface Options {
   accept?: string;
 }
 
+const names = Object.keys(formats) as (keyof typeof formats)[];
+
 const program = new Command('openapi-diff')
   .description(
     'Compares two OpenAPI documents (3.0, 3.1 or 3.2, JSON or YAML) from the side of a client. BASE and HEAD are each a file, a URL, - for standard input, git:REVISION (of contract/openapi.json), git:REVISION:PATH or REVISION:PATH.',
@@ -38,7 +40,7 @@ const program = new Command('openapi-diff')
   .addOption(
     new Option(
       '--format <format[=file]>',
-      `the output format (${Object.keys(formats).join(', ')}), and a file for the output; repeat it for several outputs`,
+      `the output format (${names.join(', ')}), and a file for the output; repeat it for several outputs`,
     )
       .argParser(addOutput)
       .default([], 'text'),
@@ -75,8 +77,8 @@ try {
 
 function addOutput(text: string, others: Output[]): Output[] {
   const [name = '', ...rest] = text.split('=');
-  const format = Object.keys(formats).find((one): one is keyof typeof formats => one === name);
-  if (format === undefined) throw new InvalidArgumentError(`Allowed choices are ${Object.keys(formats).join(', ')}.`);
+  const format = names.find(one => one === name);
+  if (format === undefined) throw new InvalidArgumentError(`Allowed choices are ${names.join(', ')}.`);
   return [...others, { format, file: rest.join('=') || undefined }];
 }
 
@@ -89,9 +91,8 @@ async function compare(baseName: string, headName: string, options: Options): Pr
   const found = compareDocuments(parseDocument(base.name, base.text), parseDocument(head.name, head.text));
   const { difference, unused } = acceptChanges(found, acceptances);
   for (const { rule, at } of unused) console.error(`warning: ${accept} accepts ${rule} at ${at}, which did not change`);
-  for (const { format, file } of options.format.length > 0
-    ? options.format
-    : [{ format: 'text', file: undefined } as const]) {
+  const outputs: Output[] = options.format.length > 0 ? options.format : [{ format: 'text', file: undefined }];
+  for (const { format, file } of outputs) {
     const text = formats[format](difference, head);
     if (file === undefined) process.stdout.write(text);
     else await write(file, text);

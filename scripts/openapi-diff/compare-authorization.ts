@@ -1,4 +1,4 @@
-import { type Pair, type Place, tell } from './comparison.ts';
+import { matchKeys, type Pair, type Place, tell } from './comparison.ts';
 import { childOf, childrenOf, follow, itemsOf, type Located, type OpenApiDocument, textOf } from './document.ts';
 import { canonicalText, isSame } from './json.ts';
 import { quote } from './sentence.ts';
@@ -16,12 +16,8 @@ export function compareAuthorization(place: Place, pair: Pair): void {
  * clients send to the API.
  */
 export function compareWebhookSecurity(place: Place, pair: Pair): void {
-  const [base, head] = [childOf(pair.base, 'security'), childOf(pair.head, 'security')];
-  const isSent = (security: Located | undefined) => security !== undefined && !isSame(security.value, []);
-  if (!isSent(base) && !isSent(head)) return;
-  if (!isSame(base?.value, head?.value)) {
-    tell(place, 'webhook-security-changed', 'Its authentication changed.', pair);
-  }
+  const [was, is] = [pair.base, pair.head].map(operation => (childOf(operation, 'security') ?? { value: [] }).value);
+  if (!isSame(was, is)) tell(place, 'webhook-security-changed', 'Its authentication changed.', pair);
 }
 
 /** The token grants that `x-grant` may require, the lowest first. */
@@ -29,9 +25,7 @@ const grants = ['read', 'write', 'moderate'];
 
 /** Returns the rank of a grant. An unknown grant ranks above all others, because no token has it. */
 function levelOf(grant: string | undefined): number {
-  if (grant === undefined) return -1;
-  const level = grants.indexOf(grant);
-  return level === -1 ? grants.length : level;
+  return grant === undefined ? -1 : [...grants, grant].indexOf(grant);
 }
 
 function compareGrants(place: Place, subject: string, pair: Pair, key: string): void {
@@ -46,22 +40,21 @@ function compareGrants(place: Place, subject: string, pair: Pair, key: string): 
 }
 
 function compareGrantsByQuery(place: Place, pair: Pair): void {
-  const [base, head] = [pair.base, pair.head].map(node => childOf(node, 'x-grant-by-query') ?? { ...node, value: {} });
-  if (base === undefined || head === undefined) return;
-  const names = new Set([base, head].flatMap(node => childrenOf(node).map(([name]) => name)));
-  for (const name of names) compareGrants(place, `The query parameter ${name}`, { base, head }, name);
+  const [base, head] = [queryGrantsOf(pair.base), queryGrantsOf(pair.head)];
+  for (const [name] of matchKeys(childrenOf(base), childrenOf(head))) {
+    compareGrants(place, `The query parameter ${name}`, { base, head }, name);
+  }
+}
+
+function queryGrantsOf(operation: Located): Located {
+  return childOf(operation, 'x-grant-by-query') ?? { ...operation, value: {} };
 }
 
 function compareBuckets(place: Place, pair: Pair): void {
   const [bucket, newBucket] = [pair.base, pair.head].map(node => childOf(node, 'x-bucket')?.value);
   if (newBucket !== undefined && bucket !== newBucket) {
-    const was = bucket === undefined ? 'none' : quote(String(bucket));
-    tell(
-      place,
-      'bucket-changed',
-      `Requests count against the limit ${quote(String(newBucket))} instead of ${was}.`,
-      pair,
-    );
+    const [was, is] = [bucket === undefined ? 'none' : quote(String(bucket)), quote(String(newBucket))];
+    tell(place, 'bucket-changed', `Requests count against the limit ${is} instead of ${was}.`, pair);
   }
   const [rate, newRate] = [rateOf(pair.base), rateOf(pair.head)];
   if (isSame(rate?.value, newRate?.value)) return;
@@ -138,19 +131,16 @@ function securityOf(document: OpenApiDocument, operation: Located): Security {
   return { node, alternatives: alternatives.length === 0 ? [[]] : alternatives };
 }
 
-function identityOf(scheme: Located, name: string): string {
-  const type = textOf(scheme, 'type');
+function identityOf(node: Located, name: string): string {
+  const type = textOf(node, 'type');
   // The flows of an OAuth scheme are compared separately, so its identity is only its name.
   if (type === undefined || type === 'oauth2') return `${type} ${name}`;
-  const parts = ['in', 'openIdConnectUrl'].map(key => textOf(scheme, key) ?? null);
-  const header = textOf(scheme, 'name') ?? null;
-  const isHeader = textOf(scheme, 'in') === 'header';
-  return canonicalText([
-    type,
-    textOf(scheme, 'scheme')?.toLowerCase() ?? null,
-    ...parts,
-    isHeader ? (header?.toLowerCase() ?? null) : header,
-  ]);
+  const [scheme, place, url, parameter] = ['scheme', 'in', 'openIdConnectUrl', 'name'].map(
+    key => textOf(node, key) ?? null,
+  );
+  // The names of HTTP schemes and of headers are in any case.
+  const key = place === 'header' ? parameter?.toLowerCase() : parameter;
+  return canonicalText([type, scheme?.toLowerCase() ?? null, place ?? null, url ?? null, key ?? null]);
 }
 
 /** Whether credentials for the first list of schemes also satisfy the second list. */
@@ -176,26 +166,21 @@ function compareFlows(place: Place, had: Security, has: Security): void {
 }
 
 function compareOAuthScheme(place: Place, name: string, pair: Pair): void {
-  const [had, has] = [childOf(pair.base, 'flows'), childOf(pair.head, 'flows')];
-  for (const [flow, node] of childrenOf(had)) {
-    const other = childOf(has, flow);
-    if (other === undefined) {
-      tell(place, 'oauth-flow-changed', `The flow ${flow} of ${quote(name)} is gone.`, { base: node, head: pair.head });
-      continue;
-    }
-    const at = { base: node, head: other };
+  const flowsOf = (scheme: Located) => childrenOf(childOf(scheme, 'flows'));
+  const scopesOf = (flow: Located) => childrenOf(childOf(flow, 'scopes'));
+  for (const [flow, was, is] of matchKeys(flowsOf(pair.base), flowsOf(pair.head))) {
+    const subject = `the flow ${flow} of ${quote(name)}`;
+    const tellOf = (turn: 'changed' | 'added', message: string) =>
+      tell(place, `oauth-flow-${turn}`, message, { base: was ?? pair.base, head: is ?? pair.head });
+    if (was === undefined) tellOf('added', `${subject} is new.`);
+    else if (is === undefined) tellOf('changed', `${subject} is gone.`);
+    if (was === undefined || is === undefined) continue;
     for (const key of ['authorizationUrl', 'deviceAuthorizationUrl', 'tokenUrl', 'refreshUrl']) {
-      if (textOf(node, key) === textOf(other, key)) continue;
-      tell(place, 'oauth-flow-changed', `The ${key} of the flow ${flow} of ${quote(name)} changed.`, at);
+      if (textOf(was, key) !== textOf(is, key)) tellOf('changed', `the ${key} of ${subject} changed.`);
     }
-    const [scopes, newScopes] = [node, other].map(one => childrenOf(childOf(one, 'scopes')).map(([scope]) => scope));
-    const tellOfScope = (rule: 'oauth-flow-changed' | 'oauth-flow-added', scope: string, what: string) =>
-      tell(place, rule, `The scope ${quote(scope)} of the flow ${flow} of ${quote(name)} is ${what}.`, at);
-    for (const scope of scopes ?? []) if (!newScopes?.includes(scope)) tellOfScope('oauth-flow-changed', scope, 'gone');
-    for (const scope of newScopes ?? []) if (!scopes?.includes(scope)) tellOfScope('oauth-flow-added', scope, 'new');
-  }
-  for (const [flow, node] of childrenOf(has)) {
-    if (childOf(had, flow)) continue;
-    tell(place, 'oauth-flow-added', `The flow ${flow} of ${quote(name)} is new.`, { base: pair.base, head: node });
+    for (const [scope, had, has] of matchKeys(scopesOf(was), scopesOf(is))) {
+      if (!has) tellOf('changed', `the scope ${quote(scope)} of ${subject} is gone.`);
+      else if (!had) tellOf('added', `the scope ${quote(scope)} of ${subject} is new.`);
+    }
   }
 }

@@ -1,78 +1,68 @@
-import { compareSchemasAt, type Pair, type Place, tell } from './comparison.ts';
+import { comparePresence, compareSchemasAt, type Pair, type Place, type PresenceRules, tell } from './comparison.ts';
 import { childOf, childrenOf, follow, isTrue, type Located, type OpenApiDocument } from './document.ts';
 import { isSame } from './json.ts';
-import type { RuleId } from './rules/rules.ts';
+import type { Direction } from './schema/shape.ts';
 import { quote } from './sentence.ts';
+
+const rulesOfRequests: PresenceRules = {
+  removed: ['request-body-removed', 'The body is no longer accepted.'],
+  optional: ['request-body-optional', 'The body is now optional.'],
+  required: ['request-body-required', 'The body is now required.'],
+  added: ['request-body-added', 'The optional body is new.'],
+  addedRequired: ['request-body-required', 'A body is new and required.'],
+};
+
+const rulesOfWebhooks: PresenceRules = {
+  removed: ['webhook-body-removed', 'The body is gone.'],
+  optional: ['webhook-body-optional', 'The body is now optional.'],
+  required: ['webhook-body-added', 'The body is now required.'],
+  added: ['webhook-body-added', 'The body is new.'],
+};
 
 export function compareRequestBodies(place: Place, operations: Pair): void {
   const { comparison, isReceived } = place;
   const there = { ...place, where: isReceived ? 'body' : 'request body' };
   const base = follow(comparison.base, childOf(operations.base, 'requestBody'));
   const head = follow(comparison.head, childOf(operations.head, 'requestBody'));
+  const [was, is] = [base, head].map(body => body && isTrue(body, 'required'));
   const pair = { base: base ?? operations.base, head: head ?? operations.head };
-  if (base === undefined && head === undefined) return;
-  if (base === undefined) {
-    if (isReceived) tell(there, 'webhook-body-added', 'The body is new.', pair);
-    else if (isTrue(head, 'required')) tell(there, 'request-body-required', 'A body is new and required.', pair);
-    else tell(there, 'request-body-added', 'The optional body is new.', pair);
-    return;
-  }
-  if (head === undefined) {
-    if (isReceived) tell(there, 'webhook-body-removed', 'The body is gone.', pair);
-    else tell(there, 'request-body-removed', 'The body is no longer accepted.', pair);
-    return;
-  }
-  const [was, is] = [isTrue(base, 'required'), isTrue(head, 'required')];
-  if (was && !is) {
-    tell(there, isReceived ? 'webhook-body-optional' : 'request-body-optional', 'The body is now optional.', pair);
-  } else if (!was && is) {
-    const rule = isReceived ? 'webhook-body-added' : 'request-body-required';
-    tell(there, rule, 'The body is now required.', pair);
-  }
-  compareContents(there, pair, isReceived ? 'response' : 'request', rulesOfBody[isReceived ? 'received' : 'sent']);
+  comparePresence(there, isReceived ? rulesOfWebhooks : rulesOfRequests, '', was, is, pair);
+  if (base && head) compareContents(there, pair, isReceived ? 'response' : 'request');
 }
 
-const rulesOfBody = {
-  sent: { removed: 'request-media-type-removed', added: 'request-media-type-added' },
-  received: { removed: 'webhook-media-type-changed', added: 'webhook-media-type-changed' },
-} as const;
-
+const schemas = [
+  ['the body', 'schema'],
+  ['an item of the body', 'itemSchema'],
+] as const;
 const encodings = ['encoding', 'prefixEncoding', 'itemEncoding'];
 
-export function compareContents(
-  place: Place,
-  pair: Pair,
-  direction: 'request' | 'response',
-  rules: { removed: RuleId; added: RuleId },
-): void {
+export function compareContents(place: Place, pair: Pair, direction: Direction): void {
   const { comparison } = place;
   const [had, has] = [contentsOf(comparison.base, pair.base), contentsOf(comparison.head, pair.head)];
+  const tellOfType = (turn: 'removed' | 'added', type: string, at: Pair) => {
+    const isWebhook = place.isReceived && direction === 'response';
+    const rule = isWebhook ? 'webhook-media-type-changed' : (`${direction}-media-type-${turn}` as const);
+    tell(place, rule, `The media type ${quote(type)} is ${turn === 'added' ? 'new' : 'gone'}.`, at);
+  };
   const matched = new Set<string>();
   for (const [type, media] of had) {
-    const other =
-      [...has.keys()].find(one => one === type) ?? [...has.keys()].find(one => isWithin(direction, type, one));
-    const node = other === undefined ? undefined : has.get(other);
+    const other = has.has(type) ? type : [...has.keys()].find(one => isWithin(direction, type, one));
+    const node = has.get(other ?? '');
     if (other === undefined || node === undefined) {
-      tell(place, rules.removed, `The media type ${quote(type)} is gone.`, { base: media, head: pair.head });
+      tellOfType('removed', type, { base: media, head: pair.head });
       continue;
     }
     matched.add(other);
     const there = type === 'application/json' ? place : { ...place, where: `${place.where} as ${type}` };
-    compareSchemasAt(there, 'the body', direction, childOf(media, 'schema'), childOf(node, 'schema'));
-    compareSchemasAt(
-      there,
-      'an item of the body',
-      direction,
-      childOf(media, 'itemSchema'),
-      childOf(node, 'itemSchema'),
-    );
+    for (const [subject, key] of schemas) {
+      compareSchemasAt(there, subject, direction, childOf(media, key), childOf(node, key));
+    }
     if (encodings.some(key => !isSame(childOf(media, key)?.value, childOf(node, key)?.value))) {
       tell(there, 'encoding-changed', 'The encoding of the parts of the body changed.', { base: media, head: node });
     }
   }
   for (const [type, media] of has) {
-    if (matched.has(type)) continue;
-    tell(place, rules.added, `The media type ${quote(type)} is new.`, { base: pair.base, head: media });
+    if (!matched.has(type)) tellOfType('added', type, { base: pair.base, head: media });
   }
 }
 
@@ -90,10 +80,7 @@ function contentsOf(document: OpenApiDocument, body: Located): Map<string, Locat
  * Whether the change from one media type to another is safe. For a request, the head document must accept the old type.
  * For a response, clients of the base document must expect the new type. A range such as `image/*` includes many types.
  */
-function isWithin(direction: 'request' | 'response', base: string, head: string): boolean {
-  return direction === 'request' ? isNamedBy(base, head) : isNamedBy(head, base);
-}
-
-function isNamedBy(type: string, range: string): boolean {
+function isWithin(direction: Direction, base: string, head: string): boolean {
+  const [type, range] = direction === 'request' ? [base, head] : [head, base];
   return range === '*/*' || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)));
 }

@@ -1,12 +1,15 @@
 import { type Change, type Finding, foldFindings } from './change.ts';
 import { compareOperations } from './compare-operations.ts';
-import { compareSchemaNames } from './compare-schema-names.ts';
 import { alignPrefixes } from './compare-servers.ts';
-import type { Comparison } from './comparison.ts';
-import type { OpenApiDocument } from './document.ts';
+import { type Comparison, matchKeys, type Place, tell } from './comparison.ts';
+import { childOf, childrenOf, type Located, type OpenApiDocument } from './document.ts';
 import { isObject, isSame, type Json, memberOf } from './json.ts';
 import type { Level } from './rules/rule.ts';
 import { beginComparisons } from './schema/compare-schemas.ts';
+import { readShape } from './schema/read-shape.ts';
+import type { SchemaReader } from './schema/shape.ts';
+import { identityOf } from './schema/write-schema.ts';
+import { quote } from './sentence.ts';
 
 /** The differences between two documents from a client's point of view. */
 export interface Difference {
@@ -24,17 +27,37 @@ export function compareDocuments(oldDocument: OpenApiDocument, newDocument: Open
   const [base, head] = alignPrefixes(oldDocument, newDocument);
   const findings: Finding[] = [];
   const report = (finding: Finding) => findings.push(finding);
-  const comparison: Comparison = {
-    base,
-    head,
-    report,
-    schemas: beginComparisons(base, head),
-  };
+  const comparison: Comparison = { base, head, report, schemas: beginComparisons(base, head) };
   compareOperations(comparison);
   compareSchemaNames(comparison);
   const changes = foldFindings(findings);
   const descriptions = countDescriptions(base.root.value, head.root.value);
   return { base: base.name, head: head.name, ...countLevels(changes), descriptions, changes };
+}
+
+/**
+ * Compares the names of schemas. Generated clients use them as type names, although requests and responses do not
+ * contain them.
+ */
+function compareSchemaNames(comparison: Comparison): void {
+  const { base, head } = comparison;
+  const [had, has] = [base, head].map(({ root }) => childOf(childOf(root, 'components'), 'schemas'));
+  const places = matchKeys(childrenOf(had), childrenOf(has));
+  const added = places.filter(([, was]) => was === undefined);
+  const place: Place = { comparison, operation: '', where: '', isReceived: false, isError: false };
+  for (const [name, schema, same] of places) {
+    if (schema === undefined || same !== undefined) continue;
+    const identity = identityAt(comparison.schemas.response.base, schema);
+    const renamed = added.find(
+      ([, , other]) => other && identityAt(comparison.schemas.response.head, other) === identity,
+    );
+    const message = `The schema ${quote(name)} is ${renamed ? `now called ${quote(renamed[0])}` : 'gone'}.`;
+    tell(place, 'schema-name-removed', message, { base: schema, head: renamed?.[2] ?? has ?? head.root });
+  }
+}
+
+function identityAt(reader: SchemaReader, schema: Located): string {
+  return identityOf(reader, readShape(reader, [schema]));
 }
 
 /** Counts the changes of each level, without the accepted changes. */

@@ -2,8 +2,8 @@ import { compareAuthorization, compareWebhookSecurity } from './compare-authoriz
 import { compareRequestBodies } from './compare-bodies.ts';
 import { compareParameters } from './compare-parameters.ts';
 import { compareResponses } from './compare-responses.ts';
-import { compareServers } from './compare-servers.ts';
-import { type Comparison, compareDeprecation, type Pair, type Place, tell } from './comparison.ts';
+import { compareServers, withoutNames } from './compare-servers.ts';
+import { type Comparison, compareDeprecation, matchKeys, type Pair, type Place, tell } from './comparison.ts';
 import {
   childOf,
   childrenOf,
@@ -29,38 +29,32 @@ function comparePathItems(comparison: Comparison, around: Pair, received: string
   const isReceived = received !== undefined;
   const had = pathItemsIn(comparison.base, around.base, isReceived);
   const has = pathItemsIn(comparison.head, around.head, isReceived);
-  for (const key of new Set([...had.keys(), ...has.keys()])) {
-    const [was, is] = [had.get(key), has.get(key)];
+  for (const [, was, is] of matchKeys(had, has)) {
     const items = { base: was?.item ?? around.base, head: is?.item ?? around.head };
-    const [before, after] = [operationsOf(was?.item), operationsOf(is?.item)];
-    for (const method of new Set([...before.keys(), ...after.keys()])) {
-      const [base, head] = [before.get(method), after.get(method)];
+    for (const [method, base, head] of matchKeys(operationsOf(was?.item), operationsOf(is?.item))) {
       const path = (base ? was?.path : is?.path) ?? '';
       const operation = isReceived ? `${received}${path}` : `${method.toUpperCase()} ${path}`;
       const place = { comparison, operation, where: '', isReceived, isError: false };
-      const paths = isReceived ? { base: '', head: '' } : { base: path, head: is?.path ?? '' };
-      if (base && head) compareOperation(place, paths, items, { base, head });
-      else if (!isReceived && (!was || !is)) tellOfPath(place, path, items, is !== undefined);
-      else if (base) tellOfRemoved(place, { base, head: items.head });
-      else if (head) tellOfAdded(place, { base: items.base, head });
+      if (base && head) {
+        const paths = isReceived ? { base: '', head: '' } : { base: path, head: is?.path ?? '' };
+        compareOperation(place, paths, items, { base, head });
+      } else if (!isReceived && (!was || !is)) {
+        tell(place, is ? 'path-added' : 'path-removed', `The path ${quote(path)} is ${is ? 'new' : 'gone'}.`, items);
+      } else {
+        tellOfOperation(place, { base: base ?? items.base, head: head ?? items.head }, head !== undefined);
+      }
     }
   }
 }
 
-function tellOfPath(place: Place, path: string, items: Pair, isAdded: boolean): void {
-  if (isAdded) tell(place, 'path-added', `The path ${quote(path)} is new.`, items);
-  else tell(place, 'path-removed', `The path ${quote(path)} is gone.`, items);
-}
-
-function tellOfRemoved(place: Place, pair: Pair): void {
-  const note = isTrue(pair.base, 'deprecated') ? ', after it was deprecated' : '';
-  if (place.isReceived) tell(place, 'webhook-removed', `The ${place.operation} is no longer sent.`, pair);
-  else tell(place, 'operation-removed', `${place.operation} is gone${note}.`, pair);
-}
-
-function tellOfAdded(place: Place, pair: Pair): void {
-  if (place.isReceived) tell(place, 'webhook-added', `The ${place.operation} is new.`, pair);
-  else tell(place, 'operation-added', `${place.operation} is new.`, pair);
+function tellOfOperation(place: Place, pair: Pair, isAdded: boolean): void {
+  const turn = isAdded ? 'added' : 'removed';
+  if (place.isReceived) {
+    tell(place, `webhook-${turn}`, `The ${place.operation} is ${isAdded ? 'new' : 'no longer sent'}.`, pair);
+  } else {
+    const note = isTrue(pair.base, 'deprecated') ? ', after it was deprecated' : '';
+    tell(place, `operation-${turn}`, `${place.operation} is ${isAdded ? 'new' : `gone${note}`}.`, pair);
+  }
 }
 
 /**
@@ -71,22 +65,21 @@ function pathItemsIn(
   document: OpenApiDocument,
   around: Located,
   isReceived: boolean,
-): Map<string, { path: string; item: Located }> {
+): [string, { path: string; item: Located }][] {
   const listed = childrenOf(around).filter(([path]) => isReceived || path.startsWith('/'));
-  return new Map(
-    listed.map(([name, item]) => {
-      const path = isReceived ? name : `${document.pathPrefix}${name}`;
-      const key = isReceived ? name : path.replace(/\{[^}]*\}/g, '{}');
-      return [key, { path, item: pathItemAt(document, item) }];
-    }),
-  );
+  return listed.map(([name, node]) => {
+    const item = pathItemAt(document, node);
+    if (isReceived) return [name, { path: name, item }];
+    const path = `${document.pathPrefix}${name}`;
+    return [withoutNames(path), { path, item }];
+  });
 }
 
 const methods = ['get', 'put', 'post', 'delete', 'options', 'head', 'patch', 'trace', 'query'];
 
-function operationsOf(item: Located | undefined): Map<string, Located> {
+function operationsOf(item: Located | undefined): [string, Located][] {
   const listed = childrenOf(item).filter(([method]) => methods.includes(method));
-  return new Map([...listed, ...childrenOf(childOf(item, 'additionalOperations'))]);
+  return [...listed, ...childrenOf(childOf(item, 'additionalOperations'))];
 }
 
 function compareOperation(place: Place, path: { base: string; head: string }, items: Pair, pair: Pair): void {
@@ -110,15 +103,12 @@ function compareOperation(place: Place, path: { base: string; head: string }, it
 
 /** Compares the callbacks of an operation: requests that the server sends to a URL from the client's request. */
 function compareCallbacks(place: Place, pair: Pair): void {
-  const { comparison } = place;
-  const at = (document: OpenApiDocument, operation: Located, name: string) =>
-    follow(document, childOf(childOf(operation, 'callbacks'), name)) ?? {
-      value: {},
-      pointer: pointerTo(operation, 'callbacks'),
-    };
-  const names = [pair.base, pair.head].flatMap(one => childrenOf(childOf(one, 'callbacks')).map(([name]) => name));
-  for (const name of new Set(names)) {
-    const around = { base: at(comparison.base, pair.base, name), head: at(comparison.head, pair.head, name) };
-    comparePathItems(comparison, around, `${place.operation} callback ${name} `);
+  const { comparison, operation } = place;
+  const [had, has] = [childOf(pair.base, 'callbacks'), childOf(pair.head, 'callbacks')];
+  const none = (one: Located) => ({ value: {}, pointer: pointerTo(one, 'callbacks') });
+  for (const [name, was, is] of matchKeys(childrenOf(had), childrenOf(has))) {
+    const base = follow(comparison.base, was) ?? none(pair.base);
+    const head = follow(comparison.head, is) ?? none(pair.head);
+    comparePathItems(comparison, { base, head }, `${operation} callback ${name} `);
   }
 }

@@ -1,4 +1,14 @@
-import { compareDeprecation, compareSchemasAt, type Pair, type Place, tell } from './comparison.ts';
+import { namesIn } from './compare-servers.ts';
+import {
+  compareDeprecation,
+  comparePresence,
+  compareSchemasAt,
+  matchKeys,
+  type Pair,
+  type Place,
+  type PresenceRules,
+  tell,
+} from './comparison.ts';
 import {
   childOf,
   childrenOf,
@@ -10,6 +20,28 @@ import {
   textOf,
 } from './document.ts';
 
+const rulesOfRequests: PresenceRules = {
+  removed: ['parameter-removed', '{} is gone.'],
+  optional: ['parameter-optional', '{} may be left out.'],
+  required: ['parameter-required', '{} must be sent, and could be left out.'],
+  added: ['parameter-added', '{} is new and optional.'],
+  addedRequired: ['parameter-required', '{} is new and required.'],
+};
+
+const rulesOfWebhooks: PresenceRules = {
+  removed: ['webhook-parameter-removed', '{} is no longer sent.'],
+  optional: ['webhook-parameter-removed', '{} is not always sent any more.'],
+  required: ['webhook-parameter-added', '{} is always sent.'],
+  added: ['webhook-parameter-added', '{} is new.'],
+};
+
+const rulesOfHeaders: PresenceRules = {
+  removed: ['response-header-removed', '{} is no longer sent.'],
+  optional: ['response-header-optional', '{} is now optional.'],
+  required: ['response-header-required', '{} is now always sent.'],
+  added: ['response-header-added', '{} is new.'],
+};
+
 /** Compares the parameters of an operation, including the parameters of its path. */
 export function compareParameters(
   place: Place,
@@ -20,32 +52,40 @@ export function compareParameters(
   const { comparison, isReceived } = place;
   const had = parametersOf(comparison.base, path.base, items.base, operations.base);
   const has = parametersOf(comparison.head, path.head, items.head, operations.head);
-  for (const [key, parameter] of had) {
-    const other = has.get(key);
-    const where = `${parameter.in} parameter ${parameter.name}`;
-    const there = { ...place, where };
-    if (other === undefined) {
-      const pair = { base: parameter.listed, head: operations.head };
-      if (isReceived) tell(there, 'webhook-parameter-removed', `The ${where} is no longer sent.`, pair);
-      // A path without one of its parameters is a different path. Another rule has already reported the missing path.
-      else if (parameter.in !== 'path') tell(there, 'parameter-removed', `The ${where} is gone.`, pair);
-    } else {
-      compareParameter(there, parameter, other);
+  for (const [, base, head] of matchKeys(had, has)) {
+    const { in: kind, name } = (base ?? head) as Parameter;
+    const there = { ...place, where: `${kind} parameter ${name}` };
+    const subject = `the ${there.where}`;
+    // A path without one of its parameters is a different path. Another rule has already reported the missing path. But a
+    // webhook has no path.
+    if (kind !== 'path' || (isReceived && base)) {
+      const rules = isReceived ? rulesOfWebhooks : rulesOfRequests;
+      comparePresence(there, rules, subject, base?.isRequired, head?.isRequired, pairAt(operations, base, head));
     }
-  }
-  for (const [key, parameter] of has) {
-    if (had.has(key) || parameter.in === 'path') continue;
-    const where = `${parameter.in} parameter ${parameter.name}`;
-    const there = { ...place, where };
-    const pair = { base: operations.base, head: parameter.listed };
-    if (isReceived) tell(there, 'webhook-parameter-added', `The ${where} is new.`, pair);
-    else if (parameter.isRequired) tell(there, 'parameter-required', `The ${where} is new and required.`, pair);
-    else tell(there, 'parameter-added', `The ${where} is new and optional.`, pair);
+    if (base && head) compareParameter(there, subject, base, head);
   }
 }
 
+/** Compares the headers of a response. Omits Content-Type, because the media types describe it. */
+export function compareHeaders(place: Place, responses: Pair): void {
+  const { comparison } = place;
+  const had = headersOf(comparison.base, responses.base);
+  const has = headersOf(comparison.head, responses.head);
+  for (const [, base, head] of matchKeys(had, has)) {
+    const name = base?.name ?? head?.name;
+    const there = { ...place, where: `${place.where} header ${name}`, isError: false };
+    const subject = `the header ${name}`;
+    const pair = pairAt(responses, base, head);
+    comparePresence(there, rulesOfHeaders, subject, base?.isRequired, head?.isRequired, pair);
+    if (base === undefined || head === undefined) continue;
+    compareDeprecation(there, subject, pair);
+    compareSchemasAt(there, subject, 'response', writingOf(base).schema, writingOf(head).schema);
+  }
+}
+
+/** A parameter of an operation, or a header of a response. */
 interface Parameter {
-  /** The entry in the operation's list of parameters. The entry may be a reference to the parameter's definition. */
+  /** The entry in the operation or in the response. The entry may be a reference to the definition. */
   listed: Located;
   node: Located;
   name: string;
@@ -60,7 +100,7 @@ function parametersOf(
   item: Located,
   operation: Located,
 ): Map<string, Parameter> {
-  const parts = [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name);
+  const parts = namesIn(path);
   const parameters = new Map<string, Parameter>();
   // A parameter of the operation overrides the path's parameter with the same name.
   for (const listed of [...itemsOf(childOf(item, 'parameters')), ...itemsOf(childOf(operation, 'parameters'))]) {
@@ -80,25 +120,30 @@ function parametersOf(
   return parameters;
 }
 
-function compareParameter(place: Place, base: Parameter, head: Parameter): void {
+/** Returns the headers of a response by lower-case name. */
+function headersOf(document: OpenApiDocument, response: Located): [string, Parameter][] {
+  const headers = childrenOf(childOf(response, 'headers')).filter(([name]) => !/^content-type$/i.test(name));
+  return headers.map(([name, listed]) => {
+    const node = follow(document, listed);
+    return [name.toLowerCase(), { listed, node, name, in: 'header', isRequired: isTrue(node, 'required') }];
+  });
+}
+
+function pairAt(around: Pair, base: Parameter | undefined, head: Parameter | undefined): Pair {
+  if (base && head) return { base: base.node, head: head.node };
+  return { base: base?.listed ?? around.base, head: head?.listed ?? around.head };
+}
+
+function compareParameter(place: Place, subject: string, base: Parameter, head: Parameter): void {
   const pair = { base: base.node, head: head.node };
-  const subject = `the ${place.where}`;
   if (base.in === 'path' && base.name !== head.name) {
     tell(place, 'path-parameter-renamed', `${subject} is now called ${head.name}.`, pair);
-  }
-  if (base.isRequired !== head.isRequired) {
-    if (place.isReceived) {
-      const words = head.isRequired ? 'is always sent' : 'is not always sent any more';
-      tell(place, `webhook-parameter-${head.isRequired ? 'added' : 'removed'}`, `${subject} ${words}.`, pair);
-    } else {
-      const words = head.isRequired ? 'must be sent, and could be left out' : 'may be left out';
-      tell(place, `parameter-${head.isRequired ? 'required' : 'optional'}`, `${subject} ${words}.`, pair);
-    }
   }
   compareDeprecation(place, subject, pair);
   const [before, after] = [writingOf(base), writingOf(head)];
   if (before.text !== after.text || before.liberties.some(one => !after.liberties.includes(one))) {
-    const message = `${subject} is serialized as ${textOfWriting(after)} instead of ${textOfWriting(before)}.`;
+    const [was, is] = [before, after].map(({ text, liberties }) => [text, ...liberties].join(' with '));
+    const message = `${subject} is serialized as ${is} instead of ${was}.`;
     tell(place, 'parameter-serialization-changed', message, pair);
   }
   const [direction, sender] = place.isReceived ? (['response', head] as const) : (['request', base] as const);
@@ -110,10 +155,6 @@ interface Writing {
   /** The permissions of a parameter, such as `allowEmptyValue`. If one of them is removed, clients break. */
   liberties: string[];
   schema: Located | undefined;
-}
-
-function textOfWriting({ text, liberties }: Writing): string {
-  return [text, ...liberties].join(' with ');
 }
 
 /** Returns the serialization of a parameter, with the default values of OpenAPI. */

@@ -1,7 +1,8 @@
 import type { Finding } from './change.ts';
 import { compareContents } from './compare-bodies.ts';
-import { compareDeprecation, compareSchemasAt, type Pair, type Place, tell } from './comparison.ts';
-import { childOf, childrenOf, follow, isTrue, type Located, type OpenApiDocument } from './document.ts';
+import { compareHeaders } from './compare-parameters.ts';
+import { matchKeys, type Pair, type Place, tell } from './comparison.ts';
+import { childOf, childrenOf, follow, type Located, type OpenApiDocument } from './document.ts';
 import { isObject } from './json.ts';
 import { quote } from './sentence.ts';
 
@@ -14,31 +15,26 @@ export function compareResponses(place: Place, operations: Pair): void {
     base: childOf(operations.base, 'responses') ?? operations.base,
     head: childOf(operations.head, 'responses') ?? operations.head,
   };
-  for (const [status, response] of had) {
+  for (const [status, was, is] of matchKeys(had, has)) {
     const there = placeOf(place, status);
-    const other = has.get(status) ?? has.get(coverOf(has, status) ?? '');
+    const [base, head] = [was ?? had.get(coverOf(had, status) ?? ''), is ?? has.get(coverOf(has, status) ?? '')];
     // A webhook's receiver may answer with every status of a range. Single statuses therefore cannot replace the range.
     const parts = isReceived ? [] : [...has].filter(([one]) => !had.has(one) && coverOf(had, one) === status);
-    if (other) {
-      compareResponse(there, { base: response, head: other });
-    } else if (parts.length === 0) {
-      const pair = { base: response, head: around.head };
-      if (isReceived) tell(there, 'webhook-answer-refused', `The answer ${status} is no longer accepted.`, pair);
-      else tell(there, 'response-status-removed', `The status ${status} is gone.`, pair);
-    }
-    compareParts(place, response, parts, has.has(status));
+    if (was) compareParts(place, was, parts, is !== undefined);
+    // The comparison of the parts of a cover includes each status that the cover allowed before.
+    if (base && head && (was || isReceived)) compareResponse(there, { base, head });
+    else if (!base && head) tellOfStatus(there, status, true, { base: around.base, head });
+    else if (base && !head && parts.length === 0) tellOfStatus(there, status, false, { base, head: around.head });
   }
-  for (const [status, response] of has) {
-    const cover = had.get(coverOf(had, status) ?? '');
-    if (had.has(status) || (cover && !isReceived)) continue;
-    const there = placeOf(place, status);
-    if (cover) {
-      compareResponse(there, { base: cover, head: response });
-    } else {
-      const pair = { base: around.base, head: response };
-      if (isReceived) tell(there, 'webhook-answer-added', `The answer ${status} is now accepted.`, pair);
-      else tell(there, 'response-status-added', `The status ${status} is new.`, pair);
-    }
+}
+
+function tellOfStatus(place: Place, status: string, isAdded: boolean, pair: Pair): void {
+  if (place.isReceived) {
+    const message = `The answer ${status} is ${isAdded ? 'now' : 'no longer'} accepted.`;
+    tell(place, isAdded ? 'webhook-answer-added' : 'webhook-answer-refused', message, pair);
+  } else {
+    const message = `The status ${status} is ${isAdded ? 'new' : 'gone'}.`;
+    tell(place, isAdded ? 'response-status-added' : 'response-status-removed', message, pair);
   }
 }
 
@@ -88,16 +84,9 @@ function coverOf(responses: ReadonlyMap<string, Located>, status: string): strin
 function compareResponse(place: Place, pair: Pair): void {
   const direction = place.isReceived ? 'request' : 'response';
   const [had, has] = [hasContent(pair.base), hasContent(pair.head)];
-  if (had && has) {
-    compareContents(place, pair, direction, {
-      removed: `${direction}-media-type-removed`,
-      added: `${direction}-media-type-added`,
-    });
-  } else if (had) {
-    tell(place, `${direction}-body-removed`, 'The body is gone.', pair);
-  } else if (has) {
-    tell(place, `${direction}-body-added`, 'The body is new.', pair);
-  }
+  if (had && has) compareContents(place, pair, direction);
+  else if (had) tell(place, `${direction}-body-removed`, 'The body is gone.', pair);
+  else if (has) tell(place, `${direction}-body-added`, 'The body is new.', pair);
   if (!place.isReceived) compareHeaders(place, pair);
   for (const [name, link] of childrenOf(childOf(pair.base, 'links'))) {
     if (childOf(childOf(pair.head, 'links'), name)) continue;
@@ -108,52 +97,4 @@ function compareResponse(place: Place, pair: Pair): void {
 function hasContent(response: Located): boolean {
   const content = childOf(response, 'content')?.value;
   return isObject(content) && Object.keys(content).length > 0;
-}
-
-function compareHeaders(place: Place, pair: Pair): void {
-  const { comparison } = place;
-  const had = headersOf(comparison.base, pair.base);
-  const has = headersOf(comparison.head, pair.head);
-  for (const [key, { name, node, listed }] of had) {
-    const other = has.get(key)?.node;
-    const there = { ...place, where: `${place.where} header ${name}` };
-    if (other === undefined) {
-      tell(there, 'response-header-removed', `The header ${name} is no longer sent.`, {
-        base: listed,
-        head: pair.head,
-      });
-      continue;
-    }
-    const headers = { base: node, head: other };
-    const [was, is] = [isTrue(node, 'required'), isTrue(other, 'required')];
-    if (was && !is) tell(there, 'response-header-optional', `The header ${name} is now optional.`, headers);
-    if (!was && is) tell(there, 'response-header-required', `The header ${name} is now always sent.`, headers);
-    compareDeprecation(there, `the header ${name}`, headers);
-    compareSchemasAt({ ...there, isError: false }, `the header ${name}`, 'response', schemaOf(node), schemaOf(other));
-  }
-  for (const [key, { name, listed }] of has) {
-    if (had.has(key)) continue;
-    const there = { ...place, where: `${place.where} header ${name}` };
-    tell(there, 'response-header-added', `The header ${name} is new.`, { base: pair.base, head: listed });
-  }
-}
-
-interface Header {
-  name: string;
-  /** The entry in the response's list of headers. The entry may be a reference to the header's definition. */
-  listed: Located;
-  node: Located;
-}
-
-/** Returns the headers of a response by lower-case name. Omits Content-Type, because the media types describe it. */
-function headersOf(document: OpenApiDocument, response: Located): Map<string, Header> {
-  const headers = childrenOf(childOf(response, 'headers')).filter(([name]) => !/^content-type$/i.test(name));
-  return new Map(
-    headers.map(([name, listed]) => [name.toLowerCase(), { name, listed, node: follow(document, listed) }]),
-  );
-}
-
-function schemaOf(header: Located): Located | undefined {
-  const [content] = childrenOf(childOf(header, 'content'));
-  return content ? childOf(content[1], 'schema') : childOf(header, 'schema');
 }

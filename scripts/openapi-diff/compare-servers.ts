@@ -1,6 +1,7 @@
-import { type Pair, type Place, tell } from './comparison.ts';
+import { matchKeys, type Pair, type Place, tell } from './comparison.ts';
 import { childOf, childrenOf, itemsOf, type Located, type OpenApiDocument, textOf } from './document.ts';
 import { isObject } from './json.ts';
+import type { RuleId } from './rules/rules.ts';
 import { quote } from './sentence.ts';
 
 /**
@@ -11,16 +12,14 @@ export function compareServers(place: Place, items: Pair, operations: Pair): voi
   const { comparison } = place;
   const had = serversOf(comparison.base, operations.base, items.base);
   const has = serversOf(comparison.head, operations.head, items.head);
-  for (const [template, server] of had.servers) {
-    const other = has.servers.get(template);
-    if (other) compareVariables(place, { base: server, head: other });
-    else if (!isStillMade(server, has)) {
-      tell(place, 'server-removed', `The server ${quote(urlOf(server))} is gone.`, { base: server, head: has.around });
+  for (const [, base, head] of matchKeys(had.servers, has.servers)) {
+    const pair = { base: base ?? had.around, head: head ?? has.around };
+    if (base && head) compareVariables(place, pair);
+    else if (base && !isStillMade(base, has)) {
+      tell(place, 'server-removed', `The server ${quote(urlOf(base))} is gone.`, pair);
+    } else if (head && !isStillMade(head, had)) {
+      tell(place, 'server-added', `The server ${quote(urlOf(head))} is new.`, pair);
     }
-  }
-  for (const [template, server] of has.servers) {
-    if (had.servers.has(template) || isStillMade(server, had)) continue;
-    tell(place, 'server-added', `The server ${quote(urlOf(server))} is new.`, { base: had.around, head: server });
   }
 }
 
@@ -35,16 +34,18 @@ function serversOf(document: OpenApiDocument, ...places: Located[]): Servers {
   for (const place of [...places, root]) {
     const servers = itemsOf(childOf(place, 'servers')).map(server => withShortUrl(document, server));
     if (servers.length === 0) continue;
-    const named = servers.map((server): [string, Located] => [urlOf(server).replace(/\{[^}]*\}/g, '{}'), server]);
+    const named = servers.map((server): [string, Located] => [withoutNames(urlOf(server)), server]);
     return { servers: new Map(named), around: childOf(place, 'servers') ?? place };
   }
   // Without any servers, the default is `/` on the host of the document (OpenAPI 3.1.1, section 4.8.1.1).
   return { servers: new Map([['/', root]]), around: root };
 }
 
-function withShortUrl(document: OpenApiDocument, server: Located): Located {
-  if (document.pathPrefix === '' || !isObject(server.value)) return server;
-  return { ...server, value: { ...server.value, url: withoutPrefix(document, urlOf(server)) } };
+/** Removes the prefix of the paths from the URL of a server, because the paths begin with it. */
+function withShortUrl({ pathPrefix }: OpenApiDocument, server: Located): Located {
+  const url = urlOf(server);
+  if (pathPrefix === '' || !isObject(server.value) || !url.endsWith(pathPrefix)) return server;
+  return { ...server, value: { ...server.value, url: url.slice(0, -pathPrefix.length) || '/' } };
 }
 
 function urlOf(server: Located): string {
@@ -92,31 +93,26 @@ function compareVariables(place: Place, pair: Pair): void {
     const variable = childOf(childOf(pair.base, 'variables'), name);
     const other = childOf(childOf(pair.head, 'variables'), newName);
     if (variable === undefined || other === undefined) continue;
-    const variables = { base: variable, head: other };
-    const subject = `${quote(name)} of the server ${quote(url)}`;
-    if (name !== newName) {
-      tell(place, 'server-variable-renamed', `${subject} is now called ${quote(newName)}.`, variables);
-    }
+    const tellOf = (rule: RuleId, what: string) =>
+      tell(place, rule, `${quote(name)} of the server ${quote(url)} ${what}.`, { base: variable, head: other });
+    if (name !== newName) tellOf('server-variable-renamed', `is now called ${quote(newName)}`);
     const [was, is] = [textOf(variable, 'default') ?? '', textOf(other, 'default') ?? ''];
-    if (was !== is) {
-      tell(
-        place,
-        'server-default-changed',
-        `${subject} is ${quote(is)} by default instead of ${quote(was)}.`,
-        variables,
-      );
-    }
+    if (was !== is) tellOf('server-default-changed', `is ${quote(is)} by default instead of ${quote(was)}`);
     const [values, newValues] = [valuesOf(variable), valuesOf(other)];
-    if (newValues && (!values || values.some(value => !newValues.includes(value)))) {
-      tell(place, 'server-removed', `${subject} accepts fewer values.`, variables);
-    } else if (values && (!newValues || newValues.some(value => !values.includes(value)))) {
-      tell(place, 'server-added', `${subject} accepts more values.`, variables);
-    }
+    const isWithin = (some: string[] | undefined, others: string[] | undefined) =>
+      others === undefined || (some?.every(value => others.includes(value)) ?? false);
+    if (!isWithin(values, newValues)) tellOf('server-removed', 'accepts fewer values');
+    else if (!isWithin(newValues, values)) tellOf('server-added', 'accepts more values');
   }
 }
 
-function namesIn(url: string): string[] {
-  return [...url.matchAll(/\{([^}]*)\}/g)].map(([, name = '']) => name);
+/** Lists the names in a path or URL such as `/ideas/{id}`. */
+export function namesIn(template: string): string[] {
+  return [...template.matchAll(/\{([^}]*)\}/g)].map(([, name = '']) => name);
+}
+
+export function withoutNames(template: string): string {
+  return template.replace(/\{[^}]*\}/g, '{}');
 }
 
 function valuesOf(variable: Located | undefined): string[] | undefined {
@@ -149,9 +145,4 @@ function prefixOf({ root }: OpenApiDocument): string | undefined {
   const prefixes = new Set(urls.map(url => /^(?:[a-z]+:\/\/[^/]*)?(.*?)\/?$/i.exec(url)?.[1] ?? ''));
   const [prefix = '', ...others] = prefixes;
   return others.length > 0 || prefix.includes('{') ? undefined : prefix;
-}
-
-/** Removes the prefix from the URL of a server, because the paths begin with it. */
-function withoutPrefix({ pathPrefix }: OpenApiDocument, url: string): string {
-  return pathPrefix !== '' && url.endsWith(pathPrefix) ? url.slice(0, -pathPrefix.length) || '/' : url;
 }

@@ -1,5 +1,5 @@
 import type { Report } from './change.ts';
-import { childOf, type Located, type OpenApiDocument } from './document.ts';
+import { isTrue, type Located, type OpenApiDocument } from './document.ts';
 import type { RuleId } from './rules/rules.ts';
 import { compareSchemas } from './schema/compare-schemas.ts';
 import type { SchemaComparison } from './schema/pair.ts';
@@ -61,9 +61,41 @@ export function compareSchemasAt(
 }
 
 export function compareDeprecation(place: Place, subject: string, pair: Pair): void {
-  const was = childOf(pair.base, 'deprecated')?.value === true;
-  const is = childOf(pair.head, 'deprecated')?.value === true;
+  const is = isTrue(pair.head, 'deprecated');
+  if (isTrue(pair.base, 'deprecated') === is) return;
+  tell(place, is ? 'deprecated' : 'deprecation-lifted', `${subject} is ${is ? '' : 'no longer '}deprecated.`, pair);
+}
+
+/** Lists the keys of both documents. A value is undefined if its document lacks the key. */
+export function matchKeys<Value>(
+  had: Iterable<readonly [string, Value]>,
+  has: Iterable<readonly [string, Value]>,
+): [key: string, was: Value | undefined, is: Value | undefined][] {
+  const [before, after] = [new Map(had), new Map(has)];
+  return [...new Set([...before.keys(), ...after.keys()])].map(key => [key, before.get(key), after.get(key)]);
+}
+
+/** The rule and the message for each way in which a part changes. In a message, `{}` stands for the name of the part. */
+type Turns<Name extends string> = { readonly [Turn in Name]: readonly [rule: RuleId, message: string] };
+export type PresenceRules = Turns<'removed' | 'optional' | 'required' | 'added'> & Partial<Turns<'addedRequired'>>;
+
+/** Compares whether a part is required, optional or, if the argument is undefined, missing. */
+export function comparePresence(
+  place: Place,
+  rules: PresenceRules,
+  subject: string,
+  was: boolean | undefined,
+  is: boolean | undefined,
+  pair: Pair,
+): void {
   if (was === is) return;
-  if (is) tell(place, 'deprecated', `${subject} is deprecated.`, pair);
-  else tell(place, 'deprecation-lifted', `${subject} is no longer deprecated.`, pair);
+  const { removed, required, optional, added, addedRequired = added } = rules;
+  const [whenRequired, whenOptional] = was === undefined ? [addedRequired, added] : [required, optional];
+  const [rule, message] = is === undefined ? removed : is ? whenRequired : whenOptional;
+  tell(
+    place,
+    rule,
+    message.replace('{}', () => subject),
+    pair,
+  );
 }

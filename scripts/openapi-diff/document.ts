@@ -103,12 +103,11 @@ export function follow(document: OpenApiDocument, node: Located | undefined): Lo
 }
 
 /** Follows the reference of a path item, and merges the fields beside the reference (OpenAPI: Path Item Object). */
-export function pathItemAt(document: OpenApiDocument, item: Located): Located;
-export function pathItemAt(document: OpenApiDocument, item: Located | undefined): Located | undefined;
-export function pathItemAt(document: OpenApiDocument, item: Located | undefined): Located | undefined {
+export function pathItemAt(document: OpenApiDocument, item: Located): Located {
+  // This throws an error if the references form a cycle.
   const target = follow(document, item);
   const reference = textOf(item, '$ref');
-  if (target === undefined || item === undefined || reference === undefined) return target;
+  if (reference === undefined) return target;
   const { value, pointer } = pathItemAt(document, targetOf(document, reference, item.pointer));
   const members = [value, item.value].map(one => (isObject(one) ? one : {}));
   return { value: Object.fromEntries(members.flatMap(Object.entries).filter(([key]) => key !== '$ref')), pointer };
@@ -126,7 +125,7 @@ export function targetOf(document: OpenApiDocument, reference: string, from: str
   let node: Located = document.root;
   for (const token of reference.split('/').slice(1)) {
     const key = decodeToken(token);
-    const next = key === undefined ? undefined : stepInto(node, key);
+    const next = key === undefined ? undefined : (childOf(node, key) ?? itemsOf(node)[Number(key)]);
     if (next === undefined) throw problem('leads nowhere');
     node = next;
   }
@@ -143,8 +142,7 @@ function anchorsOf(root: Located): Map<string, Located> {
   const nodes = [root];
   // The loop also visits the nodes that it adds.
   for (const node of nodes) {
-    for (const key of ['$anchor', '$dynamicAnchor']) {
-      const name = textOf(node, key);
+    for (const name of [textOf(node, '$anchor'), textOf(node, '$dynamicAnchor')]) {
       if (name !== undefined) anchors.set(name, node);
     }
     for (const [, child] of childrenOf(node)) nodes.push(child);
@@ -152,10 +150,6 @@ function anchorsOf(root: Located): Map<string, Located> {
   }
   anchorsByRoot.set(root, anchors);
   return anchors;
-}
-
-function stepInto(node: Located, key: string): Located | undefined {
-  return Array.isArray(node.value) ? itemsOf(node)[Number(key)] : childOf(node, key);
 }
 
 function decodeToken(token: string): string | undefined {

@@ -24,14 +24,12 @@ export interface Source {
  * Reads a document from `-` (standard input), a URL, a file, `git:REVISION`, `git:REVISION:PATH` or `REVISION:PATH`.
  */
 export async function readSource(name: string, headers: readonly string[] = []): Promise<Source> {
-  if (name === '-') return { name: 'standard input', text: await textOfStream(process.stdin), file: undefined };
-  if (/^https?:\/\//i.test(name))
-    return { name: withoutSecrets(name), text: await readUrl(name, headers), file: undefined };
-  if (name.startsWith('git:'))
-    return { name, text: await readRevision(name, name.slice('git:'.length)), file: undefined };
+  const file = undefined;
+  if (name === '-') return { name: 'standard input', text: await textOfStream(process.stdin), file };
+  if (/^https?:\/\//i.test(name)) return { name: withoutSecrets(name), text: await readUrl(name, headers), file };
   // An existing file has precedence over a revision, because the name of a file may contain a colon.
-  if (!existsSync(name) && /^[^:]+:./.test(name)) {
-    return { name, text: await readRevision(name, name), file: undefined };
+  if (name.startsWith('git:') || (!existsSync(name) && /^[^:]+:./.test(name))) {
+    return { name, text: await readRevision(name, name.replace(/^git:/, '')), file };
   }
   try {
     return { name, text: await readFile(name, 'utf8'), file: name };

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { linesOf } from '../../scripts/openapi-diff/formats/line-of.ts';
 import { compareDocuments, formats, isRaisedBy, parseDocument, requiredBump } from '../../scripts/openapi-diff/main.ts';
 import { documentWith, type JsonObject, object, received } from './openapi-pair.ts';
@@ -68,41 +68,39 @@ test('the JSON format of openapi-diff contains the number of changes of each lev
   });
 });
 
-describe('the Markdown format', () => {
-  test('the Markdown format of openapi-diff shows breaking changes first and folds additive changes', () => {
-    const text = formats.markdown(difference);
-    expect(text).toMatch(
-      /^<!-- openapi-diff -->\n## API changes\n\n1 breaking, 1 risky, 1 additive: `old.json` → `new.json`\n/,
-    );
-    const [breaking, risky, additive] = [
-      '### 🛑 Breaking',
-      '### ⚠️ Risky',
-      '<details><summary>✅ Additive (1)</summary>',
-    ].map(heading => text.indexOf(heading));
-    expect(breaking).toBeGreaterThan(0);
-    expect(risky).toBeGreaterThan(breaking ?? 0);
-    expect(additive).toBeGreaterThan(risky ?? 0);
-    expect(text).toContain(
-      '- **response-field-removed**: `a` is gone. Stop reading the field before the new version of the server is deployed.\n  - `POST /things: response 200, a`\n',
-    );
-  });
+test('the Markdown format of openapi-diff shows breaking changes first and folds additive changes', () => {
+  const text = formats.markdown(difference);
+  expect(text).toMatch(
+    /^<!-- openapi-diff -->\n## API changes\n\n1 breaking, 1 risky, 1 additive: `old.json` → `new.json`\n/,
+  );
+  const [breaking, risky, additive] = [
+    '### 🛑 Breaking',
+    '### ⚠️ Risky',
+    '<details><summary>✅ Additive (1)</summary>',
+  ].map(heading => text.indexOf(heading));
+  expect(breaking).toBeGreaterThan(0);
+  expect(risky).toBeGreaterThan(breaking ?? 0);
+  expect(additive).toBeGreaterThan(risky ?? 0);
+  expect(text).toContain(
+    '- **response-field-removed**: `a` is gone. Stop reading the field before the new version of the server is deployed.\n  - `POST /things: response 200, a`\n',
+  );
+});
 
-  test('the Markdown format of openapi-diff escapes names from the OpenAPI documents', () => {
-    const name = '`</details>[x](https://example.com)\n@all';
-    const text = formats.markdown(compare(documentWith({ paths: { [`/${name}`]: { get: {} } } }), documentWith({})));
-    expect(text).toContain('``');
-    expect(text.replace(/(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, '')).not.toMatch(/<\/details>|\[x\]|@all/);
-  });
+test('the Markdown format of openapi-diff escapes names from the OpenAPI documents', () => {
+  const name = '`</details>[x](https://example.com)\n@all';
+  const text = formats.markdown(compare(documentWith({ paths: { [`/${name}`]: { get: {} } } }), documentWith({})));
+  expect(text).toContain('``');
+  expect(text.replace(/(`+)(?!`)[\s\S]*?(?<!`)\1(?!`)/g, '')).not.toMatch(/<\/details>|\[x\]|@all/);
+});
 
-  test('the Markdown output of openapi-diff is cut between two changes if it is too long for a GitHub comment', () => {
-    const fields = Object.fromEntries(
-      Array.from({ length: 900 }, (_, n) => [`a_field_with_a_rather_long_name_${n}`, string]),
-    );
-    const { base, head } = received(object(fields), object({}));
-    const text = formats.markdown(compare(base, head));
-    expect(text.length).toBeLessThan(65_536);
-    expect(text).toMatch(/<\/sub>\n\n_Shortened: the rest is in the log\._\n$/);
-  });
+test('the Markdown output of openapi-diff is cut between two changes if it is too long for a GitHub comment', () => {
+  const fields = Object.fromEntries(
+    Array.from({ length: 900 }, (_, n) => [`a_field_with_a_rather_long_name_${n}`, string]),
+  );
+  const { base, head } = received(object(fields), object({}));
+  const text = formats.markdown(compare(base, head));
+  expect(text.length).toBeLessThan(65_536);
+  expect(text).toMatch(/<\/sub>\n\n_Shortened: the rest is in the log\._\n$/);
 });
 
 test('the GitHub format of openapi-diff has an annotation for each change, at its line in the new document', () => {
@@ -147,46 +145,42 @@ test('openapi-diff finds the lines of JSON pointers in a YAML document', () => {
   expect(['#/a', '#/a/0/c', '#/a/0/c/d/1', '#/x'].map(line)).toEqual([2, 4, 6, 2]);
 });
 
-describe('lines of JSON pointers', () => {
-  const text = '{\n  "a~/b": [1, {"x": "}\\"",\n    "c": [[2],\n 3]}],\n  "d": {}\n}';
-  test.each([
-    ['#', 1],
-    ['#/a~0~1b', 2],
-    ['#/a~0~1b/1/x', 2],
-    ['#/a~0~1b/1/c', 3],
-    ['#/a~0~1b/1/c/1', 4],
-    ['#/d', 5],
-    ['#/d/not/there', 5],
-    ['#/nor/this', 1],
-  ])('openapi-diff finds the JSON pointer %s at line %d of the document', (pointer, line) => {
-    expect(linesOf(text)(pointer)).toBe(line);
-  });
+const text = '{\n  "a~/b": [1, {"x": "}\\"",\n    "c": [[2],\n 3]}],\n  "d": {}\n}';
+test.each([
+  ['#', 1],
+  ['#/a~0~1b', 2],
+  ['#/a~0~1b/1/x', 2],
+  ['#/a~0~1b/1/c', 3],
+  ['#/a~0~1b/1/c/1', 4],
+  ['#/d', 5],
+  ['#/d/not/there', 5],
+  ['#/nor/this', 1],
+])('openapi-diff finds the JSON pointer %s at line %d of the document', (pointer, line) => {
+  expect(linesOf(text)(pointer)).toBe(line);
 });
 
-describe('versions of releases', () => {
-  test.each<[string, Partial<Record<'breaking' | 'risky' | 'additive', number>>]>([
-    ['major', { breaking: 1, additive: 3 }],
-    ['minor', { risky: 1 }],
-    ['minor', { additive: 1 }],
-    ['patch', {}],
-  ])('a release of the API requires a new %s version if the numbers of changes are %o', (part, counts) => {
-    expect(requiredBump({ ...difference, counts: { breaking: 0, risky: 0, additive: 0, ...counts } })).toBe(part);
-  });
-
-  test.each<['major' | 'minor' | 'patch', string, string, boolean]>([
-    ['patch', '1.0.0', '1.0.1', true],
-    ['patch', '1.0.9', '1.1.0', true],
-    ['patch', '1.0.0', '1.0.0', false],
-    ['minor', '1.0.0', '1.0.1', false],
-    ['minor', '1.9.0', '1.10.0', true],
-    ['minor', '1.9.0', '1.8.0', false],
-    ['minor', '1.9.0', '2.0.0', true],
-    ['major', '1.9.0', '1.10.0', false],
-    ['major', '1.9.0', '2.0.0', true],
-  ])(
-    'for a release that requires a new %s version, the increase from %s to %s is sufficient: %o',
-    (part, from, to, isEnough) => {
-      expect(isRaisedBy(part, from, to)).toBe(isEnough);
-    },
-  );
+test.each<[string, Partial<Record<'breaking' | 'risky' | 'additive', number>>]>([
+  ['major', { breaking: 1, additive: 3 }],
+  ['minor', { risky: 1 }],
+  ['minor', { additive: 1 }],
+  ['patch', {}],
+])('a release of the API requires a new %s version if the numbers of changes are %o', (part, counts) => {
+  expect(requiredBump({ ...difference, counts: { breaking: 0, risky: 0, additive: 0, ...counts } })).toBe(part);
 });
+
+test.each<['major' | 'minor' | 'patch', string, string, boolean]>([
+  ['patch', '1.0.0', '1.0.1', true],
+  ['patch', '1.0.9', '1.1.0', true],
+  ['patch', '1.0.0', '1.0.0', false],
+  ['minor', '1.0.0', '1.0.1', false],
+  ['minor', '1.9.0', '1.10.0', true],
+  ['minor', '1.9.0', '1.8.0', false],
+  ['minor', '1.9.0', '2.0.0', true],
+  ['major', '1.9.0', '1.10.0', false],
+  ['major', '1.9.0', '2.0.0', true],
+])(
+  'for a release that requires a new %s version, the increase from %s to %s is sufficient: %o',
+  (part, from, to, isEnough) => {
+    expect(isRaisedBy(part, from, to)).toBe(isEnough);
+  },
+);

@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import {
   type Change,
   compareDocuments,
@@ -76,4 +77,19 @@ export function changesOf({ base, head }: Pair): Change[] {
 /** Returns the changes as texts such as `breaking response-field-removed`, most severe first, with repetitions. */
 export function verdictOf(pair: Pair): string[] {
   return changesOf(pair).map(({ level, rule }) => `${level} ${rule}`);
+}
+
+/** Returns the verdicts of a pair as one text, such as `breaking path-removed, additive path-added`. */
+export function verdictsOf(pair: Pair): string {
+  return verdictOf(pair).join(', ') || 'no change';
+}
+
+/** Tests pairs of documents, listed by their verdicts and names. */
+export function testVerdicts(cases: Record<string, Record<string, Pair>>): void {
+  const rows = Object.entries(cases).flatMap(([verdict, pairs]) =>
+    Object.entries(pairs).map(([name, pair]) => [name, verdict, pair] as const),
+  );
+  test.each(rows)('openapi-diff reports %s as %s', (_, verdict, pair) => {
+    expect(verdictsOf(pair)).toBe(verdict);
+  });
 }

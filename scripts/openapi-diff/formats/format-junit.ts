@@ -23,17 +23,12 @@ export function formatJunit(difference: Difference): string {
 
 function formatChange(change: Change): string {
   const { level, rule, message, accepted } = change;
-  const places = placesOf(change)
-    .map(place => `- ${place}\n`)
-    .join('');
-  const text = escapeXml(`${places}base ${change.base}\nhead ${change.head}`);
+  const text = escapeXml(`${placesOf(change, '- ')}base ${change.base}\nhead ${change.head}`);
   const open = `    <testcase classname="${level}.${rule}" name="${escapeXml(`${message} ${change.head}`)}">`;
-  const result =
-    accepted !== undefined
-      ? `<skipped message="${escapeXml(accepted)}"/>`
-      : level === 'breaking'
-        ? `<failure message="${escapeXml(`${message}${actionOf(change)}`)}">${text}</failure>`
-        : `<system-out>${text}</system-out>`;
+  let result = `<system-out>${text}</system-out>`;
+  if (accepted !== undefined) result = `<skipped message="${escapeXml(accepted)}"/>`;
+  else if (level === 'breaking')
+    result = `<failure message="${escapeXml(`${message}${actionOf(change)}`)}">${text}</failure>`;
   return `${open}${result}</testcase>`;
 }
 

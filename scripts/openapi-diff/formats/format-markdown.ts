@@ -13,34 +13,28 @@ const mostCharacters = 60_000;
 export function formatMarkdown(difference: Difference): string {
   const { base, head, changes } = difference;
   const top = `${commentMarker}\n## API changes\n\n${summarize(difference)}: ${code(base)} → ${code(head)}\n`;
-  const sections = levels.map(level =>
-    section(
-      level,
-      changes.filter(change => change.level === level),
-    ),
-  );
-  const text = [top, ...sections.filter(one => one !== '')].join('\n');
+  const text = [top, ...levels.flatMap(level => section(level, changes))].join('\n');
   if (text.length <= mostCharacters) return text;
   const cut = text.slice(0, text.lastIndexOf('\n- **', mostCharacters));
-  return `${cut}\n\n_Shortened: the rest is in the log._\n${cut.lastIndexOf('<details>') > cut.lastIndexOf('</details>') ? '\n</details>\n' : ''}`;
+  const end = cut.lastIndexOf('<details>') > cut.lastIndexOf('</details>') ? '\n</details>\n' : '';
+  return `${cut}\n\n_Shortened: the rest is in the log._\n${end}`;
 }
 
 const headings: Record<Level, string> = { breaking: '🛑 Breaking', risky: '⚠️ Risky', additive: '✅ Additive' };
 
-function section(level: Level, changes: readonly Change[]): string {
-  if (changes.length === 0) return '';
-  const list = changes.map(formatChange).join('\n');
-  if (level !== 'additive') return `### ${headings[level]}\n\n${list}\n`;
+function section(level: Level, changes: readonly Change[]): string[] {
+  const texts = changes.filter(change => change.level === level).map(formatChange);
+  if (texts.length === 0) return [];
+  const list = texts.join('\n');
+  if (level !== 'additive') return [`### ${headings[level]}\n\n${list}\n`];
   // Additive changes are collapsed, because they need no action.
-  return `<details><summary>${headings[level]} (${changes.length})</summary>\n\n${list}\n\n</details>\n`;
+  return [`<details><summary>${headings[level]} (${texts.length})</summary>\n\n${list}\n\n</details>\n`];
 }
 
 function formatChange(change: Change): string {
-  const where = placesOf(change, code)
-    .map(place => `\n  - ${place}`)
-    .join('');
-  const at = `\n  - <sub>base ${code(change.base)} · head ${code(change.head)}</sub>`;
-  return `- **${change.rule}**: ${escapeMarkdown(change.message)}${actionOf(change)}${where}${at}`;
+  const places = placesOf(change, '  - ', code);
+  const at = `  - <sub>base ${code(change.base)} · head ${code(change.head)}</sub>`;
+  return `- **${change.rule}**: ${escapeMarkdown(change.message)}${actionOf(change)}\n${places}${at}`;
 }
 
 /** Escapes Markdown in a message, except in code spans. Messages contain names from other people's documents. */

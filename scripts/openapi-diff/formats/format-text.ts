@@ -8,12 +8,7 @@ export function formatText(difference: Difference): string {
 }
 
 function formatChange(change: Change): string {
-  const lines = [
-    `${change.level.padEnd(8)}  ${change.rule}`,
-    `  ${change.message}${actionOf(change)}`,
-    ...placesOf(change).map(place => `  - ${place}`),
-    `  base ${change.base}`,
-    `  head ${change.head}`,
-  ];
-  return `${lines.join('\n')}\n`;
+  const { level, rule, message, base, head } = change;
+  const places = placesOf(change, '  - ');
+  return `${level.padEnd(8)}  ${rule}\n  ${message}${actionOf(change)}\n${places}  base ${base}\n  head ${head}\n`;
 }

@@ -11,11 +11,12 @@ function textOfPlace({ operation, where, field }: Place): string {
   return (parts === '' ? operation : `${operation}: ${parts}`).replace(/\s+/g, ' ');
 }
 
-/** Returns the first distinct places of a change, and a note about further places. */
-export function placesOf(change: Change, quote = (place: string) => place): string[] {
+/** Lists the first distinct places of a change, each on a line of its own, and a note about further places. */
+export function placesOf(change: Change, bullet: string, quote = (place: string) => place): string {
   const texts = [...new Set(change.places.map(textOfPlace))];
   const shown = texts.slice(0, mostPlaces).map(quote);
-  return texts.length > mostPlaces ? [...shown, `and ${texts.length - mostPlaces} more`] : shown;
+  if (texts.length > mostPlaces) shown.push(`and ${texts.length - mostPlaces} more`);
+  return shown.map(place => `${bullet}${place}\n`).join('');
 }
 
 /** Writes the required action of a change, or why it is accepted. Writes nothing if no action is needed. */

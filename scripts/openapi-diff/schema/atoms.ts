@@ -8,7 +8,7 @@ import {
   targetOf,
   textOf,
 } from '../document.ts';
-import { isObject, type Json, type JsonObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import type { Fragment } from './shape.ts';
 
 /** A schema object without its `$ref` and `allOf`. The targets of `$ref` and `allOf` are separate atoms. */
@@ -90,24 +90,18 @@ export function isMatch(pattern: string, name: string): boolean {
   }
 }
 
+/** Returns the keywords of a text that lists them. */
+export function keywordsOf(text: string): Set<string> {
+  return new Set(text.split(/\s+/));
+}
+
 /** The keywords that neither allow nor refuse values. */
-const annotations = new Set([
-  'title',
-  'description',
-  'examples',
-  'example',
-  'deprecated',
-  'readOnly',
-  'writeOnly',
-  'default',
-  'definitions',
-  'externalDocs',
-  'xml',
-  'discriminator',
-]);
+const annotations = keywordsOf(
+  'title description examples example deprecated readOnly writeOnly default definitions externalDocs xml discriminator',
+);
 
 /** The keywords that refer to other schemas, although they begin with a dollar sign as annotations do. */
-const references = new Set(['$ref', '$dynamicRef', '$recursiveRef']);
+const references = keywordsOf('$ref $dynamicRef $recursiveRef');
 
 /** Whether a keyword neither allows nor refuses values. An unknown keyword may refuse values. */
 export function isAnnotation(keyword: string): boolean {
@@ -116,37 +110,11 @@ export function isAnnotation(keyword: string): boolean {
 }
 
 /** The keywords with a property of their own in `Shape`. */
-const compared = new Set([
-  '$ref',
-  'additionalProperties',
-  'allOf',
-  'anyOf',
-  'const',
-  'contentEncoding',
-  'contentMediaType',
-  'enum',
-  'exclusiveMaximum',
-  'exclusiveMinimum',
-  'format',
-  'items',
-  'maxItems',
-  'maxLength',
-  'maxProperties',
-  'maximum',
-  'minItems',
-  'minLength',
-  'minProperties',
-  'minimum',
-  'multipleOf',
-  'oneOf',
-  'pattern',
-  'patternProperties',
-  'prefixItems',
-  'properties',
-  'required',
-  'type',
-  'uniqueItems',
-]);
+const compared = keywordsOf(
+  `$ref allOf anyOf oneOf type const enum format contentEncoding contentMediaType pattern minLength maxLength
+  minimum maximum exclusiveMinimum exclusiveMaximum multipleOf items prefixItems minItems maxItems uniqueItems
+  properties patternProperties additionalProperties required minProperties maxProperties`,
+);
 
 /** Keywords that have a meaning only together. */
 export const groups = [
@@ -160,11 +128,9 @@ export const groups = [
  */
 export function restOf(schema: JsonObject): JsonObject[] {
   const left = Object.keys(schema).filter(keyword => !isAnnotation(keyword) && !compared.has(keyword));
-  const lists = [...groups, ...left.filter(keyword => !groups.flat().includes(keyword)).map(keyword => [keyword])];
-  return lists
-    .map(list =>
-      list.filter(keyword => left.includes(keyword)).map((one): [string, Json] => [one, schema[one] ?? null]),
-    )
-    .filter(entries => entries.length > 0)
-    .map(entries => Object.fromEntries(entries));
+  const alone = left.filter(keyword => !groups.flat().includes(keyword)).map(keyword => [keyword]);
+  return [...groups, ...alone]
+    .map(list => list.filter(keyword => left.includes(keyword)))
+    .filter(list => list.length > 0)
+    .map(list => Object.fromEntries(list.map(keyword => [keyword, schema[keyword] ?? null])));
 }

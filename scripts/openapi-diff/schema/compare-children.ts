@@ -1,5 +1,6 @@
+import type { RuleId } from '../rules/rules.ts';
 import { quote } from '../sentence.ts';
-import { enter, nameAt, type Place, report, reportSafe, reportUnexplained, type SchemaPair } from './pair.ts';
+import { enter, nameAt, type Place, report, reportRest, type SchemaPair } from './pair.ts';
 import { type Fragment, isClosed, type Shape } from './shape.ts';
 
 export function compareFields(pair: SchemaPair): void {
@@ -31,36 +32,32 @@ function pointerOf(fragment: Fragment): string {
 }
 
 function reportRemoved(pair: SchemaPair, field: string, fragment: Fragment): void {
-  const { head } = pair;
-  const at = { field, base: pointerOf(fragment), head: head.fields.hidden.get(field) ?? head.fieldsPointer };
-  const isHidden = head.fields.hidden.has(field);
-  const tell = (rule: Parameters<typeof report>[1], what: string) =>
-    report(pair, rule, () => `${quote(field)} ${what}.`, at);
-  if (pair.comparison.direction === 'response') {
+  const { fieldsPointer, fields } = pair.head;
+  const at = { field, base: pointerOf(fragment), head: fields.hidden.get(field) ?? fieldsPointer };
+  const isHidden = fields.hidden.has(field);
+  const tell = (rule: RuleId, what: string) => report(pair, rule, () => `${quote(field)} ${what}.`, at);
+  if (pair.direction === 'response') {
     tell('response-field-removed', isHidden ? 'is now writeOnly, so responses omit it' : 'is gone');
-  } else if (isHidden) {
-    tell('request-field-removed', 'is now readOnly, so it is no longer accepted');
-  } else if (isClosed(head.fields.additional)) {
-    tell('request-field-removed', 'is no longer accepted');
+  } else if (isHidden || isClosed(fields.additional)) {
+    tell('request-field-removed', `is ${isHidden ? 'now readOnly, so it is ' : ''}no longer accepted`);
   } else {
     tell('request-field-ignored', 'is no longer described, but other fields are accepted');
     // The new schema no longer describes the field, so the schema of additional fields now applies to the field.
-    if (head.fields.additional.length > 0) enter(pair, placeOf(pair, field), fragment, head.fields.additional);
+    if (fields.additional.length > 0) enter(pair, placeOf(pair, field), fragment, fields.additional);
   }
 }
 
 function reportAdded(pair: SchemaPair, field: string, fragment: Fragment): void {
-  const { base, head } = pair;
-  const { direction } = pair.comparison;
+  const { base, head, direction } = pair;
   const at = { field, base: base.fieldsPointer, head: pointerOf(fragment) };
-  if (direction === 'request' && head.fields.required.has(field)) {
-    report(pair, 'request-field-required', () => `${quote(field)} is new and required.`, at);
-  } else if (direction === 'response' && isClosed(base.fields.additional)) {
-    const message = () => `${quote(field)} is new, but the old schema excluded other fields.`;
-    report(pair, 'response-field-unannounced', message, at);
+  const tell = (rule: RuleId, what: string) => report(pair, rule, () => `${quote(field)} is new${what}.`, at);
+  if (direction === 'request') {
+    if (head.fields.required.has(field)) tell('request-field-required', ' and required');
+    else tell('request-field-added', ' and optional');
+  } else if (isClosed(base.fields.additional)) {
+    tell('response-field-unannounced', ', but the old schema excluded other fields');
   } else {
-    const optional = direction === 'request' ? ' and optional' : '';
-    report(pair, `${direction}-field-added`, () => `${quote(field)} is new${optional}.`, at);
+    tell('response-field-added', '');
   }
   // The base schema already allowed the field as one of its additional fields.
   if (base.fields.additional.length > 0 && !isClosed(base.fields.additional)) {
@@ -71,7 +68,7 @@ function reportAdded(pair: SchemaPair, field: string, fragment: Fragment): void 
 function compareRequired(pair: SchemaPair, field: string, fragment: Fragment, other: Fragment): void {
   const [was, is] = [pair.base.fields.required.has(field), pair.head.fields.required.has(field)];
   if (was === is) return;
-  const { direction } = pair.comparison;
+  const { direction } = pair;
   const at = { field, base: pointerOf(fragment), head: pointerOf(other) };
   const words = {
     request: { required: 'is now required', optional: 'is now optional' },
@@ -89,7 +86,7 @@ const anyField: Place = { kind: 'any field', field: '*', isAlwaysSent: true };
  */
 function comparePatterns(pair: SchemaPair): void {
   const { base, head } = pair;
-  const [sender, receiver] = pair.comparison.direction === 'request' ? [base, head] : [head, base];
+  const [sender, receiver] = pair.direction === 'request' ? [base, head] : [head, base];
   for (const [pattern, fragment] of base.fields.patterned) {
     const other = head.fields.patterned.get(pattern);
     if (other) enter(pair, anyField, fragment, other);
@@ -99,19 +96,17 @@ function comparePatterns(pair: SchemaPair): void {
   const [isStricter, isLooser] = [missing(receiver, sender), missing(sender, receiver)];
   if (!isStricter && !isLooser) return;
   const hasListedFieldsOnly = isClosed(sender.fields.additional) && sender.fields.patterned.size === 0;
-  if ((isStricter && !hasListedFieldsOnly) || (isLooser && receiver.fields.additional.length > 0))
-    reportUnexplained(pair);
-  else reportSafe(pair);
+  const isUnsafe = (isStricter && !hasListedFieldsOnly) || (isLooser && receiver.fields.additional.length > 0);
+  reportRest(pair, !isUnsafe);
 }
 
 /** Compares the rule for additional fields. They may be excluded, unrestricted, or have a common schema. */
 function compareAdditional(pair: SchemaPair): void {
-  const { base, head } = pair;
-  const { direction } = pair.comparison;
+  const { base, head, direction } = pair;
   const [was, is] = [isClosed(base.fields.additional), isClosed(head.fields.additional)];
   if (was !== is) {
     const words = `${is ? 'no longer ' : ''}lets through fields that are not described`;
-    report(pair, `${direction}-fields-${is ? 'closed' : 'opened'}`, subject => `${subject} ${words}.`);
+    report(pair, `${direction}-fields-${is ? 'closed' : 'opened'}`, words);
   } else if (!is && (base.fields.additional.length > 0 || head.fields.additional.length > 0)) {
     enter(pair, anyField, base.fields.additional, head.fields.additional);
   }
@@ -121,14 +116,8 @@ function compareAdditional(pair: SchemaPair): void {
 export function compareItems(pair: SchemaPair): void {
   const { base, head } = pair;
   const places = Math.max(base.lists.prefixItems.length, head.lists.prefixItems.length);
-  for (let n = 0; n < places; n += 1) {
-    compareItem(
-      pair,
-      `[${n}]`,
-      base.lists.prefixItems[n] ?? base.lists.items,
-      head.lists.prefixItems[n] ?? head.lists.items,
-    );
-  }
+  const itemAt = ({ lists }: Shape, n: number) => lists.prefixItems[n] ?? lists.items;
+  for (let n = 0; n < places; n += 1) compareItem(pair, `[${n}]`, itemAt(base, n), itemAt(head, n));
   compareItem(pair, '[]', base.lists.items, head.lists.items);
 }
 
@@ -140,9 +129,9 @@ function compareItem(pair: SchemaPair, field: string, base: Fragment, head: Frag
     if (base.length > 0 || head.length > 0) enter(pair, place, base, head);
     return;
   }
-  const { direction } = pair.comparison;
+  const { direction } = pair;
   if (is === (direction === 'request')) {
-    reportUnexplained(pair, place);
+    reportRest(pair, false, place);
   } else {
     const words = is ? 'is no longer' : 'may be';
     const rule = `${direction}-schema-${is ? 'narrowed' : 'widened'}` as const;

@@ -1,6 +1,7 @@
 import { childOf, childrenOf, type Located, targetOf, textOf } from '../document.ts';
 import { quote } from '../sentence.ts';
 import { pointerOf } from './atoms.ts';
+import { schemaNameOf } from './compare-variants.ts';
 import { report, type SchemaPair } from './pair.ts';
 import { readShape } from './read-shape.ts';
 import type { Fragment, SchemaReader, Shape } from './shape.ts';
@@ -10,35 +11,27 @@ import { identityOf } from './write-schema.ts';
 export function compareDiscriminators(pair: SchemaPair): void {
   const [base, head] = [pair.base.discriminator, pair.head.discriminator];
   if (base === undefined) return;
-  const { direction } = pair.comparison;
+  const { direction } = pair;
   const at = { base: base.pointer, head: head?.pointer ?? pair.head.pointer };
-  const field = textOf(base, 'propertyName') ?? '';
+  const [field, newField] = [base, head].map(one => textOf(one, 'propertyName') ?? '');
+  const name = quote(field ?? '');
   if (head === undefined) {
     // If only one alternative remains, it needs no discriminator.
-    if (pair.head.variants.length === 0) return;
-    const message = (subject: string) => `${subject} no longer has the discriminator ${quote(field)}.`;
-    report(pair, 'discriminator-removed', message, at);
-    return;
-  }
-  const newField = textOf(head, 'propertyName') ?? '';
-  if (newField !== field) {
-    const message = (subject: string) =>
-      `${subject} has the discriminator ${quote(newField)} instead of ${quote(field)}.`;
-    report(pair, `${direction}-discriminator-changed`, message, at);
-    return;
-  }
-  const had = meaningsOf(pair.comparison.base, pair.base, base);
-  const has = meaningsOf(pair.comparison.head, pair.head, head);
-  for (const [value, meaning] of had) {
-    const now = has.get(value);
-    if (now === undefined ? direction === 'response' : isSameMeaning(meaning, now)) continue;
-    const what = now === undefined ? 'means nothing any more' : 'means another alternative';
-    report(
-      pair,
-      `${direction}-discriminator-changed`,
-      () => `the value ${quote(value)} of ${quote(field)} ${what}.`,
-      at,
-    );
+    if (pair.head.variants.length > 0) {
+      report(pair, 'discriminator-removed', `no longer has the discriminator ${name}`, at);
+    }
+  } else if (newField !== field) {
+    const what = `has the discriminator ${quote(newField ?? '')} instead of ${name}`;
+    report(pair, `${direction}-discriminator-changed`, what, at);
+  } else {
+    const had = meaningsOf(pair.comparison.base, pair.base, base);
+    const has = meaningsOf(pair.comparison.head, pair.head, head);
+    for (const [value, meaning] of had) {
+      const now = has.get(value);
+      if (now === undefined ? direction === 'response' : isSameMeaning(meaning, now)) continue;
+      const message = `the value ${quote(value)} of ${name} means ${now ? 'another alternative' : 'nothing any more'}.`;
+      report(pair, `${direction}-discriminator-changed`, () => message, at);
+    }
   }
 }
 
@@ -70,7 +63,7 @@ function meaningsOf(reader: SchemaReader, shape: Shape, discriminator: Located):
   const mapped = new Set([...meanings.values()].map(({ pointer }) => pointer));
   const field = textOf(discriminator, 'propertyName') ?? '';
   for (const variant of shape.variants) {
-    const name = /^#\/components\/schemas\/([^/]+)$/.exec(variant.pointer)?.[1];
+    const name = schemaNameOf(variant.pointer);
     const fragment = variant.fields.properties.get(field);
     const isListed = fragment !== undefined && readShape(reader, fragment).values !== undefined;
     // A schema without a mapping is selected by its own name, unless the schema fixes the field's value.

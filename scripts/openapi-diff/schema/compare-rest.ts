@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { check_compat, initSync } from 'jsoncompat';
 import { canonicalText, type Json, type JsonObject } from '../json.ts';
-import { groups, isAnnotation } from './atoms.ts';
-import { isSerious, reportSafe, reportUnexplained, type SchemaPair } from './pair.ts';
-import { type Direction, type Fragment, noMap, type Shape } from './shape.ts';
-import { type Constraint, writeConstraint, writeLocally } from './write-schema.ts';
+import { groups, isAnnotation, keywordsOf } from './atoms.ts';
+import { isSerious, reportRest, type SchemaComparison, type SchemaPair } from './pair.ts';
+import { type Fragment, noMap, type Shape } from './shape.ts';
+import { type Constraint, writeConstraint, writePlain } from './write-schema.ts';
 
 /**
  * Compares keywords that have no rule of their own, such as `not` and `if`. A change is safe if the new schema has
@@ -19,8 +19,7 @@ export function compareRest(pair: SchemaPair): void {
   const removed = missingIn(has, had);
   const added = missingIn(had, has);
   if (removed.length === 0 && added.length === 0) return;
-  if (isProven(pair, { had, has, removed, added })) reportSafe(pair);
-  else reportUnexplained(pair);
+  reportRest(pair, isProven(pair, { had, has, removed, added }));
 }
 
 /**
@@ -29,12 +28,7 @@ export function compareRest(pair: SchemaPair): void {
  */
 const constraints = new Set([
   ...groups.flat(),
-  'contentSchema',
-  'dependencies',
-  'dependentRequired',
-  'dependentSchemas',
-  'not',
-  'propertyNames',
+  ...keywordsOf('contentSchema dependencies dependentRequired dependentSchemas not propertyNames'),
 ]);
 
 function missingIn(others: readonly Constraint[], constraints: readonly Constraint[]): Constraint[] {
@@ -78,11 +72,8 @@ function isJudgedFully({ keywords, definitions, isComplete }: Constraint): boole
  */
 function writeWith(base: Shape, constraints: readonly Constraint[]): JsonObject {
   const judged = constraints.filter(isJudgedFully);
-  const schema = writeLocally(
-    base,
-    judged.map(({ keywords }) => keywords),
-  );
-  return { ...schema, $defs: Object.assign({}, ...judged.map(({ definitions }) => definitions)) };
+  const keywords = judged.map(one => one.keywords);
+  return { ...writePlain(base, keywords), $defs: Object.assign({}, ...judged.map(({ definitions }) => definitions)) };
 }
 
 /**
@@ -94,16 +85,15 @@ export function audit(pair: SchemaPair): void {
   if (pair.findings.some(one => isSerious(one) && one.only !== 'optional')) return;
   const isForbidden = (shape: Shape, name: string) =>
     shape.fields.required.has(name) && !shape.fields.properties.has(name);
-  const names = [
-    ...new Set([base, head].flatMap(({ fields }) => [...fields.properties.keys(), ...fields.required])),
-  ].filter(
+  const all = new Set([base, head].flatMap(({ fields }) => [...fields.properties.keys(), ...fields.required]));
+  const names = [...all].filter(
     name =>
       base.fields.properties.has(name) !== head.fields.properties.has(name) ||
       base.fields.required.has(name) !== head.fields.required.has(name) ||
       isForbidden(base, name),
   );
-  const [before, after] = [base, head].map(shape => writeLocally(withFields(shape, names)));
-  if (isCompatible(comparison, before ?? {}, after ?? {}) === false) reportUnexplained(pair);
+  const [before, after] = [base, head].map(shape => writePlain(withFields(shape, names)));
+  if (isCompatible(comparison, before ?? {}, after ?? {}) === false) reportRest(pair, false);
 }
 
 /**
@@ -111,14 +101,14 @@ export function audit(pair: SchemaPair): void {
  * schemas, so that the library has fewer questions to answer.
  */
 function withFields(shape: Shape, names: readonly string[]): Shape {
-  const numbered = names.map((name, n): [string, string] => [name, `field ${n}`]);
-  const properties = numbered.filter(([name]) => shape.fields.properties.has(name));
-  const required = numbered.filter(([name]) => shape.fields.required.has(name));
+  const { properties, required } = shape.fields;
+  const numbersIn = (listed: { has: (name: string) => boolean }) =>
+    names.flatMap((name, n) => (listed.has(name) ? [`field ${n}`] : []));
   const fields = {
     ...shape.fields,
     patterned: noMap,
-    properties: new Map(properties.map(([, number]): [string, Fragment] => [number, []])),
-    required: new Set(required.map(([, number]) => number)),
+    properties: new Map(numbersIn(properties).map((number): [string, Fragment] => [number, []])),
+    required: new Set(numbersIn(required)),
   };
   return { ...shape, fields };
 }
@@ -141,14 +131,11 @@ const mostQuestions = 60;
  * decides only about keywords without a rule, and checks the verdicts of the rules. Like openapi-diff, it accepts a new
  * optional field of a request, because clients do not send fields that their document does not describe.
  */
-function isCompatible(
-  { direction, answers }: { direction: Direction; answers: Map<string, boolean> },
-  base: JsonObject,
-  head: JsonObject,
-): boolean | undefined {
+function isCompatible(comparison: SchemaComparison, base: JsonObject, head: JsonObject): boolean | undefined {
+  const { direction, answers } = comparison;
   const [baseText, headText] = [canonicalText(base), canonicalText(head)];
   if (baseText === headText) return true;
-  const key = `${direction} ${baseText} ${headText}`;
+  const key = `${baseText} ${headText}`;
   const known = answers.get(key);
   if (known !== undefined || answers.size >= mostQuestions) return known;
   const answer = ask(baseText, headText, direction === 'request' ? 'deserializer' : 'serializer');
@@ -169,27 +156,21 @@ function ask(base: string, head: string, role: 'serializer' | 'deserializer'): b
   }
 }
 
-/** How the keywords that jsoncompat judges contain schemas. It wrongly calls every change of other keywords safe. */
-const judged: Readonly<Record<string, 'value' | 'schema' | 'list' | 'map'>> = {
-  ...same('value', 'type enum const required multipleOf minimum maximum exclusiveMinimum exclusiveMaximum $ref'),
-  ...same('value', 'minLength maxLength pattern minItems maxItems uniqueItems minContains maxContains'),
-  ...same('value', 'minProperties maxProperties'),
-  ...same('schema', 'additionalProperties propertyNames items contains not if then else'),
-  ...same('list', 'allOf anyOf oneOf prefixItems'),
-  ...same('map', 'properties $defs'),
+/** The keywords that jsoncompat judges, by their values. It wrongly calls every change of other keywords safe. */
+const judged = {
+  plain: keywordsOf(
+    `type enum const required multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern
+    minItems maxItems uniqueItems minContains maxContains minProperties maxProperties $ref`,
+  ),
+  schema: keywordsOf('additionalProperties propertyNames items contains not if then else'),
+  schemas: keywordsOf('allOf anyOf oneOf prefixItems properties $defs'),
 };
-
-function same<Kind>(kind: Kind, keywords: string): Record<string, Kind> {
-  return Object.fromEntries(keywords.split(' ').map(keyword => [keyword, kind]));
-}
 
 /** Whether jsoncompat judges every keyword of a schema and of the schemas in it. */
 function isJudged(schema: Json): boolean {
   if (typeof schema !== 'object' || schema === null) return true;
   return Object.entries(schema).every(([keyword, value]) => {
-    const kind = judged[keyword];
-    if (kind === undefined) return isAnnotation(keyword);
-    if (kind === 'value') return true;
-    return kind === 'schema' ? isJudged(value) : Object.values(value as JsonObject).every(isJudged);
+    if (judged.schemas.has(keyword)) return Object.values(value as JsonObject).every(isJudged);
+    return judged.schema.has(keyword) ? isJudged(value) : judged.plain.has(keyword) || isAnnotation(keyword);
   });
 }

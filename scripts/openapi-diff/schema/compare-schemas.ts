@@ -13,10 +13,10 @@ import type { Direction, Fragment, Shape } from './shape.ts';
 export function beginComparisons(base: OpenApiDocument, head: OpenApiDocument): Record<Direction, SchemaComparison> {
   const [before, after] = [readersOf(base), readersOf(head)];
   const begin = (direction: Direction): SchemaComparison => {
-    const readers = { base: before[direction], head: after[direction] };
     const comparison: SchemaComparison = {
       direction,
-      ...readers,
+      base: before[direction],
+      head: after[direction],
       pairs: new Map(),
       answers: new Map(),
       isSafe: (old, other) => isSafe(comparison, old, other),

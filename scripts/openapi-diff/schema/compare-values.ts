@@ -1,7 +1,7 @@
 import { isSame, type Json } from '../json.ts';
 import { oneOf, quote, textOfValue, textOfValues } from '../sentence.ts';
-import { report, type SchemaPair, turnOf } from './pair.ts';
-import { isDisjoint, type Kind, kindOfSize, type Limit, type Shape, type Size, sizes, typesOf } from './shape.ts';
+import { report, type SchemaPair } from './pair.ts';
+import { isDisjoint, type Kind, kindOfSize, type Limit, type Shape, sizes, typesOf } from './shape.ts';
 
 export function compareValues(pair: SchemaPair): void {
   compareNull(pair);
@@ -17,12 +17,11 @@ function hasEveryKind(shape: Shape): boolean {
 }
 
 function compareNull(pair: SchemaPair): void {
-  const { base, head, comparison } = pair;
-  const { direction } = comparison;
+  const { base, head, direction } = pair;
   const [had, has] = [base.kinds.includes('null'), head.kinds.includes('null')];
   if (had === has || hasEveryKind(base) || hasEveryKind(head)) return;
   const words = `may ${has ? '' : 'no longer '}be ${direction === 'request' ? 'sent as ' : ''}null`;
-  report(pair, `${direction}-null-${has ? 'added' : 'removed'}`, subject => `${subject} ${words}.`);
+  report(pair, `${direction}-null-${has ? 'added' : 'removed'}`, words);
 }
 
 function compareTypes(pair: SchemaPair): void {
@@ -32,33 +31,18 @@ function compareTypes(pair: SchemaPair): void {
   const [had, has] = [withoutNull(base, head), withoutNull(head, base)];
   // If both schemas list their values, the comparison of the lists is more exact than the types.
   if (base.values !== undefined && head.values !== undefined && !isDisjoint(had, has)) return;
-  const turn = turnOf(
-    pair,
-    had.some(kind => !has.includes(kind)),
-    has.some(kind => !had.includes(kind)),
-  );
-  if (turn === undefined) return;
-  const what = `is ${textOfTypes(has)} instead of ${textOfTypes(had)}`;
-  report(pair, `${pair.comparison.direction}-type-${turn}`, subject => `${subject} ${what}.`);
-}
-
-function textOfTypes(of: readonly Kind[]): string {
-  const types = typesOf(of);
-  if (types.length >= 6) return 'of any type';
-  const articles = types.map(type => (type === 'null' ? type : /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`));
-  return articles.length === 0 ? 'nothing' : articles.join(' or ');
+  compareFacet(pair, types, had, has);
 }
 
 function compareLists(pair: SchemaPair): void {
-  const { base, head, comparison } = pair;
-  const { direction } = comparison;
+  const { base, head, direction } = pair;
   if (base.values === undefined && head.values === undefined) return;
   // If the new schema allows no type of the old schema, that change is already reported.
   if (isDisjoint(base.kinds, head.kinds)) return;
   if (base.values === undefined || head.values === undefined) {
     const list = `one of ${textOfValues(base.values ?? head.values ?? [])}`;
     const what = base.values ? `any value instead of ${list}` : `${list} instead of any value`;
-    report(pair, `${direction}-enum-${base.values ? 'dropped' : 'introduced'}`, subject => `${subject} is ${what}.`);
+    report(pair, `${direction}-enum-${base.values ? 'dropped' : 'introduced'}`, `is ${what}`);
     return;
   }
   // Ignores null in both lists, because another rule reports whether null is still allowed.
@@ -66,48 +50,102 @@ function compareLists(pair: SchemaPair): void {
   const has = head.values.filter(value => value !== null);
   const removed = had.filter(value => !has.some(one => isSame(one, value)));
   const added = has.filter(value => !had.some(one => isSame(one, value)));
-  if (direction === 'response') reportErrorKeys(pair, removed, added);
+  const isOther = removed.length > 0 && removed.length === had.length && added.length > 0;
+  const isReplaced = direction === 'response' && isOther;
   const at = direction === 'response' ? ({ only: 'no error key' } as const) : {};
-  if (direction === 'response' && removed.length > 0 && removed.length === had.length && added.length > 0) {
-    report(pair, 'response-enum-replaced', subject => `${subject} is ${oneOf(has)} instead of ${oneOf(had)}.`, at);
-    return;
-  }
-  for (const value of removed) {
-    report(pair, `${direction}-enum-value-removed`, subject => `${subject} is no longer ${textOfValue(value)}.`, at);
-  }
-  for (const value of added) {
-    report(pair, `${direction}-enum-value-added`, subject => `${subject} may be ${textOfValue(value)}.`, at);
-  }
-}
-
-function reportErrorKeys(pair: SchemaPair, removed: readonly Json[], added: readonly Json[]): void {
-  const at = { only: 'error key' } as const;
-  for (const key of removed) {
-    report(pair, 'error-key-removed', () => `the error key ${textOfValue(key)} is gone.`, at);
-  }
-  for (const key of added) report(pair, 'error-key-added', () => `the error key ${textOfValue(key)} is new.`, at);
+  if (isReplaced) report(pair, 'response-enum-replaced', `is ${oneOf(has)} instead of ${oneOf(had)}`, at);
+  const tell = (value: Json, turn: 'removed' | 'added') => {
+    const [text, isNew] = [textOfValue(value), turn === 'added'];
+    const message = () => `the error key ${text} is ${isNew ? 'new' : 'gone'}.`;
+    if (direction === 'response') report(pair, `error-key-${turn}`, message, { only: 'error key' });
+    if (!isReplaced)
+      report(pair, `${direction}-enum-value-${turn}`, `${isNew ? 'may be' : 'is no longer'} ${text}`, at);
+  };
+  for (const value of removed) tell(value, 'removed');
+  for (const value of added) tell(value, 'added');
 }
 
 function compareDefaults(pair: SchemaPair): void {
-  const { base, head, comparison } = pair;
-  const { direction } = comparison;
-  const at = { only: 'optional' } as const;
+  const { base, head, direction } = pair;
   if (isSame(base.fallback, head.fallback)) return;
-  if (base.fallback === undefined) {
-    const value = textOfValue(head.fallback ?? null);
-    report(pair, `${direction}-default-added`, subject => `without ${subject}, ${value} is meant.`, at);
-    return;
-  }
-  const now = head.fallback === undefined ? 'nothing is described to be' : `${textOfValue(head.fallback)} is`;
-  const was = textOfValue(base.fallback);
-  report(pair, `${direction}-default-changed`, subject => `without ${subject}, ${now} meant, and was ${was}.`, at);
+  const [was, is] = [base, head].map(({ fallback }) => (fallback === undefined ? undefined : textOfValue(fallback)));
+  const now = is ? `${is} is` : 'nothing is described to be';
+  const what = was ? `${now} meant, and was ${was}` : `${now} meant`;
+  const rule = `${direction}-default-${was ? 'changed' : 'added'}` as const;
+  report(pair, rule, subject => `without ${subject}, ${what}.`, { only: 'optional' });
 }
 
 function compareDeprecation(pair: SchemaPair): void {
   const { base, head } = pair;
   if (base.isDeprecated === head.isDeprecated) return;
-  if (head.isDeprecated) report(pair, 'deprecated', subject => `${subject} is deprecated.`);
-  else report(pair, 'deprecation-lifted', subject => `${subject} is no longer deprecated.`);
+  if (head.isDeprecated) report(pair, 'deprecated', 'is deprecated');
+  else report(pair, 'deprecation-lifted', 'is no longer deprecated');
+}
+
+/** A way to limit values, such as their types or their length. */
+interface Facet<Limits> {
+  rule: 'type' | 'bound' | 'format' | 'pattern';
+  verb: 'is' | 'has' | 'matches';
+  text: (limits: Limits) => string;
+  /** Whether the first limits refuse a value that the second limits allow. */
+  refuses: (some: Limits, others: Limits) => boolean;
+}
+
+const types: Facet<readonly Kind[]> = {
+  rule: 'type',
+  verb: 'is',
+  text: kinds => {
+    const names = typesOf(kinds);
+    if (names.length >= 6) return 'of any type';
+    const articles = names.map(name => (name === 'null' ? name : /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`));
+    return articles.join(' or ') || 'nothing';
+  },
+  refuses: (some, others) => others.some(kind => !some.includes(kind)),
+};
+
+const multiples: Facet<readonly number[]> = {
+  rule: 'bound',
+  verb: 'is',
+  text: factors => (factors.length === 0 ? 'any number' : `a multiple of ${factors.join(' and ')}`),
+  refuses: (some, others) => !some.every(one => others.some(other => Number.isInteger(other / one))),
+};
+
+/** Whether one pattern includes another is unknown, so a changed pattern is never additive. */
+const patterns: Facet<readonly string[]> = {
+  rule: 'pattern',
+  verb: 'matches',
+  text: expressions => expressions.map(quote).join(' and ') || 'anything',
+  refuses: (some, others) => some.some(one => !others.includes(one)),
+};
+
+/** The wider format of each format. The wider format includes all values of the narrower one. */
+const widerFormats: Readonly<Record<string, string>> = { int32: 'int64', float: 'double' };
+
+const formats: Facet<readonly string[]> = {
+  rule: 'format',
+  verb: 'has',
+  text: names => (names.length === 0 ? 'no format' : `the format ${names.map(quote).join(' and ')}`),
+  refuses: (some, others) => !some.every(name => others.some(other => other === name || widerFormats[other] === name)),
+};
+
+const units = { Length: 'characters', Items: 'items', Properties: 'fields' } as const;
+
+/** Returns the facet of a minimum or maximum: of a number, or of a number of units. */
+function boundOf(isMinimum: boolean, unit?: string): Facet<Limit | undefined> {
+  const [inclusive, exclusive] = isMinimum ? ['at least', 'above'] : ['at most', 'below'];
+  return {
+    rule: 'bound',
+    verb: unit ? 'has' : 'is',
+    text: limit => {
+      if (limit === undefined) return unit ? `any number of ${unit}` : 'without bound';
+      return `${limit.isExclusive ? exclusive : inclusive} ${limit.value}${unit ? ` ${unit}` : ''}`;
+    },
+    refuses: (some, others) => {
+      if (some === undefined || others === undefined) return some !== undefined;
+      if (some.value === others.value) return some.isExclusive && !others.isExclusive;
+      return isMinimum ? some.value > others.value : some.value < others.value;
+    },
+  };
 }
 
 /** Compares lengths, numbers, counts, patterns and formats. Compares only the types that both schemas allow. */
@@ -116,101 +154,40 @@ export function compareBounds(pair: SchemaPair): void {
   const has = (...kinds: Kind[]) => kinds.some(kind => base.kinds.includes(kind) && head.kinds.includes(kind));
   // If a schema lists its values, the list already limits them.
   if (base.values !== undefined || head.values !== undefined) return;
-  compareSizes(pair, size => has(kindOfSize(size)));
+  for (const size of sizes.filter(one => has(kindOfSize(one)))) {
+    const [had, has] = [base.sizes[size], head.sizes[size]].map(value =>
+      value === undefined ? undefined : { value, isExclusive: false },
+    );
+    compareFacet(pair, boundOf(size.startsWith('min'), units[size.slice(3) as keyof typeof units]), had, has);
+  }
   if (has('integer', 'fraction')) {
-    compareLimits(pair, 'at least', base.numbers.lower, head.numbers.lower);
-    compareLimits(pair, 'at most', base.numbers.upper, head.numbers.upper);
-    compareMultiples(pair);
+    compareFacet(pair, boundOf(true), base.numbers.lower, head.numbers.lower);
+    compareFacet(pair, boundOf(false), base.numbers.upper, head.numbers.upper);
+    compareFacet(pair, multiples, base.numbers.multiples, head.numbers.multiples);
   }
   if (has('array') && base.lists.isUnique !== head.lists.isUnique) {
-    tell(pair, head.lists.isUnique ? 'narrowed' : 'widened', `may ${head.lists.isUnique ? 'not ' : ''}repeat items`);
+    const [turn, what] = head.lists.isUnique ? (['narrowed', 'may not'] as const) : (['widened', 'may'] as const);
+    report(pair, `${pair.direction}-bound-${turn}`, `${what} repeat items`);
   }
-  if (has('string')) comparePatterns(pair);
-  if (has('string', 'integer', 'fraction')) compareFormats(pair);
+  if (has('string')) compareFacet(pair, patterns, base.patterns, head.patterns);
+  if (has('string', 'integer', 'fraction')) compareFacet(pair, formats, base.formats, head.formats);
 }
 
-function tell(pair: SchemaPair, turn: 'narrowed' | 'widened' | undefined, what: string): void {
-  if (turn) report(pair, `${pair.comparison.direction}-bound-${turn}`, subject => `${subject} ${what}.`);
-}
+const patternRules = {
+  request: { narrowed: 'request-pattern-changed', widened: 'request-pattern-removed' },
+  response: { narrowed: 'response-pattern-added', widened: 'response-pattern-changed' },
+} as const;
 
-const units = { Length: 'characters', Items: 'items', Properties: 'fields' } as const;
-
-function compareSizes(pair: SchemaPair, isShared: (size: Size) => boolean): void {
-  for (const size of sizes) {
-    const [had, has] = [pair.base.sizes[size], pair.head.sizes[size]];
-    if (had === has || !isShared(size)) continue;
-    const isMinimum = size.startsWith('min');
-    const unit = units[size.slice(3) as keyof typeof units];
-    const text = (value: number | undefined) =>
-      value === undefined ? `any number of ${unit}` : `${isMinimum ? 'at least' : 'at most'} ${value} ${unit}`;
-    const turn = isTighter(isMinimum, had, has) ? 'narrowed' : 'widened';
-    tell(pair, turn, `has ${text(has)} instead of ${text(had)}`);
-  }
-}
-
-function isTighter(isMinimum: boolean, had: number | undefined, has: number | undefined): boolean {
-  if (had === undefined || has === undefined) return had === undefined;
-  return isMinimum ? has > had : has < had;
-}
-
-function compareLimits(
-  pair: SchemaPair,
-  words: 'at least' | 'at most',
-  had: Limit | undefined,
-  has: Limit | undefined,
-): void {
-  if (had?.value === has?.value && had?.isExclusive === has?.isExclusive) return;
-  const text = (limit: Limit | undefined) => {
-    if (limit === undefined) return 'without bound';
-    const exclusive = words === 'at least' ? 'above' : 'below';
-    return `${limit.isExclusive ? exclusive : words} ${limit.value}`;
-  };
-  const isNarrower =
-    had?.value === has?.value ? has?.isExclusive === true : isTighter(words === 'at least', had?.value, has?.value);
-  tell(pair, isNarrower ? 'narrowed' : 'widened', `is ${text(has)} instead of ${text(had)}`);
-}
-
-function compareMultiples(pair: SchemaPair): void {
-  const [base, head] = [pair.base.numbers.multiples, pair.head.numbers.multiples];
-  const covers = (finer: readonly number[], coarser: readonly number[]) =>
-    finer.every(one => coarser.some(other => Number.isInteger(other / one)));
-  const text = (multiples: readonly number[]) =>
-    multiples.length === 0 ? 'any number' : `a multiple of ${multiples.join(' and ')}`;
-  const turn = turnOf(pair, !covers(head, base), !covers(base, head));
-  tell(pair, turn, `is ${text(head)} instead of ${text(base)}`);
-}
-
-/** Compares patterns. Whether one pattern includes another is unknown, so a changed pattern is never additive. */
-function comparePatterns(pair: SchemaPair): void {
-  const [had, has] = [pair.base.patterns, pair.head.patterns];
-  const turn = turnOf(
-    pair,
-    has.some(one => !had.includes(one)),
-    had.some(one => !has.includes(one)),
-  );
-  if (turn === undefined) return;
-  const text = (patterns: readonly string[]) =>
-    patterns.length === 0 ? 'anything' : patterns.map(quote).join(' and ');
-  const rule = (
-    {
-      request: { narrowed: 'request-pattern-changed', widened: 'request-pattern-removed' },
-      response: { narrowed: 'response-pattern-added', widened: 'response-pattern-changed' },
-    } as const
-  )[pair.comparison.direction][turn];
-  report(pair, rule, subject => `${subject} matches ${text(has)} instead of ${text(had)}.`);
-}
-
-/** The wider format of each format. The wider format includes all values of the narrower one. */
-const widerFormats: Readonly<Record<string, string>> = { int32: 'int64', float: 'double' };
-
-function compareFormats(pair: SchemaPair): void {
-  const [had, has] = [pair.base.formats, pair.head.formats];
-  const holds = (formats: readonly string[], format: string) =>
-    formats.some(one => one === format || widerFormats[one] === format);
-  const turn = turnOf(pair, !has.every(format => holds(had, format)), !had.every(format => holds(has, format)));
-  if (turn === undefined) return;
-  const text = (formats: readonly string[]) =>
-    formats.length === 0 ? 'no format' : `the format ${formats.map(quote).join(' and ')}`;
-  const what = `has ${text(has)} instead of ${text(had)}`;
-  report(pair, `${pair.comparison.direction}-format-${turn}`, subject => `${subject} ${what}.`);
+/**
+ * Reports a facet that lost or got values. If it did both, the report is about the turn that breaks clients in this
+ * direction.
+ */
+function compareFacet<Limits>(pair: SchemaPair, facet: Facet<Limits>, had: Limits, has: Limits): void {
+  const { rule, verb, text, refuses } = facet;
+  const { direction } = pair;
+  const [isNarrower, isWider] = [refuses(has, had), refuses(had, has)];
+  if (!isNarrower && !isWider) return;
+  const turn = isNarrower && (direction === 'request' || !isWider) ? 'narrowed' : 'widened';
+  const id = rule === 'pattern' ? patternRules[direction][turn] : (`${direction}-${rule}-${turn}` as const);
+  report(pair, id, `${verb} ${text(has)} instead of ${text(had)}`);
 }

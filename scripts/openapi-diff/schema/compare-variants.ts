@@ -7,8 +7,7 @@ import { identityOf } from './write-schema.ts';
 
 /** Compares the alternatives of two schemas. One of the schemas may have only one alternative. */
 export function compareVariants(pair: SchemaPair): void {
-  const { comparison } = pair;
-  const { direction } = comparison;
+  const { comparison, direction } = pair;
   const had = variantsOf(comparison.base, pair.base);
   const has = variantsOf(comparison.head, pair.head);
   const pairs = pairUp(had, has);
@@ -18,12 +17,10 @@ export function compareVariants(pair: SchemaPair): void {
   const added = has.filter(other => !pairs.some(both => both.other === other));
   // If the other alternatives include all values of a removed alternative, its removal makes no difference.
   for (const one of removed) {
-    if (direction === 'request' && isTaken(pair, one, has)) continue;
-    reportVariant(pair, one, 'removed');
+    if (direction === 'response' || !isTaken(pair, one, has)) reportVariant(pair, one, 'removed', had);
   }
   for (const other of added) {
-    if (direction === 'response' && isTaken(pair, other, had)) continue;
-    reportVariant(pair, other, 'added', had);
+    if (direction === 'request' || !isTaken(pair, other, had)) reportVariant(pair, other, 'added', had);
   }
 }
 
@@ -73,7 +70,9 @@ function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Varian
   const tests: ((one: Variant, other: Variant) => boolean)[] = [
     // Later code compares the schemas of each pair. So equal names and marks are enough here to make a pair.
     (one, other) =>
-      isNamed(one) && isSamePointer(one, other) && (isSameMark(one, other) || !(hasMarks(one) || hasMarks(other))),
+      one.shape.pointer.startsWith('#/components/') &&
+      one.shape.pointer === other.shape.pointer &&
+      (isSameMark(one, other) || one.marks.size + other.marks.size === 0),
     isSameVariant,
     isSameMark,
     (one, other) => !isOtherMark(one, other) && one.types === other.types && isOnly(one, left) && isOnly(other, right),
@@ -97,26 +96,12 @@ function isSameVariant(one: Variant, other: Variant): boolean {
   return one.types === other.types && !isOtherMark(one, other) && one.identity() === other.identity();
 }
 
-function isSamePointer(one: Variant, other: Variant): boolean {
-  return one.shape.pointer === other.shape.pointer;
-}
-
-function hasMarks({ marks }: Variant): boolean {
-  return marks.size > 0;
-}
-
 function isSameMark(one: Variant, other: Variant): boolean {
-  return (
-    hasMarks(one) && [...one.marks].some(([name, value]) => other.marks.get(name) === value) && !isOtherMark(one, other)
-  );
+  return [...one.marks].some(([name, value]) => other.marks.get(name) === value) && !isOtherMark(one, other);
 }
 
 function isOtherMark(one: Variant, other: Variant): boolean {
   return [...one.marks].some(([name, value]) => other.marks.has(name) && other.marks.get(name) !== value);
-}
-
-function isNamed({ shape }: Variant): boolean {
-  return shape.pointer.startsWith('#/components/');
 }
 
 /** Whether no other unmatched alternative has the same type. */
@@ -138,9 +123,9 @@ function reportVariant(
   pair: SchemaPair,
   { shape, types, marks }: Variant,
   turn: 'removed' | 'added',
-  had: readonly Variant[] = [],
+  had: readonly Variant[],
 ): void {
-  const { direction } = pair.comparison;
+  const { direction } = pair;
   // If the other document does not allow the alternative's type at all, another check has reported this already.
   const others = turn === 'removed' ? pair.head.kinds : pair.base.kinds;
   if (isDisjoint(shape.kinds, others)) return;
@@ -148,12 +133,17 @@ function reportVariant(
   const what = `${turn === 'removed' ? 'is no longer' : 'may be'} ${nameOf(shape, types, marks)}`;
   const isFirst = direction === 'response' && turn === 'added' && had.filter(one => one.types === types).length < 2;
   const rule = isFirst ? 'response-variant-introduced' : (`${direction}-variant-${turn}` as const);
-  report(pair, rule, subject => `${subject} ${what}.`, at);
+  report(pair, rule, what, at);
+}
+
+/** Returns the name of a schema under `components`. */
+export function schemaNameOf(pointer: string): string | undefined {
+  return /^#\/components\/schemas\/([^/]+)$/.exec(pointer)?.[1];
 }
 
 function nameOf({ pointer }: Shape, types: string, marks: ReadonlyMap<string, string>): string {
-  const named = /^#\/components\/schemas\/([^/]+)$/.exec(pointer)?.[1];
-  if (named !== undefined) return quote(named);
+  const name = schemaNameOf(pointer);
+  if (name !== undefined) return quote(name);
   const [mark] = marks;
   const kind = types === '' ? 'another alternative' : `another ${types.replaceAll(',', ' or ')}`;
   return mark === undefined ? kind : `${kind} with ${quote(mark[0])} ${mark[1].slice(1, -1)}`;

@@ -1,5 +1,5 @@
-import { childOf, childrenOf, itemsOf, type Located } from '../document.ts';
-import { byFirst, canonicalText, type Json, type JsonObject, memberOf } from '../json.ts';
+import { childOf, childrenOf, isTrue, itemsOf, type Located } from '../document.ts';
+import { byFirst, canonicalText, type Json, type JsonObject } from '../json.ts';
 import { type Atom, atomsOf, isMatch, propertiesOf, requiredOf, restOf } from './atoms.ts';
 import {
   type Fields,
@@ -44,7 +44,6 @@ export function mergeAtoms(reader: SchemaReader, atoms: readonly Atom[], pointer
     lists: left.includes('array') ? listsOf(atoms, isEvaluated && !hasContains) : noLists,
     fields: left.includes('object') ? fieldsOf(reader, atoms, isEvaluated) : noFields,
     variants: [],
-    discriminator: atoms.map(atom => childOf(atom, 'discriminator')).find(one => one !== undefined),
     rest: atoms
       .flatMap(({ value, isOutermost }) =>
         restOf(value).filter(one => {
@@ -63,10 +62,11 @@ function hasAny(atoms: readonly Atom[], keyword: string): boolean {
   return atoms.some(({ value }) => Object.hasOwn(value, keyword));
 }
 
-export function annotationsOf(atoms: readonly Atom[]): Pick<Shape, 'fallback' | 'isDeprecated'> {
+export function annotationsOf(atoms: readonly Atom[]): Pick<Shape, 'discriminator' | 'fallback' | 'isDeprecated'> {
   return {
-    fallback: atoms.map(atom => memberOf(atom.value, 'default')).find(value => value !== undefined),
-    isDeprecated: atoms.some(({ value }) => value.deprecated === true),
+    discriminator: atoms.flatMap(atom => nodesAt(atom, 'discriminator'))[0],
+    fallback: atoms.flatMap(atom => nodesAt(atom, 'default'))[0]?.value,
+    isDeprecated: atoms.some(atom => isTrue(atom, 'deprecated')),
   };
 }
 
@@ -112,13 +112,13 @@ function fieldsOf({ document, marker }: SchemaReader, atoms: readonly Atom[], is
     }
   }
   const additional = atoms.flatMap(atom => [
-    ...nodesAt(atom, 'additionalProperties'),
-    ...(isEvaluated && atom.isOutermost ? nodesAt(atom, 'unevaluatedProperties') : []),
+    ...limitsAt(atom, 'additionalProperties'),
+    ...(isEvaluated && atom.isOutermost ? limitsAt(atom, 'unevaluatedProperties') : []),
   ]);
   return {
     properties,
     required,
-    additional: additional.filter(one => !isOpen([one])),
+    additional,
     patterned: hasAny(atoms, 'patternProperties') ? patternedOf(atoms) : noMap,
     hidden: hidden.size > 0 ? hidden : noMap,
   };
@@ -137,7 +137,7 @@ function fieldOf(atom: Atom, name: string, declared: Located | undefined): Locat
     .filter(pattern => isMatch(pattern, name))
     .flatMap(pattern => nodesAt(childOf(atom, 'patternProperties'), pattern));
   if (declared !== undefined || matching.length > 0) return declared ? [declared, ...matching] : matching;
-  return nodesAt(atom, 'additionalProperties').filter(one => !isOpen([one]));
+  return limitsAt(atom, 'additionalProperties');
 }
 
 function nodesAt(node: Located | undefined, key: string): Located[] {
@@ -145,8 +145,9 @@ function nodesAt(node: Located | undefined, key: string): Located[] {
   return child === undefined ? [] : [child];
 }
 
-function itemsSchemaOf(atom: Atom): Located[] {
-  return nodesAt(atom, 'items').filter(one => !isOpen([one]));
+/** Returns the schema of a keyword, unless the schema has no constraint. */
+function limitsAt(atom: Atom, key: string): Located[] {
+  return nodesAt(atom, key).filter(one => !isOpen([one]));
 }
 
 function listsOf(atoms: readonly Atom[], isEvaluated: boolean): Lists {
@@ -159,14 +160,12 @@ function listsOf(atoms: readonly Atom[], isEvaluated: boolean): Lists {
 
 /** Returns the schema of the items after `prefixItems`. Without `items`, `unevaluatedItems` applies to these items. */
 function restItemsOf(atoms: readonly Atom[], isEvaluated: boolean): Located[] {
-  if (!isEvaluated || atoms.some(({ value }) => Object.hasOwn(value, 'items'))) return atoms.flatMap(itemsSchemaOf);
-  return atoms
-    .flatMap(atom => (atom.isOutermost ? nodesAt(atom, 'unevaluatedItems') : []))
-    .filter(one => !isOpen([one]));
+  if (!isEvaluated || hasAny(atoms, 'items')) return atoms.flatMap(atom => limitsAt(atom, 'items'));
+  return atoms.flatMap(atom => (atom.isOutermost ? limitsAt(atom, 'unevaluatedItems') : []));
 }
 
 function prefixItemsOf(atoms: readonly Atom[]): Fragment[] {
-  const lists = atoms.map(atom => ({ listed: itemsOf(childOf(atom, 'prefixItems')), others: itemsSchemaOf(atom) }));
+  const lists = atoms.map(atom => ({ listed: itemsOf(childOf(atom, 'prefixItems')), others: limitsAt(atom, 'items') }));
   const length = Math.max(0, ...lists.map(({ listed }) => listed.length));
   return Array.from({ length }, (_, n) => lists.flatMap(({ listed, others }) => (listed[n] ? [listed[n]] : others)));
 }

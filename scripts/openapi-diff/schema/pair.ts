@@ -19,6 +19,7 @@ export interface SchemaComparison {
 /** A schema in the base document and its counterpart in the head document. Each pair is compared at most once. */
 export interface SchemaPair {
   comparison: SchemaComparison;
+  direction: Direction;
   base: Shape;
   head: Shape;
   state: 'new' | 'begun' | 'compared';
@@ -64,12 +65,14 @@ export function nameAt({ kind, field }: Place, outer: string): string {
   return outer;
 }
 
+/** Adds a finding. Its message is a function, or a text that continues the sentence after the name of the value. */
 export function report(
   { findings, base, head }: SchemaPair,
   rule: RuleId,
-  message: (subject: string) => string,
+  what: string | ((subject: string) => string),
   at: Partial<LocalFinding> = {},
 ): void {
+  const message = typeof what === 'string' ? (subject: string) => `${subject} ${what}.` : what;
   findings.push({ rule, message, field: '', base: base.pointer, head: head.pointer, ...at });
 }
 
@@ -85,7 +88,8 @@ export function pairOf(comparison: SchemaComparison, base: Shape, head: Shape): 
   const known = partners.find(pair => pair.head === head);
   if (known) return known;
   const unknown = { state: 'new', isChanged: undefined, isSafe: undefined, isVisited: false } as const;
-  const pair: SchemaPair = { comparison, base, head, findings: [], inner: [], ...unknown };
+  const { direction } = comparison;
+  const pair: SchemaPair = { comparison, direction, base, head, findings: [], inner: [], ...unknown };
   partners.push(pair);
   comparison.pairs.set(base, partners);
   return pair;
@@ -96,41 +100,25 @@ export function isSerious({ rule, only }: LocalFinding): boolean {
   return rules[rule].level !== 'additive' && only !== 'error key';
 }
 
+const restRules = {
+  request: {
+    safe: ['request-schema-widened', 'accepts all old values, and maybe more'],
+    unsafe: ['request-schema-narrowed', 'may refuse old values'],
+  },
+  response: {
+    safe: ['response-schema-narrowed', 'allows only old values'],
+    unsafe: ['response-schema-widened', 'may allow new values'],
+  },
+} as const;
+
 /**
- * Returns the rule's ending for a schema that lost values or got values. If it did both, the ending is the one that
- * breaks clients in this direction.
+ * Reports a difference that has no rule of its own. It is safe if every value of the sender's schema is also a value of
+ * the receiver's schema.
  */
-export function turnOf(
-  { comparison }: SchemaPair,
-  isNarrower: boolean,
-  isWider: boolean,
-): 'narrowed' | 'widened' | undefined {
-  if (isNarrower && isWider) return comparison.direction === 'request' ? 'narrowed' : 'widened';
-  return isNarrower ? 'narrowed' : isWider ? 'widened' : undefined;
-}
-
-/** Reports that two schemas may be incompatible, although no specific rule found a difference. */
-export function reportUnexplained(pair: SchemaPair, place?: Place): void {
+export function reportRest(pair: SchemaPair, isSafe: boolean, place?: Place): void {
+  const [rule, what] = restRules[pair.direction][isSafe ? 'safe' : 'unsafe'];
   const name = (subject: string) => (place ? nameAt(place, subject) : subject);
-  const at = { field: place?.field ?? '' };
-  if (pair.comparison.direction === 'request') {
-    report(pair, 'request-schema-narrowed', subject => `the schema of ${name(subject)} may refuse old values.`, at);
-  } else {
-    report(pair, 'response-schema-widened', subject => `the schema of ${name(subject)} may allow new values.`, at);
-  }
-}
-
-/** Reports that every value of the sender's schema is also a value of the receiver's schema. */
-export function reportSafe(pair: SchemaPair): void {
-  if (pair.comparison.direction === 'request') {
-    report(
-      pair,
-      'request-schema-widened',
-      subject => `the schema of ${subject} accepts all old values, and maybe more.`,
-    );
-  } else {
-    report(pair, 'response-schema-narrowed', subject => `the schema of ${subject} allows only old values.`);
-  }
+  report(pair, rule, subject => `the schema of ${name(subject)} ${what}.`, { field: place?.field ?? '' });
 }
 
 /**

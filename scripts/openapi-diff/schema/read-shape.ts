@@ -1,4 +1,4 @@
-import { childOf, type Located, type OpenApiDocument } from '../document.ts';
+import type { Located, OpenApiDocument } from '../document.ts';
 import { byFirst, canonicalText, isObject, type Json } from '../json.ts';
 import { type Atom, atomsOf, isAnnotation, pointerOf, unionsOf } from './atoms.ts';
 import { annotationsOf, mergeAtoms } from './merge-atoms.ts';
@@ -106,7 +106,6 @@ function shapeOf(
     ...mergeAtoms(reader, [], pointer),
     kinds: kinds.filter(kind => joined.some(one => one.kinds.includes(kind))),
     variants: joined,
-    discriminator: atoms.map(atom => childOf(atom, 'discriminator')).find(one => one !== undefined),
     ...annotations,
   };
 }
@@ -158,14 +157,7 @@ function isNull({ kinds, values }: Shape): boolean {
   return values === undefined && kinds.length === 1 && kinds.includes('null');
 }
 
-const groups: readonly (readonly Kind[])[] = [
-  ['null'],
-  ['boolean'],
-  ['integer', 'fraction'],
-  ['string'],
-  ['array'],
-  ['object'],
-];
+const types = ['null', 'boolean', 'number', 'string', 'array', 'object'];
 
 /**
  * Splits a normalized schema into one schema for each type. Schemas with a list of values or with keywords in `rest`
@@ -173,9 +165,8 @@ const groups: readonly (readonly Kind[])[] = [
  */
 function split(shape: Shape): Shape[] {
   if (shape.values !== undefined || shape.rest.length > 0) return [shape];
-  const present = groups
-    .map(group => group.filter(kind => shape.kinds.includes(kind)))
-    .filter(({ length }) => length > 0);
+  const kindsOf = (type: string) => shape.kinds.filter(kind => (isNumber(kind) ? 'number' : kind) === type);
+  const present = types.map(kindsOf).filter(({ length }) => length > 0);
   return present.length === 1 ? [shape] : present.map(kinds => restrict(shape, kinds));
 }
 

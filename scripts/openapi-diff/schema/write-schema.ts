@@ -1,23 +1,17 @@
 import { createHash } from 'node:crypto';
 import { targetOf } from '../document.ts';
-import { byFirst, canonicalText, isObject, type Json, type JsonObject } from '../json.ts';
+import { canonicalText, isObject, type Json, type JsonObject } from '../json.ts';
 import { keyOf, readShape } from './read-shape.ts';
 import {
   type Fragment,
   isClosed,
   isOpen,
   kinds,
-  type Limit,
   type Numbers,
   type SchemaReader,
   type Shape,
   typesOf,
 } from './shape.ts';
-
-/** Writes a shape as a JSON Schema without the schemas of its fields and items, and without the keywords in `rest`. */
-export function writeLocally(shape: Shape, constraints: readonly JsonObject[] = []): JsonObject {
-  return writePlain(shape, constraints, () => true);
-}
 
 /** Two schemas with equal identities are equal down to this depth. */
 const mostDepth = 6;
@@ -68,7 +62,7 @@ export function writeConstraint(reader: SchemaReader, keywords: JsonObject): Con
     const isReferred = fragment.some(({ value }) => isObject(value) && typeof value.$ref === 'string');
     return isReferred ? refer(fragment) : write(readShape(reader, fragment));
   };
-  const resolve = (rest: JsonObject) => withReferences(reader, rest, refer);
+  const resolve = (rest: JsonObject) => withReferences(reader, rest, refer) as JsonObject;
   const write = (shape: Shape): Json =>
     shape.variants.length > 0
       ? { anyOf: shape.variants.map(write) }
@@ -85,46 +79,33 @@ export function writeConstraint(reader: SchemaReader, keywords: JsonObject): Con
 }
 
 /** Replaces the references in the keywords of `rest`. */
-function withReferences(reader: SchemaReader, value: JsonObject, refer: (fragment: Fragment) => Json): JsonObject {
-  const visit = (one: Json): Json => {
-    if (Array.isArray(one)) return one.map(visit);
-    if (!isObject(one)) return one;
-    if (typeof one.$ref === 'string' && one.$ref.startsWith('#')) {
-      return refer([targetOf(reader.document, one.$ref, '#')]);
-    }
-    return Object.fromEntries(Object.entries(one).map(([key, member]) => [key, visit(member)]));
-  };
-  return visit(value) as JsonObject;
+function withReferences(reader: SchemaReader, value: Json, refer: (fragment: Fragment) => Json): Json {
+  if (Array.isArray(value)) return value.map(one => withReferences(reader, one, refer));
+  if (!isObject(value)) return value;
+  const { $ref } = value;
+  if (typeof $ref === 'string' && $ref.startsWith('#')) return refer([targetOf(reader.document, $ref, '#')]);
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withReferences(reader, one, refer)]));
 }
 
-function writePlain(
+/** Writes a shape as a JSON Schema. The schemas of its fields and items and the keywords in `rest` are arguments. */
+export function writePlain(
   shape: Shape,
-  constraints: readonly JsonObject[],
-  writeChild: (fragment: Fragment) => Json,
+  constraints: readonly JsonObject[] = [],
+  writeChild: (fragment: Fragment) => Json = () => true,
 ): JsonObject {
   const writeFragment = (fragment: Fragment) =>
     isOpen(fragment) ? true : isClosed(fragment) ? false : writeChild(fragment);
+  const writeAll = (fragments: ReadonlyMap<string, Fragment>) =>
+    Object.fromEntries([...fragments].map(([name, fragment]) => [name, writeFragment(fragment)]));
   const { fields, lists } = shape;
   const written: JsonObject = { ...writeLimits(shape.numbers), ...shape.sizes };
   if (shape.values !== undefined) written.enum = shape.values;
   else if (shape.kinds.length < kinds.length) written.type = typesOf(shape.kinds);
   if (lists.isUnique) written.uniqueItems = true;
-  if (fields.properties.size > 0) {
-    const properties = [...fields.properties].map(([name, fragment]): [string, Json] => [
-      name,
-      writeFragment(fragment),
-    ]);
-    written.properties = Object.fromEntries(properties.sort(byFirst));
-  }
+  if (fields.properties.size > 0) written.properties = writeAll(fields.properties);
   if (fields.required.size > 0) written.required = [...fields.required].sort();
   if (fields.additional.length > 0) written.additionalProperties = writeFragment(fields.additional);
-  if (fields.patterned.size > 0) {
-    const patterns = [...fields.patterned].map(([pattern, fragment]): [string, Json] => [
-      pattern,
-      writeFragment(fragment),
-    ]);
-    written.patternProperties = Object.fromEntries(patterns);
-  }
+  if (fields.patterned.size > 0) written.patternProperties = writeAll(fields.patterned);
   if (lists.prefixItems.length > 0) written.prefixItems = lists.prefixItems.map(writeFragment);
   if (lists.items.length > 0) written.items = writeFragment(lists.items);
   const repeated = [
@@ -133,17 +114,12 @@ function writePlain(
     ...shape.formats.map(format => ({ format })),
     ...constraints,
   ];
-  if (repeated.length === 0) return written;
-  const [first, ...others] = repeated;
-  return others.length === 0 ? { ...written, ...first } : { ...written, allOf: repeated };
+  return repeated.length > 1 ? { ...written, allOf: repeated } : { ...written, ...repeated[0] };
 }
 
 function writeLimits({ lower, upper }: Numbers): JsonObject {
-  const written: JsonObject = {};
-  const write = (limit: Limit | undefined, keyword: string, exclusiveKeyword: string) => {
-    if (limit) written[limit.isExclusive ? exclusiveKeyword : keyword] = limit.value;
+  return {
+    ...(lower && { [lower.isExclusive ? 'exclusiveMinimum' : 'minimum']: lower.value }),
+    ...(upper && { [upper.isExclusive ? 'exclusiveMaximum' : 'maximum']: upper.value }),
   };
-  write(lower, 'minimum', 'exclusiveMinimum');
-  write(upper, 'maximum', 'exclusiveMaximum');
-  return written;
 }
