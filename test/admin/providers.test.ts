@@ -113,15 +113,19 @@ describe('the providers of an account', () => {
     expect((await owner.get(`/sign-in/provider/${row?.key}`)).status).toBe(404);
   });
 
-  test('an owner requires the provider, and an admin cannot', async () => {
+  test('an admin requires the provider and then needs it too, a moderator cannot require it, and an owner ends the requirement', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
+    const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
     const required = '/admin/account/require-provider';
-    const form = /name="form_token" value="([^"]+)"/.exec((await admin.get(path)).html);
-    const refused = await admin.post(required, { form_token: form?.[1] ?? '', requires_provider: 'yes' });
+    const form = /name="form_token" value="([^"]+)"/.exec((await moderator.get('/admin')).html);
+    const refused = await moderator.post(required, { form_token: form?.[1] ?? '', requires_provider: 'yes' });
     expect(refused.status).toBe(403);
-    expect((await owner.submit(path, required, { requires_provider: 'yes' })).status).toBe(303);
+    expect((await admin.submit(path, required, { requires_provider: 'yes' })).status).toBe(303);
+    expect((await admin.get(path)).status).toBe(403);
     const [account] = await server.sql('select requires_provider from accounts where id = $1', [world.accountId]);
     expect(account).toEqual({ requires_provider: true });
     expect(events().at(-1)).toEqual(['account.updated', ['requires_provider']]);
+    expect((await owner.submit(path, required)).status).toBe(303);
+    expect((await admin.get(path)).status).toBe(200);
   });
 });

@@ -23,7 +23,7 @@ const notices = {
 const maxOwners = 5;
 
 /**
- * Serves the page of an account. Owners and admins can see it and set who may join. Only owners can change or delete the
+ * Serves the page of an account. Owners and admins see it, set who may join and require a provider. Only owners change or delete the
  * account, or cancel its deletion.
  */
 export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
@@ -34,11 +34,11 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
   serveRoutes(app, server, requireAdminAccount, [
     { path: '/admin/account', show: showAccount },
     { path: '/admin/account/joining', run: saveJoining, again: showRefusedJoining },
+    { path: '/admin/account/require-provider', run: saveRequiredProvider },
   ]);
   serveRoutes(app, server, requireOwnedAccount, [
     { path: '/admin/account', run: saveAccount, again: showAccount },
     { path: '/admin/account/second-factor', run: saveSecondFactor },
-    { path: '/admin/account/require-provider', run: saveRequiredProvider },
     { path: '/admin/account/delete', show: askForDeletion, run: scheduleDeletion, problemOf: ownProblemOf },
     { path: '/admin/account/keep', run: keepAccount },
   ]);

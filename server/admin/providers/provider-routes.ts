@@ -16,7 +16,6 @@ import type { OpenidClient, ProviderAccess } from '../../openid/openid-client.ts
 import { ProviderError, type ProviderErrorReason } from '../../openid/provider-error.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import type { Problem } from '../../pages/shell/form.ts';
-import { isOwner } from '../../pages/shell/session.ts';
 import { showCount, shownName, showTime } from '../../pages/shell/show.ts';
 import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
 import { callbackUrl, providerPath } from '../../pages/sign-in/provider-paths.ts';
@@ -113,7 +112,6 @@ async function showList(visit: Visit, problem?: Problem) {
     providers: providers.map(provider => present(visit, provider)),
     redirectUri: callbackUrl(visit.server.config, visit.account.id),
     form: problem ? formIn(visit) : emptyForm,
-    isOwner: isOwner(visit.account),
     requiresProvider: account.requires_provider,
   };
   return visit.page('providers/list', t('identities.admin.title'), data, { notices, problem });
