@@ -1,9 +1,11 @@
 import { parse } from 'node-html-parser';
 import sharp from 'sharp';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { setPicture } from '../../server/domain/pictures/pictures.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
+import { administer } from '../helpers/webhooks.ts';
 import { hiddenFields, signedIn, Visitor } from './visitor.ts';
 
 const page = '/admin/profile/picture';
@@ -116,6 +118,16 @@ describe('a refused upload changes nothing', () => {
       const { status, html } = await upload(file);
       expect([status, problemIn(html)]).toEqual([422, expect.stringContaining(words)]);
     }
+    expect(await server.sql('select from pictures where user_id = $1', [memberId])).toEqual([]);
+  });
+
+  test('a person whose erasure has begun gets no picture', async () => {
+    await server.sql('update users set deletion_requested_at = now(), erasure_began_at = now() where id = $1', [
+      memberId,
+    ]);
+    const content = await draw(4, 4).webp().toBuffer();
+    const setting = administer(server, admin => setPicture(admin, memberId, content));
+    await expect(setting).rejects.toThrow('The user is being erased');
     expect(await server.sql('select from pictures where user_id = $1', [memberId])).toEqual([]);
   });
 

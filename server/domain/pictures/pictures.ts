@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto';
 import sharp from 'sharp';
 import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
-import { Picture, User } from '../../entities/user.ts';
+import { Picture } from '../../entities/user.ts';
 import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError } from '../administration.ts';
+import { lockUser } from '../users/find-user.ts';
 
 export const maxUploadBytes = 5 * 1024 * 1024;
 
@@ -42,10 +43,15 @@ export async function convertPicture(file: Buffer): Promise<Buffer> {
 /** Returns the path of the picture with this key. */
 const pathOf = (key: string) => `/pictures/${key}.webp`;
 
-/** Sets the picture of a user, or removes it. The content comes from convertPicture. */
+/**
+ * Sets the picture of a user, or removes it. The content comes from convertPicture. Throws `conflict` for a user who is
+ * being erased, because the picture would outlive the erasure.
+ */
 export async function setPicture(admin: Administration, userId: number, content: Buffer | null): Promise<void> {
+  const user = await lockUser(admin, userId);
   const key = randomBytes(16).toString('base64url');
-  await admin.em.nativeUpdate(User, { id: userId }, { avatarUrl: content && pathOf(key) });
+  user.avatarUrl = content && pathOf(key);
+  await admin.em.flush();
   if (content) await admin.em.upsert(Picture, { userId, key, content });
   else await admin.em.nativeDelete(Picture, { userId });
   admin.audit.record('user.updated', { user_id: userId, changed: ['avatar_url'] });
