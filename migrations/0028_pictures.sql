@@ -5,7 +5,7 @@
 create table pictures (
   user_id bigint not null constraint pictures_pkey primary key
     constraint pictures_user_id_fkey references users on delete cascade,
-  -- Random text in the picture's path. A new picture has a new key, so that caches can keep the old one for ever.
+  -- Random text in the picture's path. A new picture has a new key, so browsers can keep a picture without asking again.
   key text not null constraint pictures_key_key unique,
   -- A WebP file that the server made from the uploaded picture.
   content bytea not null,

@@ -75,7 +75,7 @@ export function matchKeys<Value>(
   return [...new Set([...before.keys(), ...after.keys()])].map(key => [key, before.get(key), after.get(key)]);
 }
 
-/** The rule and the message for each way in which a part changes. In a message, `{}` stands for the name of the part. */
+/** The rule and the message for each kind of change of a part. In a message, `{}` stands for the name of the part. */
 type Turns<Name extends string> = { readonly [Turn in Name]: readonly [rule: RuleId, message: string] };
 export type PresenceRules = Turns<'removed' | 'optional' | 'required' | 'added'> & Partial<Turns<'addedRequired'>>;
 

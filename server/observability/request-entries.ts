@@ -78,7 +78,7 @@ const codeMethod = {
   ),
 };
 
-/** The reasons for which the server refuses a person whom an identity provider has signed in. */
+/** Why the server refuses a person after a sign-in at an identity provider. */
 const identityRefusals = ['unverified_address', 'may_not_join', 'must_confirm'] as const;
 
 /** The fields of a sign-in with an identity provider. */

@@ -41,8 +41,8 @@ export async function requireLockedAccount(admin: Administration, accountId: num
 }
 
 /**
- * `owners` has the e-mail addresses of the owners, in the order in which the owners became members. After
- * erasure_began_at, nobody can cancel the deletion.
+ * `owners` has the e-mail addresses of the owners, the longest membership first. After erasure_began_at, nobody can
+ * cancel the deletion.
  */
 export type AccountView = InferResult<ReturnType<typeof accountViews>>[number];
 

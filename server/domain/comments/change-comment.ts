@@ -9,7 +9,7 @@ import type { WriteOperation } from '../operation.ts';
 import type { CommentView } from './comments.ts';
 import { replaceCopies } from './replace-copies.ts';
 
-/** The number of minutes in which the author of a comment may edit or delete it. */
+/** The author of a comment may edit or delete it for this number of minutes. */
 export const commentChangeMinutes = 15;
 
 /** The text of a deleted comment in the copies that stay, such as the event of the comment. */

@@ -14,7 +14,7 @@ export function hashNetwork(appKey: Uint8Array, network: string): Buffer {
   return createHmac('sha256', key).update(network).digest().subarray(0, 16);
 }
 
-/** The number of days for which the network of a vote is kept. */
+/** The server keeps the network of a vote for this number of days. */
 const keptDays = 90;
 
 interface NetworkOfVote {
