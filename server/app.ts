@@ -28,7 +28,7 @@ import { answerConditionally } from './http/conditional.ts';
 import { shareWithOrigins } from './http/cors.ts';
 import { drainConnections } from './http/draining.ts';
 import { answerErrors } from './http/error-handler.ts';
-import { answerUnroutable, collectPaths, knowPaths, refuseOtherMethods } from './http/method-not-allowed.ts';
+import { answerUnroutable, collectMethods } from './http/method-not-allowed.ts';
 import { buildOperationRunner, chargeFailedReplay } from './http/operation-runner.ts';
 import { readJsonBodies, refuseEncodedBody } from './http/request-body.ts';
 import { boundedServer, guardTransport, refuseInvalidHead, requestIdOf } from './http/transport.ts';
@@ -81,8 +81,8 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
       record,
     ),
   });
-  knowPaths(app);
-  const paths = collectPaths(app);
+  // A signed-in user who is no operator must not learn the paths of the operator's panel.
+  collectMethods(app, /^\/operator(\/|$)/);
   guardTransport(app, server);
   drainConnections(app);
   readJsonBodies(app);
@@ -155,7 +155,6 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     ]),
   );
   await serveExtensions(app, server);
-  refuseOtherMethods(app, paths);
   return app;
 }
 

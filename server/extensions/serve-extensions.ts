@@ -13,8 +13,7 @@ const registrationTimeoutMs = 8_000;
 /**
  * Registers the routes of each extension under /ext/<name>. These routes have the rate limit of the IP address, the
  * request id, the log and the error format of the Agent API. They do not have its authentication, its OpenAPI document
- * or its schemas. An extension can change only its own part of the server, for example the body parser. Call this
- * function before refuseOtherMethods.
+ * or its schemas. An extension can change only its own part of the server, for example the body parser.
  */
 export async function serveExtensions(
   app: FastifyInstance,

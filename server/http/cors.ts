@@ -37,11 +37,12 @@ export function shareWithOrigins(origins: readonly string[]) {
 
     /** Answers a preflight request of an allowed origin. The rate limit of the IP address counts such requests, too. */
     async answerPreflight(request: FastifyRequest, reply: FastifyReply) {
-      const { method, headers, is404, routeOptions } = request;
+      const { method, headers, server, url } = request;
       const isPreflight = method === 'OPTIONS' && headers.origin && headers['access-control-request-method'];
-      if (!isPreflight || is404 || origins.length === 0 || !isShared(request)) return;
-      if (allowedOrigin(request) === undefined) return;
-      reply.header('Access-Control-Allow-Methods', routeOptions.config.allow ?? '');
+      if (!isPreflight || origins.length === 0 || !isShared(request)) return;
+      const allow = server.allowOf(url);
+      if (allow === undefined || allowedOrigin(request) === undefined) return;
+      reply.header('Access-Control-Allow-Methods', allow);
       reply.header('Access-Control-Allow-Headers', allowedHeaders);
       reply.header('Access-Control-Max-Age', preflightSeconds);
       return reply.status(204).send();

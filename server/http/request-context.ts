@@ -30,8 +30,6 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     tsRestRoute?: Route;
-    /** The Allow header, on a route that answers 405. */
-    allow?: string;
     /**
      * Whether all visitors without a session get the same page in their language. Caches may keep this page for some
      * seconds.

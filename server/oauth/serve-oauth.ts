@@ -2,7 +2,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorKey, errors } from '../../contract/errors.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { noteErrors } from '../http/error-handler.ts';
-import { collectPaths, refuseOtherMethods } from '../http/method-not-allowed.ts';
 import { issuerOf, mcpUrlOf, resourceMetadataPath } from '../http/public-addresses.ts';
 import type { ErrorReporter } from '../observability/error-reporter.ts';
 import { refuseManyParameters } from './adjust-authorization.ts';
@@ -59,7 +58,6 @@ export function buildOauth(server: ServerDependencies) {
     async serveEndpoints(app: FastifyInstance) {
       leaveBodies(app);
       app.setErrorHandler(answerOauthErrors(server.reporter));
-      const paths = collectPaths(app);
       for (const path of [resourceMetadataPath, resourceMetadataPath + new URL(mcpUrlOf(config)).pathname]) {
         app.get(path, async (_request, reply) => sendMetadata(reply, protectedResourceMetadata(config)));
       }
@@ -81,7 +79,6 @@ export function buildOauth(server: ServerDependencies) {
       );
       app.get(`${routes.registration}/:clientId`, { preSerialization: tidyRegistration }, answer);
       await app.register(async area => area.setNotFoundHandler(() => undefined), { prefix: '/oauth' });
-      refuseOtherMethods(app, paths);
     },
   };
 }

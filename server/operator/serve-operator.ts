@@ -1,13 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
-import { collectPaths } from '../http/method-not-allowed.ts';
 import { definePages, type OwnArea, openArea } from '../pages/shell/area.ts';
 import { serveRoutes } from '../pages/shell/visit.ts';
 import { askForOwnPassword } from '../pages/sign-in/own-password.ts';
 import { accountRoutes } from './accounts/account-routes.ts';
 import { auditRoute } from './audit/audit-routes.ts';
 import { frameOf } from './shell/frame.ts';
-import { recordViews, refuseAllMethods, requireOperator } from './shell/guard.ts';
+import { recordViews, requireOperator } from './shell/guard.ts';
 import { statusRoute } from './status/status-routes.ts';
 import { userRoutes } from './users/user-routes.ts';
 import { webhookRoute } from './webhooks/webhook-routes.ts';
@@ -25,7 +24,6 @@ const area: OwnArea = {
 export function serveOperator(server: ServerDependencies) {
   return async (app: FastifyInstance) => {
     await openArea(app, server, area);
-    const paths = collectPaths(app);
     recordViews(app, server.audit);
     const askForPassword = askForOwnPassword(server);
     const routes = [
@@ -36,6 +34,5 @@ export function serveOperator(server: ServerDependencies) {
       auditRoute,
     ];
     serveRoutes(app, server, () => undefined, routes, [requireOperator]);
-    refuseAllMethods(app, paths);
   };
 }

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify';
 import type { ServerDependencies } from '../dependencies.ts';
 import { compressSharedPage } from '../http/compressed.ts';
-import { collectPaths, refuseOtherMethods } from '../http/method-not-allowed.ts';
 import { pathOf } from '../http/request-context.ts';
 import { type Script, serveAssets } from './shell/assets.ts';
 import { answerErrorPages } from './shell/error-page.ts';
@@ -52,12 +51,10 @@ export async function buildPages(server: ServerDependencies) {
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
       app.addHook('onSend', compressSharedPage);
       writeForReaders(app);
-      const paths = collectPaths(app);
       for (const plugin of [serveAssets, ...plugins]) await app.register(plugin);
       for (const prefix of areas) {
         await app.register(async area => area.setNotFoundHandler(() => undefined), { prefix });
       }
-      refuseOtherMethods(app, paths);
     },
 
     /** Whether a request for a missing path gets an error page instead of an API error. */

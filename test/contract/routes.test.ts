@@ -50,11 +50,10 @@ const isPage = (url: string) =>
   ['/', '/unsubscribe', '/robots.txt', '/sitemap.xml', '/sitemap-:part.xml'].includes(url) ||
   /^\/(b|admin|operator|sign-in|pictures|assets|oauth|\.well-known)(\/|$)/.test(url);
 
-/** Returns the API routes of the server, without documentation, pages, automatic HEAD routes and 405 routes. */
+/** Returns the API routes of the server, without documentation, pages and automatic HEAD routes. */
 function apiRoutes(): { method: string; path: string; route: Route | undefined }[] {
   return registered
     .filter(({ url }) => !url.startsWith('/docs') && url !== '/api/v1/openapi.json' && !isPage(url))
-    .filter(({ config }) => config?.allow === undefined)
     .flatMap(({ method, url, config }) =>
       [method].flat().map(one => ({ method: one, path: url, route: config?.tsRestRoute })),
     )

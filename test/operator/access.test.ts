@@ -28,9 +28,7 @@ beforeAll(async () => {
   server = collected.started;
   world = await createWorld(server);
   operator = await signInOperator(server);
-  const ofPanel = collected.routes.filter(
-    ({ url, config }) => /^\/operator(\/|$)/.test(url) && config?.allow === undefined,
-  );
+  const ofPanel = collected.routes.filter(({ url }) => /^\/operator(\/|$)/.test(url));
   const pathOf = (url: string) => url.replace(':id', String(url.includes('/users/') ? world.ownerId : world.accountId));
   routes = ofPanel.flatMap(({ method, url }) => [method].flat().map(one => ({ method: one, path: pathOf(url) })));
   paths = [...new Set(routes.map(({ path }) => path))];

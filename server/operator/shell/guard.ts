@@ -19,20 +19,6 @@ export async function requireOperator(request: FastifyRequest, reply: FastifyRep
   throw new DomainError('not_found');
 }
 
-/**
- * Refuses all other methods of the panel's paths with 404. Other areas answer 405 with an Allow header, which would
- * show signed-in users that the path exists.
- */
-export function refuseAllMethods(app: FastifyInstance, paths: ReadonlySet<string>) {
-  for (const url of [...paths]) {
-    const method = app.supportedMethods.filter(one => !app.hasRoute({ method: one, url }));
-    const refuse = async () => {
-      throw new DomainError('not_found');
-    };
-    app.route({ method, url, config: { allow: '' }, onRequest: [requireOperator, refuse], handler: refuse });
-  }
-}
-
 /** Records which operator opened which page, because the pages show the data of all accounts. */
 export function recordViews(app: FastifyInstance, audit: AuditLog) {
   app.addHook('onSend', async ({ id: request_id, ip, method, params, routeOptions, browserSession }, reply) => {
