@@ -56,8 +56,8 @@ export default defineConfig({
     // Files share the modules that they import, which saves half a minute, and the PostgreSQL server, not the database.
     isolate: false,
     pool: 'forks',
-    // With the default of 16 MB, V8 often copies young objects. A larger space saves an eighth of the CPU time.
-    execArgv: ['--max-semi-space-size=64'],
+    // Larger spaces for young and old objects need fewer garbage collections. They save a seventh of the CPU time.
+    execArgv: ['--max-semi-space-size=64', '--initial-old-space-size=1024'],
     // One more than there are cores: some tests mostly wait, such as for a PostgreSQL that is stopped and started.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
