@@ -65,7 +65,7 @@ export const findTokens = sql(
       issuer_name: text(),
       role: nullable(text<Role>()),
       is_blocked: boolean(),
-      /** Null if no answer is stored for the Idempotency-Key. Then `status` and `body` are null, too. */
+      /** Null if no answer is stored for the Idempotency-Key. The columns `status` and `body` are then null, too. */
       fingerprint: nullable(bytes()),
       status: integer(),
       body: text(),

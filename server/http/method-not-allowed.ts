@@ -6,7 +6,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Returns the Allow header for a path, for HTTP methods that Fastify does not route, such as those of WebDAV. */
     allowOf(path: string): string | undefined;
-    /** A router with the path and the Allow header of each route. It registers each path for GET only. */
+    /** A router that knows the path and the Allow header of each route. All paths are registered for GET only. */
     knownPaths: Router.Instance<Router.HTTPVersion.V1>;
   }
 }
@@ -44,7 +44,8 @@ export function collectPaths(app: FastifyInstance): ReadonlySet<string> {
   app.addHook('onRoute', ({ url, routePath, prefix, config }) => {
     if (config?.allow !== undefined) return;
     paths.add(url);
-    // Fastify routes the root of a prefix with and without a final slash, but calls this hook for only one of them.
+    // Registers the root of a prefix with and without a final slash. Fastify routes both, but calls this hook for only
+    // one of them.
     if (prefix !== '' && routePath === '') paths.add(`${url}/`);
   });
   return paths;

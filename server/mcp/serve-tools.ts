@@ -88,7 +88,7 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   const handled = new WeakSet<FastifyRequest>();
 
   async function handle(request: FastifyRequest, reply: FastifyReply, unreadable?: Error) {
-    // Sending the answer failed. The request must not count against the rate limit a second time.
+    // Sending the answer has failed. The request must not count against the rate limit a second time.
     if (handled.has(request)) return refuse(unreadable, request, reply);
     handled.add(request);
     try {
@@ -110,7 +110,8 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
       url: useTools.path,
       config: { tsRestRoute: useTools },
       handler: (request, reply) => handle(request, reply),
-      // The handler answers its own errors. This function gets errors from reading the body or sending the answer.
+      // The handler itself answers errors of tool calls. This function only handles errors while the server reads the
+      // body or sends the answer.
       errorHandler: (error, request, reply) => handle(request, reply, error),
     });
   };

@@ -4,7 +4,7 @@ import { chatKinds } from '../entities/chat-channel.ts';
 import { roles } from '../entities/membership.ts';
 import { defineEntry as entry, field, oneOf, text, whole } from './define-entry.ts';
 
-/** Who caused an entry: an operator, a user in the pages, or the server itself. */
+/** The cause of an entry: an operator, a user in the pages, or the server itself. */
 const by = {
   by: oneOf(
     ['operator', 'user', 'server'],
@@ -44,7 +44,10 @@ const rows = z
   .record(z.string(), z.int())
   .describe('the number of rows that the clean-up deleted or changed, for each database table');
 
-/** Audit entries for administration of the server or an account. Each is written after its change was committed. */
+/**
+ * The audit entries for the administration of the server or of an account. The server writes each entry after the
+ * change was committed.
+ */
 export const administrationEntries = {
   'account.created': entry('An account was created.', {
     ...inAccount,

@@ -82,7 +82,7 @@ export async function forgetErrorsNaming(database: Queryable, words: readonly st
 
 /**
  * Removes a user's waiting mail jobs, because a payload may have an e-mail address. A job from the time before the
- * person signed up has only the address. Running jobs end by themselves.
+ * person signed up has only the address. Running jobs are not removed.
  */
 const removeLinks = sql(
   'remove_jobs_of_user',

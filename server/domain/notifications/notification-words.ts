@@ -31,7 +31,7 @@ export interface NotificationSubject {
   statusLabel: string | null;
   comment: string | null;
   /**
-   * The official reply with a status, the text with a mention, the body of a pending idea, the reason for a rejection, or
+   * A quoted text: an official reply, a text with a mention, the body of a pending idea, the reason for a rejection, or
    * the reason why a webhook was disabled.
    */
   detail: string | null;

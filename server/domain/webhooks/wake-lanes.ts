@@ -21,7 +21,7 @@ export const laneKey = ({ endpointId, lane }: Lane) => `webhook:${endpointId}:${
  */
 export const dueTime = sql<string>`now() + interval '1 millisecond'`;
 
-/** Many lanes as three arrays, for one statement that handles all these lanes. */
+/** Many lanes as three arrays, so that one SQL statement can handle them. */
 export interface LaneColumns {
   accountIds: readonly number[];
   endpointIds: readonly number[];
@@ -73,7 +73,10 @@ const addKeyedLaneJobs = query('add_keyed_lane_jobs', (db, $: Arguments<LaneColu
   db.selectFrom(lanesOf($)).select(addLaneJob($.delayMs, 'preserve_run_at')),
 );
 
-/** Plans a job for a lane. If the lane already has a planned job, that job keeps its time. */
+/**
+ * Plans a job for a lane (a delivery queue of an endpoint). If the lane already has a planned job, that job keeps its
+ * time.
+ */
 export async function wakeLaneLater(queue: Queryable, lane: Lane, delayMs: number): Promise<void> {
   await queue.query(addKeyedLaneJobs, { ...columnsOf([lane]), delayMs });
 }
@@ -104,7 +107,7 @@ export async function wakeEndpoint(queue: Queryable, { accountId, endpointId }: 
   await queue.query(addJobsOfEndpoint, { accountId, endpointId });
 }
 
-/** Has no filter on the account, because a periodic job scans all accounts. */
+/** Searches all accounts, because a scheduled job calls this for all accounts. */
 const addOverdueJobs = query(
   'add_overdue_lane_jobs',
   (db, $: Arguments<{ overdueMinutes: number }>) =>
@@ -114,7 +117,10 @@ const addOverdueJobs = query(
   { isPrepared: false },
 );
 
-/** Adds jobs for lanes with overdue deliveries, because their job may be lost, for example after its last retry. */
+/**
+ * Adds jobs for lanes with overdue deliveries. The earlier job of such a lane may be lost, for example after its last
+ * retry.
+ */
 export async function wakeOverdueLanes(queue: Queryable, overdueMinutes = 10): Promise<void> {
   await queue.query(addOverdueJobs, { overdueMinutes });
 }
