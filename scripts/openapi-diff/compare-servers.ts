@@ -127,7 +127,7 @@ function valuesOf(variable: Located | undefined): string[] | undefined {
 export function alignPrefixes(base: OpenApiDocument, head: OpenApiDocument): [OpenApiDocument, OpenApiDocument] {
   const [had, has] = [prefixOf(base), prefixOf(head)];
   if (had === has || had === undefined || has === undefined) return [base, head];
-  // If the documents then have no path in common, the version in the URLs of the servers is another one.
+  // If the documents then have no path in common, the URLs of the servers contain another version of the API.
   const paths = new Set(childrenOf(childOf(base.root, 'paths')).map(([path]) => had + path));
   if (!childrenOf(childOf(head.root, 'paths')).some(([path]) => paths.has(has + path))) return [base, head];
   return [

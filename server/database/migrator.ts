@@ -28,7 +28,7 @@ const findMigrationsTable = query('find_migrations_table', db =>
 
 type AppliedMigration = RowOf<typeof selectApplied>;
 
-/** Reads the applied migrations. Their table has no entity, because it exists before the first migration. */
+/** Reads the applied migrations. Their table has no entity, because it exists before the first migration runs. */
 const selectApplied = sql(
   'select_applied_migrations',
   { arguments: {}, row: { stream: text(), name: text(), checksum: text(), applied_at: time() } },
@@ -127,13 +127,14 @@ export async function readStreamStates(
 }
 
 async function applyPending(client: pg.Client, files: MigrationFile[], executed: string[], options: TableLockOptions) {
-  // Loading Umzug takes a tenth of a second and 10 MB. Most processes have no pending migrations and do not need it.
+  // Loads Umzug only if migrations are pending. Loading takes a tenth of a second and 10 MB, and most processes have no
+  // pending migrations.
   const { Umzug } = await import('umzug');
   const umzug = new Umzug({
     migrations: files.map(file => ({ name: idOf(file), up: () => applyMigration(client, file, options) })),
     storage: {
       executed: async () => executed,
-      // Nothing to do here: applyMigration() has already recorded the migration.
+      // Does nothing, because applyMigration() has already recorded the migration.
       logMigration: async () => {},
       unlogMigration: async () => {
         throw new MigrationError('Migrations only go forward');
@@ -142,7 +143,7 @@ async function applyPending(client: pg.Client, files: MigrationFile[], executed:
     logger: undefined,
   });
   await umzug.up().catch((error: Error) => {
-    // Umzug wraps the error. The original error from applyMigration() already names the file.
+    // Unwraps the error of Umzug. The original error of applyMigration() already names the file.
     throw error.cause instanceof MigrationError ? error.cause : error;
   });
 }

@@ -13,7 +13,7 @@ export function answerConditionally(server: ServerDependencies) {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isRead || reply.statusCode !== 200 || typeof payload !== 'string') return payload;
     const caching = cachingOf(request);
-    // The Vary header names the headers that change the page: the session cookie and the language of the reader.
+    // The page depends on the session cookie and on the language of the reader, so caches must keep its versions apart.
     if (request.routeOptions.config.isPublicPage) reply.header('Vary', 'Cookie, Accept-Language');
     if (!caching) return payload;
 

@@ -5,8 +5,8 @@ import { RequestValidationError, type RouteInput, refusalOf, validateInput } fro
 import type { ArgumentPlace, Tool } from './tools.ts';
 
 /**
- * The field of `_meta` that carries the Idempotency-Key of a tool call. A header would not work. Clients send their
- * configured headers with every call, so all calls would have the same key.
+ * The field of `_meta` that contains the Idempotency-Key of a tool call. A header would not work: clients send the same
+ * headers with every call, so all calls would have the same key.
  */
 const idempotencyMetaKey = 'idea-board/idempotency-key';
 

@@ -78,7 +78,9 @@ async function refusalOf(text: string, values: unknown[] = []): Promise<string |
 
 const long = (length: number) => '😀'.repeat(length);
 
-/** An SQL statement with the parameter $1. The constraint rejects the values in `refused` but none in `accepted`. */
+/**
+ * An SQL statement with the parameter $1. The constraint rejects each value in `refused`, and no value in `accepted`.
+ */
 interface Promised {
   constraint: string;
   promise: string;

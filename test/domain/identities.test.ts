@@ -241,7 +241,7 @@ describe('a session of an identity', () => {
 
   test('a server of the previous version does not accept the cookie of the session', async () => {
     const outcome = await signIn(newPerson());
-    // The form of a cookie in the previous version.
+    // The previous version accepts only cookies of this form.
     expect('token' in outcome && /^[A-Za-z0-9_-]{43}$/.test(outcome.token)).toBe(false);
   });
 });

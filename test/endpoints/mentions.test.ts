@@ -279,7 +279,7 @@ test('a text with many mentions runs the same SQL statements as a text with one 
     const { statements } = await logStatements(() => comment(body, id));
     return statements.map(({ text }) => text);
   };
-  // The first request of a token also notes the time of its use.
+  // Sends one request first, because the first request of a token also stores the time of its use.
   await statementsOf('Hello');
   const one = await statementsOf('@Mona');
   expect(await statementsOf(people.map(name => `@${name}`).join(' '))).toEqual(one);

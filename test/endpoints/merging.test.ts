@@ -129,7 +129,7 @@ test('a voter of a merged idea sees their vote on the target of the merge, and c
 
   await unmerge(source);
   expect(await votes(source)).toEqual(['up', 'up', 'up', 'none', 'none', 'none']);
-  // By repeating their vote on the target, the first voter made it a direct vote, and it stays after the unmerge.
+  // The first voter has repeated their vote on the target. So it is a direct vote now, and stays after the unmerge.
   expect(await votes(target)).toEqual(['up', 'down', 'none', 'none', 'none', 'none']);
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });
@@ -145,7 +145,7 @@ test('if a voter has withdrawn their vote on the target, a merge of another idea
   expect(await votes(target)).toEqual(Array(6).fill('none'));
   await unmerge(first);
   expect(await votes(target)).toEqual(Array(6).fill('none'));
-  // After the last unmerge, the withdrawn vote overrides no other vote, so the server deletes its row.
+  // After the last unmerge, the withdrawn vote replaces no other vote, so the server deletes its row.
   await unmerge(second);
   expect(await server.sql('select value from votes where idea_id = $1', [target])).toEqual([]);
   await merge(second, target);

@@ -1,7 +1,9 @@
 import { expect } from 'vitest';
 import type { TestDatabase } from './database.ts';
 
-/** Returns the SQL condition that a vote counts. A vote copied by a merge counts only while the merge is in force. */
+/**
+ * Returns the SQL condition that a vote counts. A vote that a merge has copied counts only until the merge is undone.
+ */
 const countsAsVote = (vote: string) =>
   `(${vote}.carried_from_id is null or exists (
     select from ideas origin
@@ -9,7 +11,7 @@ const countsAsVote = (vote: string) =>
       and origin.merged_into_id = ${vote}.idea_id
   ))`;
 
-/** Rules that are always true for the data. Each has a query for the rows that violate the rule. */
+/** Rules that the data must always obey. Each rule has a query for the rows that violate it. */
 const invariants: Record<string, string> = {
   'a tally is the sum of the votes': `
     select i.id, i.up_count, i.down_count, count(*) filter (where v.value = 1) as ups,

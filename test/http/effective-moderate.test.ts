@@ -78,7 +78,7 @@ const everything = {
 };
 
 /**
- * The answers to a token with the moderate grant if its issuer is not a moderator: new ideas are pending, and requests
+ * The answers to a token with the moderate grant whose issuer is not a moderator. New ideas are pending, and requests
  * for pending ideas get not_found.
  */
 const asMember = {

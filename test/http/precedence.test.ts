@@ -13,7 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A valid request and its data in the database. Each condition changes one of the two to cause its error. */
+/**
+ * A valid request and its data in the database. Each condition below changes the request or the data, to cause one
+ * error.
+ */
 interface Scene {
   world: World;
   issuerId: number;

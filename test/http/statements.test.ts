@@ -92,7 +92,7 @@ describe.each(posts)('$method $path with an Idempotency-Key', operation => {
     expect(log.texts.at(-1)).toContain('insert into "idempotency_keys"');
     expectOneTransaction(log);
 
-    // A replay reads the rate limit counter for the response headers, but does not increase it.
+    // A repeated request reads the rate limit counter for the response headers, but does not increase it.
     const replay = await statementsOf(line, json, headers);
     expect([replay.status, replay.authentications, replay.control]).toEqual([log.status, 1, []]);
     expect(replay.texts).toEqual([expect.stringMatching(/^select "key", "count" from "rate_limits"/)]);

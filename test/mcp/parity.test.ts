@@ -21,7 +21,7 @@ const clock = testClock('2026-03-14T09:00:00.000Z');
 const environment = { PLANS_WITHOUT_AGENT_API: 'starter' };
 
 const cases = buildCases();
-/** A successful case of each operation, each with its own data. The tests that use them change no data. */
+/** A successful case of each operation, each with its own data. The tests that use these cases change no data. */
 const unchanging = buildSuccesses().map((one, n) => ({ one, scene: sceneOf(cases.length + n) }));
 
 let rest: TestServer;
@@ -48,7 +48,7 @@ const numbered = cases.map((one, n) => ({ ...one, n, tool: one.operation.metadat
 describe('requests and tool calls', () => {
   test.each(numbered)('the tool $tool $name, with the same answer as the HTTP request', async ({ n, ...one }) => {
     const scene = sceneOf(n);
-    // The cases use the four forms of a tool call in turn.
+    // The cases alternate between the four forms of a tool call.
     const form = forms[n % forms.length] as Form;
     const [ofRest, ofMcp] = await Promise.all([
       perform(rest, one, scene, given => sendRequest(rest, one, scene, given)),
@@ -167,7 +167,7 @@ async function chargedOf(server: TestServer, scenes: { scene: Scene }[]): Promis
   return (await countsOf(server, scenes)).reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Returns the audit entries after the first `told` lines, without times and request ids. */
+/** Returns the new audit entries, after the first `told` lines, without times and request ids. */
 function auditAfter({ auditLines }: TestServer, told: number | undefined) {
   return readAudit(auditLines.slice(told)).map(({ time: _, request_id: __, ...line }) => line);
 }

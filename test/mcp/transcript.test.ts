@@ -5,8 +5,8 @@ import { createBoard, createTag, createWorld, insertIdea, issueToken, type World
 import { startServer, type TestServer } from '../helpers/server.ts';
 
 /*
- * Plays a language model that knows nothing but the list of tools and the answers. The transcript of its session
- * is in the file beside this test, which `vitest -u` writes.
+ * Simulates a language model that knows only the list of tools and the answers. The file beside this test contains the
+ * transcript of the session. `vitest -u` updates the file.
  */
 
 let server: TestServer;

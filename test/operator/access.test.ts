@@ -169,7 +169,7 @@ describe('the flag of operators', () => {
     const naming = globSync('server/**/*.{ts,eta}').filter(file =>
       /isOperator:|isOperator =|is_operator:|is_operator =/.test(readFileSync(file, 'utf8')),
     );
-    // The entity declares the column. The other files copy the flag of a user into the data of a page.
+    // The entity declares the column is_operator. The other files copy a user's flag into the data of a page.
     expect(naming.sort()).toEqual([
       'server/entities/user.ts',
       'server/operator/users/user-routes.ts',

@@ -248,7 +248,7 @@ describe('large installations', () => {
     try {
       await client.query(manyRows);
       await client.query('vacuum analyze');
-      // With the costs of an SSD, PostgreSQL prefers an index also for tables of this size.
+      // With the cost settings of an SSD, PostgreSQL prefers an index even for tables of this size.
       await client.query('set random_page_cost = 1.1');
       const readWhole: string[] = [];
       for (const path of [

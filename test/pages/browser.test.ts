@@ -80,7 +80,8 @@ async function checkPage(page: Page, path: string) {
   const [narrow, wide] = screens as [Screen, Screen];
   await page.goto(server.baseUrl + path);
   expect([path, await violationsOf(page), await overflowOf(page)]).toEqual([path, [], 0]);
-  // Another width affects only the layout, and another color scheme only the colors, so only these are checked again.
+  // Another screen width affects only the layout, and another color scheme affects only the colors. So the other checks
+  // run only once.
   await page.setViewportSize({ width: wide.width, height: 844 });
   await page.emulateMedia({ colorScheme: wide.colorScheme });
   expect([path, await violationsOf(page, { ofColors: true }), await overflowOf(page)]).toEqual([path, [], 0]);
@@ -194,7 +195,9 @@ test('a member votes without a page load, sees similar ideas while typing a titl
   await close();
 });
 
-/** Starts a website that is no part of the server. Its only page has this body. Returns its origin. */
+/**
+ * Starts a website that does not belong to the server. Its only page has this body. Returns the origin of the website.
+ */
 async function startWebsite(bodyOf: () => Promise<string>): Promise<string> {
   const website = createServer(makeCertificate(), async (_request, response) => {
     const head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>An application</title>';

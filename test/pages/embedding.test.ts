@@ -38,10 +38,10 @@ const used = () => server.sql('select from used_embedding_tokens where account_i
 const accountSlug = async (of = world) =>
   (await server.sql<{ slug: string }>('select slug from accounts where id = $1', [of.accountId]))[0]?.slug ?? '';
 
-/** Whether a page of a board is for a member, who can submit ideas. */
+/** Whether a page of a board is the page for a member, which has a link to submit ideas. */
 const isForMember = (html: string) => /href="[^"]*\/new"/.test(html);
 
-/** Sends a token as the form of the site around the frame does. */
+/** Sends a token in a form, as a website that embeds the board does. */
 const post = (visitor: Visitor, token: string, path = root, origin = hostOrigin) =>
   visitor.post(path, { token }, { headers: { origin, 'sec-fetch-site': 'cross-site' } });
 
@@ -99,7 +99,7 @@ describe('the frames of other sites', () => {
     );
     expect(answers[0]?.[0]).toBe(403);
     expect(answers[2]).toEqual(answers[0]);
-    // The private board accepts forms of the listed origin, but only for its named account.
+    // The private board accepts forms from the listed origin, but only if the URL names its account.
     expect(answers[1]).toEqual(answers[0]);
   });
 
@@ -259,7 +259,7 @@ describe('the sign-in with a token', () => {
     const token = await signToken(server, secret);
     expect((await post(new Visitor(server), token)).location).toBe(`${root}?sign_in=done`);
     await expectRefused(token, 'used');
-    // The last of the 43 characters has two spare bits, so four texts are the same signature.
+    // The last of the 43 characters encodes two unused bits, so four texts encode the same signature.
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const last = alphabet.indexOf(token.at(-1) ?? '');
     for (const spare of [1, 2, 3]) await expectRefused(token.slice(0, -1) + alphabet[last ^ spare], 'used');
@@ -335,7 +335,7 @@ describe('the sign-in with a token', () => {
     expect(await server.sql('select * from users where id = $1', [userId])).toEqual([before]);
     embedded.cookies.set('idea_board_session', embedded.cookies.get(cookieName) ?? '');
     expect((await embedded.get('/admin')).location).toMatch(/^\/sign-in\?/);
-    // The same id in the application of another account is another person.
+    // The same id in the application of another account means another person.
     const other = await createWorld(server, { isPublic: true });
     const token = await signToken(server, await letEmbed(server, other), { claims });
     const elsewhere = await post(new Visitor(server), token, `/b/${other.boardSlug}/embed`);
@@ -377,7 +377,7 @@ describe('the session of an embedded board', () => {
     const visitor = await embeddedPerson({}, path);
     const seen = await visitor.get(root);
     expect([seen.status, ...framing(seen)]).toEqual([200, hostOrigin, null]);
-    // A public board of another account does not hide the private board with the same slug.
+    // A public board of another account with the same slug does not hide the private board.
     const other = await createWorld(server, { isPublic: true, slug: hidden.boardSlug, name: 'Another board' });
     await letEmbed(server, other);
     expect((await visitor.get(root)).html).not.toContain('Another board');

@@ -180,7 +180,7 @@ describe('deleting a comment', () => {
       comment_id: between,
       user_id: world.ownerId,
     });
-    // The path of one idea does not lead to a comment of another idea.
+    // The path of an idea does not lead to the comments of other ideas.
     ideaId = await insertIdea(server, world, { title: 'Another' });
     expect((await send(commentPath(first, 'delete'), {}, moderator)).status).toBe(404);
     await expectInvariants(server);

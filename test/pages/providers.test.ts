@@ -20,7 +20,7 @@ const clock = testClock(start);
 const baseUrl = 'http://ideas.example.com';
 
 let mail: SmtpReceiver;
-/** The provider of most tests, and the provider that signs people in now. */
+/** The provider of most tests, and the provider that currently signs people in. */
 let first: OpenidProvider;
 let provider: OpenidProvider;
 let server: TestServer;
@@ -74,7 +74,7 @@ const pathOf = (url: string) => url.slice(baseUrl.length);
 /** Begins a sign-in from the sign-in page of the board, and signs in at the provider. Returns the path of the callback. */
 async function reachCallback(visitor: Visitor, next = boardPath()): Promise<string> {
   const parameters = new URLSearchParams({ next });
-  // The sign-in page forwards a person who is signed in.
+  // The sign-in page redirects a person who is already signed in.
   const from = visitor.cookies.size === 0 ? '/sign-in' : `/sign-in/provider/${key}`;
   const page = await visitor.submit(`${from}?${parameters}`, `/sign-in/provider/${key}`);
   expect(page.status).toBe(200);
@@ -453,7 +453,8 @@ describe('a session of a provider', () => {
   test('the lists of notifications and followed ideas show nothing from other accounts', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const other = await createWorld(server);
-    // A notification from an account shows its name, or its slug if the session does not reach the account.
+    // A notification from an account shows the name of the account. If the session does not reach the account, the
+    // notification shows the slug.
     await server.sql(`update accounts set name = 'Elsewhere', slug = 'elsewhere' where id = $1`, [other.accountId]);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       other.accountId,

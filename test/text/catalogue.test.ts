@@ -14,7 +14,7 @@ interface Texts {
   [name: string]: string | Texts;
 }
 
-/** Returns the texts of a catalogue by their keys. */
+/** Returns the texts of a catalogue, by key. */
 function textsOf(texts: Texts, path: readonly string[] = []): [key: string, text: string][] {
   return Object.entries(texts).flatMap(([name, text]) =>
     typeof text === 'string' ? [[[...path, name].join('.'), text]] : textsOf(text, [...path, name]),
@@ -28,11 +28,11 @@ const read = (pattern: string) =>
 const templates = read('**/*.eta');
 const sources = [...templates, ...read('**/*.ts')].map(({ source }) => source);
 
-/** The keys in quotation marks in the code and in the templates. */
+/** The texts in quotation marks in the code and in the templates, which may be keys of the catalogue. */
 const namedKeys = new Set(
   sources.flatMap(source => [...source.matchAll(/['"`]([a-z]\w*(?:\.\w+)+)['"`]/g)].map(([, key]) => key)),
 );
-/** The beginnings of keys that the code completes, such as `refusals.` in `refusals.${key}`. */
+/** The beginnings of keys to which the code adds the rest, such as `refusals.` in `refusals.${key}`. */
 const beginnings = sources.flatMap(source =>
   [...source.matchAll(/\bt\(\s*`([a-z]\w*\.[\w.]*)\$\{/g)].map(([, key]) => key as string),
 );
@@ -57,7 +57,7 @@ function textsIn(template: string): string[] {
   );
   // Code samples are the same in every language.
   const elements = markup.replace(/<(pre|code)\b[\s\S]*?<\/\1>/g, '').split(/<[^>]*>|\n/);
-  // Other literals are paths, names of fields and classes of the style sheet.
+  // Other literals are paths, names of fields and names of CSS classes.
   const sentences = literalsIn(template).filter(literal => /^[A-Z][a-z]|[a-z] [a-z]+ [a-z]/.test(literal));
   return [...elements, ...attributes, ...sentences]
     .map(text => text.replace(/&\w+;|[^\w /-]/g, '').trim())
@@ -96,7 +96,7 @@ describe('The catalogue of texts', () => {
 
   it('no template except the API reference contains text outside the catalogue', () => {
     const found = templates
-      // The API reference is in English.
+      // Leaves out the API reference, because it is always in English.
       .filter(({ file }) => file !== 'pages/documentation/documentation.eta')
       .flatMap(({ file, source }) => textsIn(source).map(text => `${file}: ${text}`));
     expect(found).toEqual([]);

@@ -55,7 +55,7 @@ function isProven({ base, comparison }: SchemaPair, { had, has, removed, added }
   }
   if (onlyReceived.length === 0) return true;
   if (!onlyReceived.every(isJudgedFully)) return false;
-  // A keyword that jsoncompat does not judge may be left out here, because the sender's schema has it too.
+  // Leaves out a keyword that jsoncompat does not judge, because the sender's schema has the same keyword.
   return isCompatible(comparison, writeWith(base, had), writeWith(base, has)) === true;
 }
 

@@ -82,7 +82,7 @@ function compareDeprecation(pair: SchemaPair): void {
   else report(pair, 'deprecation-lifted', 'is no longer deprecated');
 }
 
-/** A way to limit values, such as their types or their length. */
+/** A way to limit values, such as a list of types or a maximum length. */
 interface Facet<Limits> {
   rule: 'type' | 'bound' | 'format' | 'pattern';
   verb: 'is' | 'has' | 'matches';
@@ -130,7 +130,7 @@ const formats: Facet<readonly string[]> = {
 
 const units = { Length: 'characters', Items: 'items', Properties: 'fields' } as const;
 
-/** Returns the facet of a minimum or maximum: of a number, or of a number of units. */
+/** Returns the comparison of minimums or of maximums: of numbers, or of lengths and counts with a unit. */
 function boundOf(isMinimum: boolean, unit?: string): Facet<Limit | undefined> {
   const [inclusive, exclusive] = isMinimum ? ['at least', 'above'] : ['at most', 'below'];
   return {
@@ -179,8 +179,8 @@ const patternRules = {
 } as const;
 
 /**
- * Reports a facet that lost or got values. If it did both, the report is about the turn that breaks clients in this
- * direction.
+ * Reports a limit that some values were removed from or added to. If both happened, reports only the change that breaks
+ * clients in this direction.
  */
 function compareFacet<Limits>(pair: SchemaPair, facet: Facet<Limits>, had: Limits, has: Limits): void {
   const { rule, verb, text, refuses } = facet;

@@ -15,7 +15,7 @@ export function compareVariants(pair: SchemaPair): void {
   for (const { one, other } of pairs) pair.inner.push({ pair: pairOf(comparison, one.shape, other.shape), place });
   const removed = had.filter(one => !pairs.some(both => both.one === one));
   const added = has.filter(other => !pairs.some(both => both.other === other));
-  // If the other alternatives include all values of a removed alternative, its removal makes no difference.
+  // The removal of an alternative makes no difference if the other alternatives include all its values.
   for (const one of removed) {
     if (direction === 'response' || !isTaken(pair, one, has)) reportVariant(pair, one, 'removed', had);
   }
@@ -126,7 +126,7 @@ function reportVariant(
   had: readonly Variant[],
 ): void {
   const { direction } = pair;
-  // If the other document does not allow the alternative's type at all, another check has reported this already.
+  // The other document may not allow the type of the alternative at all. Another check has already reported this.
   const others = turn === 'removed' ? pair.head.kinds : pair.base.kinds;
   if (isDisjoint(shape.kinds, others)) return;
   const at = turn === 'removed' ? { base: shape.pointer } : { head: shape.pointer };

@@ -100,7 +100,7 @@ function fieldsOf({ document, marker }: SchemaReader, atoms: readonly Atom[], is
   const properties = new Map<string, Fragment>();
   const hidden = new Map<string, string>();
   for (const name of [...names].sort()) {
-    // The method flatMap would reserve memory for 17 elements in each of these many short lists.
+    // Does not use flatMap, which would reserve memory for 17 elements in each of these many short lists.
     const [first = [], ...others] = atoms.map((atom, n) => fieldOf(atom, name, declared[n]?.get(name)));
     const fragment = first.concat(...others);
     if (isClosed(fragment)) continue;
@@ -201,7 +201,7 @@ function numbersOf(atoms: readonly Atom[], isInteger: boolean): Numbers {
   };
 }
 
-/** Returns the highest lower bound. For an integer, above 0 is the same as at least 1. */
+/** Returns the highest lower bound. For an integer, "greater than 0" is the same as "at least 1". */
 function lowerOf(inclusive: readonly number[], exclusive: readonly number[], isInteger: boolean): Limit | undefined {
   const limits = [
     ...inclusive.map(value => ({ value: isInteger ? Math.ceil(value) : value, isExclusive: false })),

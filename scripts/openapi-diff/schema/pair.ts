@@ -16,7 +16,9 @@ export interface SchemaComparison {
   isSafe(base: Shape, head: Shape): boolean;
 }
 
-/** A schema in the base document and its counterpart in the head document. Each pair is compared at most once. */
+/**
+ * A schema in the base document and its counterpart in the head document. The comparison visits each pair at most once.
+ */
 export interface SchemaPair {
   comparison: SchemaComparison;
   direction: Direction;
@@ -122,8 +124,8 @@ export function reportRest(pair: SchemaPair, isSafe: boolean, place?: Place): vo
 }
 
 /**
- * Whether two schemas are equal and refer to no other schemas. Such schemas cannot differ, so nobody has to read them. Most
- * fields of a large document are such schemas.
+ * Whether two schemas are equal and refer to no other schemas. Such schemas cannot differ, so the comparison need not
+ * read them. Most fields of a large document are such schemas.
  */
 function isEqualLeaf(base: Fragment, head: Fragment): boolean {
   return base.length === head.length && base.every(({ value }, n) => isEqual(value, head[n]?.value));

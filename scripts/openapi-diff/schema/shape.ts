@@ -51,7 +51,7 @@ export interface Fields {
   hidden: ReadonlyMap<string, string>;
 }
 
-// Most schemas have one type. Their shapes share these objects, because large documents have very many shapes.
+// Shared objects for schemas of one type. Most schemas have one type, and large documents have very many of them.
 export const noNumbers: Numbers = { lower: undefined, upper: undefined, multiples: [] };
 export const noLists: Lists = { isUnique: false, prefixItems: [], items: [] };
 export const noMap: ReadonlyMap<string, never> = new Map<string, never>();

@@ -30,7 +30,7 @@ const keptCharacters = 4_096;
 
 /** One turn of a lane, a delivery queue of an endpoint. During its turn the lane sends its due deliveries. */
 interface Turn {
-  /** Whether another job for the lane started during this turn. If so, another turn follows. */
+  /** Whether another job for the lane started during this turn. Then another turn follows. */
   isCalledAgain: boolean;
   startedAt: number;
 }
@@ -131,7 +131,7 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
       for (const delivery of deliveries) {
         const { outcome, attempt } = await send(delivery, lane, signal);
         if (outcome.result !== 'delivered') {
-          // Waits for the earlier records, so that the delivery log has the order of the tries.
+          // Waits for the earlier records, so that the delivery log lists the tries in their order.
           await Promise.all(recording);
           await recordFailure(delivery, lane, outcome, attempt);
           return;

@@ -29,7 +29,7 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   const unprovenShare = Math.max(1, Math.floor(accountShare / 3));
   const taken = new Map<string, TakenSlot>();
   const waiting = new Map<string, Lane>();
-  /** The time of an endpoint's last quick answer. Undefined if its last delivery was slow or failed. */
+  /** The time of the endpoint's last quick answer. Undefined if the last delivery was slow or failed. */
   const quickAt = new Map<number, number | undefined>();
 
   /**
@@ -54,18 +54,18 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   }
 
   function wait(lane: Lane): false {
-    // A lane that is already waiting keeps its position.
+    // A lane that already waits keeps its position in the queue.
     waiting.set(laneKey(lane), lane);
     return false;
   }
 
-  /** Returns the waiting lanes to wake. Lanes of endpoints whose last delivery was slow or failed come last. */
+  /** Chooses the waiting lanes to wake. Lanes of endpoints whose last delivery was slow or failed come last. */
   function wakeWaiting(accountId: number): Lane[] {
     const isLate = ({ endpointId }: Lane) => Number(quickAt.has(endpointId) && !isQuick(endpointId));
     const candidates = [...waiting.values().filter(lane => lane.accountId === accountId)];
-    // Another process may take the jobs of the woken lanes. If no lane of the account has a slot in this process,
-    // nothing here wakes a lane later, so it wakes all lanes. If only slow endpoints hold slots, it may take long until
-    // a slot is free. So it wakes more lanes than there are free slots.
+    // Another process may take the jobs of the woken lanes. If no lane of the account has a slot in this process, no
+    // later event in this process would wake a lane. So it wakes all lanes now. If only slow endpoints hold slots, it
+    // may take long until a slot is free. So it wakes more lanes than there are free slots.
     const holders = [...taken.values().filter(({ lane }) => lane.accountId === accountId)];
     const isLast = holders.length === 0;
     const mayHang = !holders.some(({ lane }) => isQuick(lane.endpointId));

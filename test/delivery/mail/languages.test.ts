@@ -74,7 +74,7 @@ const invite = (role: Role) => (scene: Scene) =>
     inviteMember(admin, { accountId: scene.world.accountId, email: 'kim@example.org', role }, { isMailed: true }),
   );
 
-/** Lets the reader submit an idea that awaits approval, and a moderator decide. */
+/** Submits an idea of the reader to a board with pre-moderation, and lets a moderator decide about the idea. */
 const decide = (decision: typeof approveIdea | typeof rejectIdea) => async (scene: Scene) => {
   const { world, readerId } = scene;
   await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
@@ -125,7 +125,7 @@ const kinds: Record<string, (scene: Scene) => Promise<unknown>> = {
   },
 };
 
-/** Causes a mail for a reader with this language, and returns the mails to the reader and to new people. */
+/** Causes a mail while the reader has this language, and returns the mails to the reader and to new people. */
 async function mailsIn(language: Language, cause: (scene: Scene) => Promise<unknown>): Promise<ReceivedMail[]> {
   smtp.received.length = 0;
   const scene = await prepare(language);

@@ -22,7 +22,7 @@ export const person = {
   email: 'Quillon.Zabriskie@person.example',
   notificationEmail: 'q+zabriskie@person.example',
   avatarUrl: 'https://avatars.example/zabriskie.png',
-  // The server does not have this language, but each text of the person must contain the marker.
+  // This is not a language of the server. Like each text about the person, the value must contain the marker.
   language: 'x-zabriskie',
 };
 
@@ -182,10 +182,7 @@ async function addNotices({ sql }: TestServer, { accountId }: World, userId: num
   await sql(`select graphile_worker.add_job('mail_account_deletion', $1::json)`, [payload]);
 }
 
-/**
- * Adds the database rows that a person has after signing in to the admin area with two factors and connecting an OAuth
- * client.
- */
+/** Adds the rows of a person who has signed in to the admin area with two factors and has connected an OAuth client. */
 async function signIn(server: TestServer, userId: number, tokenId: number, other: World) {
   const hash = (text: string) => createHash('sha256').update(text).digest();
   await server.sql(
