@@ -583,7 +583,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     }
   });
 
-  test('a hanging webhook endpoint gets one attempt at a time from each process, a failing endpoint one from all processes together, and neither delays other endpoints', async () => {
+  test('each process makes one attempt at a time at a hanging webhook endpoint, all processes together one at a failing endpoint, without delay for others', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);

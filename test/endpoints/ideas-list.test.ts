@@ -139,7 +139,7 @@ describe('the bodies of the list', () => {
     expect(await read({ per_page: '100', cursor })).toEqual(wholeOthers);
   });
 
-  test('the list of ideas with whole bodies and the list with excerpts have different ETags', async () => {
+  test('the ETag of the list of ideas with whole bodies differs from the ETag of the list with excerpts', async () => {
     const [full, excerpt] = [await board.list({ body: 'full' }), await board.list({ body: 'excerpt' })];
     const tag = excerpt.headers.get('etag') ?? '';
     expect(tag).not.toBe(full.headers.get('etag'));
@@ -444,7 +444,7 @@ describe('the pages of the list', () => {
   });
 
   test.each(['1', '20', '100'])(
-    'a page of up to %s ideas says whether another page follows, and if so, has a cursor for it',
+    'a page of up to %s ideas says whether another page follows, and contains a cursor if it does',
     async perPage => {
       const size = Number(perPage);
       const first = (await board.list({ per_page: perPage })).body;

@@ -209,7 +209,7 @@ describe('a chain of merges', () => {
     for (const target of [a, b]) expect((await merge(c, target)).key).toBe('idea_already_merged');
   });
 
-  test('the votes on two ideas of a chain of a hundred merged ideas count on the last idea of the chain', async () => {
+  test('in a chain of a hundred merged ideas, votes on two of the ideas count on the last idea', async () => {
     const ideas: number[] = [];
     for (let n = 0; n < 100; n++) ideas.push(await insertIdea(server, world));
     await vote(ideas[0] ?? 0, 0, 'up');
@@ -323,7 +323,7 @@ describe('rejected merges', () => {
   });
 });
 
-test('an unmerge of a missing idea answers 404, and an unmerge of a pending idea answers 200 with the target null', async () => {
+test('an unmerge of a missing idea gets 404, and an unmerge of a pending idea gets 200 with the target null', async () => {
   const pending = await insertIdea(server, world, { moderationState: 'pending' });
   expect((await unmerge(999_999_999)).key).toBe('not_found');
   const answer = await unmerge(pending);
@@ -407,7 +407,7 @@ test('an unmerge holds no locks on other ideas while it waits for a lock on an i
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });
 
-test('six concurrent merges, each of one idea into the next in a ring, get 200 or idea_already_merged and close no circle', async () => {
+test('six concurrent merges that together would close a circle get 200 or idea_already_merged, and no circle arises', async () => {
   for (let round = 0; round < 5; round++) {
     const ring = await Promise.all(Array.from({ length: 6 }, () => idea('up')));
     const answers = await Promise.all(ring.map((ideaId, n) => merge(ideaId, ring[(n + 1) % ring.length])));

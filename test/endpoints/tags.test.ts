@@ -116,7 +116,7 @@ test('if several requests add the same tag to an idea at the same time, the idea
   expect(await stored(ideaId)).toHaveLength(1);
 });
 
-test('adding a tag to an idea waits while the tag is being removed from the board, and then gets invalid_tag', async () => {
+test('if a tag is being removed from the board, a request to add the tag to an idea waits and then gets invalid_tag', async () => {
   const ideaId = await insertIdea(server, world);
   const tagId = await createTag(server, world.accountId, world.boardId);
   const remover = await server.database.pool.connect();

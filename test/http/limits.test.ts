@@ -229,7 +229,7 @@ describe('requests that count against the rate limit', () => {
     },
   );
 
-  test("a request with the answer 423 counts against the token's rate limit", async () => {
+  test("a request that gets 423 counts against the token's rate limit", async () => {
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     let answer: Answer | undefined;
     const count = await charged('apitoken:write', async () => {
@@ -239,12 +239,12 @@ describe('requests that count against the rate limit', () => {
     await server.sql('update boards set is_frozen = false where id = $1', [world.boardId]);
   });
 
-  test("a request with the answer 429 counts against the token's rate limit", async () => {
+  test("a request that gets 429 counts against the token's rate limit", async () => {
     await setCount('apitoken:read', 120);
     expect(await charged('apitoken:read', () => read())).toBe(1);
   });
 
-  test("a request with the answer 304 does not count against the token's rate limit, and the rate limit headers show this", async () => {
+  test("a request that gets 304 does not count against the token's rate limit, and the rate limit headers show this", async () => {
     const first = await read();
     const headers = { 'if-none-match': first.headers.get('etag') ?? '' };
     let answer: Answer | undefined;

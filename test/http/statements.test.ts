@@ -128,7 +128,7 @@ test('a request with an insufficient grant or an invalid token runs no SQL state
   expect([nobody.result.status, nobody.statements.length]).toEqual([401, 1]);
 });
 
-test('a request to set an unknown status is rolled back and releases its database connection', async () => {
+test('a request to set an unknown status rolls back its transaction and releases its database connection', async () => {
   const { line } = requestOf({ id: 'setIdeaStatus', method: 'POST', path: '/api/v1/ideas/:id/status' }, targets);
   for (let n = 0; n < 40; n++) {
     const log = await statementsOf(line, { status: 'unknown' });

@@ -44,7 +44,7 @@ const unfinished: [string, string][] = [
 
 describe('slow requests', () => {
   test.each(unfinished)(
-    'an unfinished request gets an error by the request timeout at the latest, and the server closes the connection: %s',
+    'an unfinished request gets an error before the end of the request timeout, and the server closes the connection: %s',
     async (_, text) => {
       const server = await start({ REQUEST_TIMEOUT_MS: '300' });
       const answer = await exchangeRaw(server, text);

@@ -43,7 +43,7 @@ function expectUnavailable(answer: Answer) {
 
 const many = (ask: (n: number) => Promise<Answer>) => Promise.all(Array.from({ length: 12 }, (_, n) => ask(n + 1)));
 
-test('while the rate limit counters are locked, a server serves all clients together only as many requests a minute as one IP address may send', async () => {
+test('while the rate limit counters are locked, all clients together can send only as many requests a minute as one IP address may send', async () => {
   await lockCounters();
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
@@ -77,7 +77,7 @@ test('/health and /ready answer as usual while the rate limit counters are locke
   await outside.query('rollback');
 });
 
-test('a request without a token waits longer for its rate limit counter than a readiness probe, and counts if the counter becomes free', async () => {
+test('a request without a token waits longer for a locked rate limit counter than a readiness probe does, and counts when it gets free', async () => {
   await lockCounters();
   const counted = ask('GET /api/v1/openapi.json', '203.0.113.77');
   // The probe stops waiting for its own counter before the other request does. So the counter becomes free early enough

@@ -98,7 +98,7 @@ describe('a refused MCP request', () => {
     expect(called.body.result.content[0].text).toContain('"agent_api_unavailable"');
   });
 
-  test('an MCP request from a web page of an origin that is not allowed is refused and does not count against the rate limit of its token', async () => {
+  test("an MCP request from a web page of a forbidden origin is refused and does not count against the token's rate limit", async () => {
     const { token, id } = await newToken();
     for (const origin of [
       'https://evil.example.com',

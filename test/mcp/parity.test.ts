@@ -46,7 +46,7 @@ test('every operation of the API that needs a token is also an MCP tool', () => 
 const numbered = cases.map((one, n) => ({ ...one, n, tool: one.operation.metadata.tool.name }));
 
 describe('requests and tool calls', () => {
-  test.each(numbered)('the tool $tool $name, with the same answer as the HTTP request', async ({ n, ...one }) => {
+  test.each(numbered)('the tool $tool $name and gives the same answer as the HTTP request', async ({ n, ...one }) => {
     const scene = sceneOf(n);
     // The cases alternate between the four forms of a tool call.
     const form = forms[n % forms.length] as Form;
@@ -64,7 +64,7 @@ describe('requests and tool calls', () => {
   });
 
   test.each(faults)(
-    'each operation that the fault concerns answers $key in the case of $what, both to an HTTP request and to a tool call',
+    'in the case of $what, HTTP requests and tool calls of every affected operation get the error $key',
     async fault => {
       const { key, breaks, concerns } = fault;
       const concerned = unchanging.filter(({ one }) => concerns(one.operation));
@@ -91,7 +91,7 @@ describe('requests and tool calls', () => {
     },
   );
 
-  test('after all cases, the server that got HTTP requests and the server that got tool calls have the same database rows and jobs', async () => {
+  test('after the same cases as HTTP requests and as tool calls, two servers have the same database rows and jobs', async () => {
     const [ofRest, ofMcp] = await Promise.all([dump(rest), dump(mcp)]);
     expect(ofMcp).toEqual(ofRest);
     expect(ofRest.events?.length).toBeGreaterThan(5);

@@ -142,7 +142,7 @@ describe('the list of users', () => {
 });
 
 describe('the webhooks of all accounts', () => {
-  test('the lists show failing webhooks, disabled webhooks and webhooks with dead deliveries, each with its account and counts of deliveries', async () => {
+  test("the operator's lists show failing webhooks, disabled webhooks and webhooks with dead deliveries, with accounts and counts", async () => {
     const own = await startServerForTest();
     const { visitor } = await signInOperator(own);
     const [first, second] = [await createWorld(own), await createWorld(own)];

@@ -150,7 +150,7 @@ const cases = nodes.map((node, n) => ({
   checks: n === 0 ? 'install, compile in strict TypeScript' : 'install',
 }));
 
-describe.each(cases)('a project of a stranger on $name', ({ command, checks }) => {
+describe.each(cases)('the project of an outside developer on $name', ({ command, checks }) => {
   let project: FreshProject;
 
   beforeAll(async () => {

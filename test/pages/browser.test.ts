@@ -129,7 +129,7 @@ test('axe-core finds no accessibility violation on the pages for members and mod
   await close();
 });
 
-test('while a member types a name after @ in a comment, the page suggests the names on the page, with the keyboard alone', async () => {
+test('while a member types a name after @ in a comment, the page suggests names, which the keyboard alone can choose', async () => {
   if (!browser) return;
   const open = await createWorld(server);
   const id = await insertIdea(server, open);
@@ -212,7 +212,7 @@ async function startWebsite(bodyOf: () => Promise<string>): Promise<string> {
   return `https://localhost:${(website.address() as AddressInfo).port}`;
 }
 
-test('the users of a website on another site sign in with a token in the frame of a board and vote there, with and without JavaScript', async () => {
+test('on another website, people can sign in with a token in the frame of a board and vote, with and without JavaScript', async () => {
   if (!browser) return;
   const secure = await startPublicServer({ on: server, isSecure: true });
   onTestFinished(() => secure.close());

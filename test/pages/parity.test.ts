@@ -203,7 +203,7 @@ const actions: Action[] = [
 ];
 
 test.each(actions)(
-  'a $by who $what leaves the same rows, events and notifications by page, REST and MCP',
+  'if a $by $what, the rows, events and notifications are the same by page, REST and MCP',
   async one => {
     for (const way of ways) {
       const scene = scenes[way];

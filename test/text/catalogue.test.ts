@@ -65,28 +65,28 @@ function textsIn(template: string): string[] {
 }
 
 describe('The catalogue of texts', () => {
-  it('every text exists in English and in German', () => {
+  it('every text of the catalogue exists in English and in German', () => {
     expect([...inGerman.keys()].sort()).toEqual([...inEnglish.keys()].sort());
   });
 
-  it('a German text has the same values and the same markup as its English text', () => {
+  it('each German text of the catalogue has the same placeholders and the same markup as the English text', () => {
     const partsOf = (text = '') =>
       [...text.matchAll(/\{\{\s*(\w+)|<\/?[a-z]+/g)].map(([all, name]) => name ?? all).sort();
     for (const [key, text] of inEnglish) expect([key, partsOf(inGerman.get(key))]).toEqual([key, partsOf(text)]);
   });
 
-  it('only texts whose keys end with _html contain markup', () => {
+  it('only texts of the catalogue whose keys end with _html contain markup', () => {
     for (const [key, text] of [...inEnglish, ...inGerman]) {
       expect([key, /[<>]|&\w+;/.test(text) && !key.replace(plural, '').endsWith('_html')]).toEqual([key, false]);
     }
   });
 
-  it('the code or a template names the key of every text, or its beginning', () => {
+  it('for every text of the catalogue, the code or a template contains the key or its beginning', () => {
     const isUsed = (key: string) => namedKeys.has(key) || beginnings.some(beginning => key.startsWith(beginning));
     expect([...inEnglish.keys()].map(key => key.replace(plural, '')).filter(key => !isUsed(key))).toEqual([]);
   });
 
-  it('every key in the templates has a text, as the compiler requires in the code', () => {
+  it('every key in a template has a text in the catalogue', () => {
     const keys = new Set([...inEnglish.keys()].map(key => key.replace(plural, '')));
     const isKey = new RegExp(`^(?:${Object.keys(english).join('|')})\\.[a-z_.]+$`);
     const named = templates.flatMap(({ source }) => literalsIn(source)).filter(literal => isKey.test(literal));
@@ -94,7 +94,7 @@ describe('The catalogue of texts', () => {
     expect(named.filter(key => !keys.has(key))).toEqual([]);
   });
 
-  it('no template except the API reference contains text outside the catalogue', () => {
+  it('no template except the API reference contains text that is not from the catalogue', () => {
     const found = templates
       // Leaves out the API reference, because it is always in English.
       .filter(({ file }) => file !== 'pages/documentation/documentation.eta')
@@ -102,21 +102,21 @@ describe('The catalogue of texts', () => {
     expect(found).toEqual([]);
   });
 
-  it('a key without a text is an error', () => {
+  it('a key without a text in the catalogue throws an error', () => {
     expect(() => t('shell.missing' as TextKey)).toThrow('The catalogue has no text shell.missing');
   });
 
-  it('a value cannot insert other values or texts', () => {
+  it('a value in a text of the catalogue cannot insert other values or texts', () => {
     const label = '{{other}} $t(shell.next_page)';
     expect(t('shell.layout.atom_feed_html', { label, other: 'x' }).text).toContain('{{other}} $t(shell.next_page)');
   });
 
-  it('values are escaped in markup, unless they are markup', () => {
+  it('values in a text with markup are escaped, unless they are markup themselves', () => {
     expect(t('shell.layout.atom_feed_html', { label: '<b>' }).text).toContain('&lt;b&gt;');
     expect(t('shell.layout.atom_feed_html', { label: html`<b>A</b>` }).text).toContain('<b>A</b>');
   });
 
-  it('a text is in the language of the reader, also after an asynchronous wait', async () => {
+  it('a text of the catalogue is in the language of the reader, also after an asynchronous wait', async () => {
     const inLanguage = (language: 'en' | 'de') =>
       writeFor({ language }, async () => {
         await Promise.resolve();
