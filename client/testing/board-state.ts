@@ -230,7 +230,7 @@ export class BoardState {
     return { idea, target };
   }
 
-  /** Returns an idea in the form in which the token sees it. */
+  /** Returns an idea as the token sees it. */
   present(idea: StoredIdea, voterId: number): Idea {
     const { id, title, body, status, isPending, tags, author, mergedInto, comments, createdAt, updatedAt } = idea;
     return {

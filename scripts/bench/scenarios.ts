@@ -2,7 +2,7 @@ import type { Request } from 'autocannon';
 
 export const connections = 16;
 
-/** The values from which the requests of a run choose at random. */
+/** The requests of a run choose their values from these lists at random. */
 export interface Targets {
   tokens: string[];
   /** The ids of published ideas. */

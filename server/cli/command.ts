@@ -197,8 +197,8 @@ export function parseTime(text: string): Date {
 }
 
 /**
- * The word with which an operator clears a value. It becomes null only after parsing, because commander turns a
- * parser's null into an empty text.
+ * An operator enters this word to clear a value. It becomes null only after parsing, because commander turns a parser's
+ * null into an empty text.
  */
 type None = 'none';
 

@@ -52,7 +52,7 @@ export const Invitation = defineTable('Invitation', 'invitations', {
   ...accountKey,
   email: p.text(),
   /**
-   * The canonical form of the e-mail address, by which queries find the invitation. Null if another invitation of the
+   * The canonical form of the e-mail address. Queries use it to find the invitation. Null if another invitation of the
    * account has the same form, or until the server fills in this column.
    */
   canonicalEmail: p.text().nullable(),

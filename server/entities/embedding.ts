@@ -1,7 +1,10 @@
 import { type InferEntity, p } from '@mikro-orm/core';
 import { accountKey, bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
-/** A secret with which the account's own applications sign tokens, to sign people in on embedded boards. */
+/**
+ * A secret of an account. The account's own applications use it to sign tokens, which sign people in on embedded
+ * boards.
+ */
 export const EmbeddingSecret = defineTable('EmbeddingSecret', 'embedding_secrets', {
   ...accountKey,
   /** The secret, encrypted with the application key. */
@@ -17,6 +20,6 @@ export const UsedEmbeddingToken = defineTable('UsedEmbeddingToken', 'used_embedd
   accountId: bigint().primary(),
   /** The SHA-256 of the signed part of the token. */
   tokenHash: p.blob().primary(),
-  /** A time at which the token has certainly expired. The row is deleted after this time. */
+  /** The token has certainly expired at this time. The row is deleted after this time. */
   expiresAt: timestamp(),
 });

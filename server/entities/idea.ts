@@ -51,7 +51,7 @@ export const Comment = defineTable('Comment', 'comments', {
   isOfficial: p.boolean().default(false),
 });
 
-/** A member whom the body of an idea or a comment mentions. The commentId is null for the body of the idea. */
+/** A member that the body of an idea or a comment mentions. The commentId is null for the body of the idea. */
 export const Mention = defineTable('Mention', 'mentions', {
   ...accountKey,
   ideaId: bigint(),
@@ -87,14 +87,14 @@ export const Vote = defineTable('Vote', 'votes', {
    * voter's vote on the source does not count.
    */
   value: p.smallint().$type<-1 | 0 | 1>(),
-  /** The id of the merged idea from which a merge copied this vote. Null if the voter voted on this idea directly. */
+  /**
+   * Only for a vote that a merge has copied: the id of the merged idea. Null if the voter voted on this idea directly.
+   */
   carriedFromId: bigint().nullable(),
   createdAt: creationTime(),
 });
 
-/**
- * The network from which a person voted in a browser. The row is deleted together with the vote, or after its expiry.
- */
+/** The network of a person who voted in a browser. The row is deleted together with the vote, or after its expiry. */
 export const VoteNetwork = defineTable('VoteNetwork', 'vote_networks', {
   accountId: bigint().primary(),
   ideaId: bigint().primary(),

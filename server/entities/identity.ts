@@ -1,7 +1,7 @@
 import { type InferEntity, p } from '@mikro-orm/core';
 import { accountKey, bigint, creationTime, defineTable } from './columns.ts';
 
-/** An OpenID Connect provider of an account, with which people sign in to this account. */
+/** An OpenID Connect provider of an account. People can sign in to this account with the provider. */
 export const IdentityProvider = defineTable('IdentityProvider', 'identity_providers', {
   ...accountKey,
   /** A random text in the URL of the sign-in, so that nobody can list the providers of a server. */

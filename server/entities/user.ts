@@ -6,8 +6,8 @@ export const User = defineTable('User', 'users', {
   /** The e-mail address for the sign-in. Null only for the placeholder user. */
   email: p.text().nullable(),
   /**
-   * The canonical form of the e-mail address, by which queries find the user. Null for the placeholder user, if another
-   * user has the same form, or until the server fills in this column.
+   * The canonical form of the e-mail address. Queries use it to find the user. Null for the placeholder user, if
+   * another user has the same form, or until the server fills in this column.
    */
   canonicalEmail: p.text().nullable(),
   /**
@@ -59,8 +59,8 @@ export const SignInMethod = defineTable('SignInMethod', 'sign_in_methods', {
 });
 
 /**
- * The external identity with which a session, or a sign-in that waits for a code, began. Such a session reaches only
- * the account of the identity, and ends when the identity is removed. Both columns are null for an ordinary session.
+ * The external identity of a session, or of a sign-in that waits for a code. Such a session reaches only the account of
+ * the identity, and ends when the identity is removed. Both columns are null for an ordinary session.
  */
 const boundTo = { accountId: bigint().nullable(), identityId: bigint().nullable() };
 

@@ -5,10 +5,7 @@ import { operationsIn, queriesOn } from './operations.ts';
 
 export type ContextDependencies = Pick<ServerDependencies, 'config' | 'database' | 'clock' | 'logger' | 'audit'>;
 
-/**
- * Builds the context with which the code of an extension runs. Log lines, audit entries and jobs contain the
- * extension's name.
- */
+/** Builds the context for the code of an extension. Log lines, audit entries and jobs contain the extension's name. */
 export function buildContext(
   { config, database, clock, logger, audit }: ContextDependencies,
   { name, settings = {} }: Extension,

@@ -23,8 +23,8 @@ export function logJobs(logger: Logger): GraphileLogger {
   return new GraphileLogger(() => (level, message, meta) => {
     const { failure, job, error } = (meta ?? {}) as { failure?: boolean; job?: Job; error?: unknown };
     if (failure && job) {
-      // Omits graphile-worker's own message, because it repeats the message of the error, in which PostgreSQL may quote
-      // a value.
+      // Omits graphile-worker's own message, because it repeats the error message of PostgreSQL, which may quote a
+      // value.
       const { id, task_identifier: task, attempts: attempt } = job;
       logger.error({ err: error, task, jobId: id, attempt }, 'a job failed');
       return;

@@ -54,7 +54,7 @@ const keysOfTransport: ReadonlySet<ErrorKey> = new Set<ErrorKey>([
 interface Circumstances {
   /** Whether the result repeats the stored answer to an earlier call with the same idempotency key. */
   isReplayed: boolean;
-  /** The rate limit against which the call counted. Null if the call did not count. */
+  /** The rate limit that counted the call. Null if no rate limit counted it. */
   bucketState: BucketState | null;
 }
 
@@ -88,7 +88,7 @@ function textOf(text: string) {
 /** A share of the rate limit. If less than this share is left, each result says so. */
 const lowPart = 0.1;
 
-/** Returns what is left of a rate limit, or undefined if enough is left. */
+/** Returns the rest of a rate limit. Returns undefined if enough is left. */
 function lowLimit(state: BucketState | null) {
   if (!state) return undefined;
   const [remaining, { name, limit, resetSeconds }] = [remainingOf(state), state];

@@ -182,9 +182,8 @@ async function storeRedemption({ server: { clock, database }, endGrant }: Connec
 }
 
 /**
- * Overwrites the headers from which oidc-provider takes its URLs and the security of its cookies, so that a client
- * cannot choose them. Makes oidc-provider answer in JSON. Removes the Origin header, because the server handles CORS
- * itself.
+ * Overwrites the headers that influence oidc-provider's URLs and the security of its cookies, so that a client cannot
+ * choose them. Makes oidc-provider answer in JSON. Removes the Origin header, because the server handles CORS itself.
  */
 export function pinToIssuer({ raw }: FastifyRequest, issuer: string): void {
   const { host, protocol } = new URL(issuer);

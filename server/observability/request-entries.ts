@@ -120,7 +120,7 @@ export const signInEntries = {
     ...atProvider,
   }),
   'sign_in.token_refused': countedEntry(
-    'The server refused a token with which an application signs a person in on an embedded board.',
+    'An application sent a token to sign a person in on an embedded board, and the server refused the token.',
     {
       ...request,
       account_id: field.accountId,

@@ -10,7 +10,9 @@ import { writeForReaders } from './shell/language.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** Another server to which a form on the page may redirect, as a source for the CSP directive form-action. */
+    /**
+     * Another server, as a source for the CSP directive form-action. A form on the page may redirect to this server.
+     */
     formTarget: string | null;
     /** The script that the page loads. */
     pageScript: Script | null;

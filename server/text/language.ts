@@ -7,7 +7,7 @@ export type Language = (typeof languages)[number];
 /** The name of each language in the language itself. */
 export const languageNames: Record<Language, string> = { en: 'English', de: 'Deutsch' };
 
-/** The person for whom the server writes texts at the moment. */
+/** The person who reads the texts that the server writes at the moment. */
 export interface Reader {
   language: Language;
 }

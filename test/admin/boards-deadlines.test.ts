@@ -226,7 +226,7 @@ describe('a time zone', () => {
     ['Pacific/Apia', '2011-12-30T12:00', []],
     ['Asia/Kathmandu', '2026-01-01T00:00:30', ['2025-12-31T18:15:30.000Z']],
     ['UTC', '2026-02-29T00:00', undefined],
-  ])('in the time zone %s, the local time %s occurs at exactly these times: %j', (zone, text, times) => {
+  ])('for the time zone %s, the local time %s occurs at exactly these times: %j', (zone, text, times) => {
     expect(isoTimes(zone, text)).toEqual(times);
   });
 
@@ -244,7 +244,7 @@ describe('a time zone', () => {
     );
   });
 
-  test('in each of six time zones, the server and PostgreSQL convert 400 points in time to the same local times', async () => {
+  test('the server and PostgreSQL convert 400 points in time to the same local times in each of six time zones', async () => {
     const zones = ['Europe/London', 'America/St_Johns', 'Asia/Tehran', 'Pacific/Chatham', 'Africa/Casablanca', 'UTC'];
     const hours = Array.from({ length: 400 }, (_, index) => new Date(Date.UTC(2001, 0, 1) + index * 500 * 3_600_000));
     const rows = await server.sql<{ zone: string; at: string; local: string }>(

@@ -209,7 +209,7 @@ describe('a chain of merges', () => {
     for (const target of [a, b]) expect((await merge(c, target)).key).toBe('idea_already_merged');
   });
 
-  test('in a chain of a hundred merged ideas, votes on two of the ideas count on the last idea', async () => {
+  test('votes on two ideas of a chain of a hundred merged ideas count on the last idea of the chain', async () => {
     const ideas: number[] = [];
     for (let n = 0; n < 100; n++) ideas.push(await insertIdea(server, world));
     await vote(ideas[0] ?? 0, 0, 'up');

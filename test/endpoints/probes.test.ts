@@ -118,7 +118,7 @@ describe('GET /ready', () => {
     expect((await request(server, 'HEAD /ready')).status).toBe(503);
   });
 
-  test('by default, /ready accepts a heartbeat of the cron that is 120 minutes old, and answers 503 if it is one millisecond older', async () => {
+  test('/ready by default accepts a heartbeat of the cron that is 120 minutes old, and answers 503 if it is one millisecond older', async () => {
     clock.set('2026-03-14T11:00:00.000Z');
     expectReady(await ready());
     clock.set('2026-03-14T11:00:00.001Z');

@@ -450,7 +450,7 @@ describe('a session of a provider', () => {
     expect((await browser.get('/admin/profile')).status).toBe(200);
   });
 
-  test('in a session of a provider, the lists of notifications and followed ideas show nothing from other accounts', async () => {
+  test('the lists of notifications and followed ideas show nothing from other accounts in a session of a provider', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const other = await createWorld(server);
     // A notification from an account shows the name of the account. If the session does not reach the account, the

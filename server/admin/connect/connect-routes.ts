@@ -87,7 +87,7 @@ function chooseAccount(request: FastifyRequest): AccountOfUser {
   return (isNamed ? undefined : sessionOf(request).user.accounts.find(isAdmin)) ?? requireAdminAccount(request);
 }
 
-/** Returns the name under which the list of API tokens shows the new OAuth token. */
+/** Returns the name of the new OAuth token for the list of API tokens. */
 function nameOf({ clientName, target }: ConsentRequest): string {
   return shownName(oneLine(clientName ?? '') || target.host);
 }

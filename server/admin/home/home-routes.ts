@@ -43,8 +43,8 @@ async function showHome(visit: Visit<AccountOfUser | undefined>) {
 }
 
 /**
- * Lists the providers with which the user must sign in to reach more of their accounts, because these accounts require
- * it.
+ * Lists the providers of accounts that require a sign-in with a provider, so that the user can also reach these
+ * accounts.
  */
 async function listRequired({ server, user }: Visit<AccountOfUser | undefined>) {
   const providers = await listRequiredProviders(server.database, user.id);

@@ -91,7 +91,7 @@ function unsubscribeHeaders(url: string) {
   return { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
 }
 
-/** The SMTP commands for which an error concerns only one recipient or message. */
+/** An error of these SMTP commands concerns only one recipient or message. */
 const commandsOfMessage = ['RCPT TO', 'DATA'];
 
 /**

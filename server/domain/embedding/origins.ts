@@ -22,7 +22,7 @@ export function checkEmbeddingOrigins(values: readonly string[]): string[] {
 
 function checkOrigin(value: string): string {
   const url = URL.parse(value);
-  // Refuses a URL with a path, a user name or a query, because an origin has none of them.
+  // Refuses a URL with a path, a user name or a query, because an origin must not have these parts.
   if (url && url.href === `${url.origin}/` && originForm.test(url.origin)) return url.origin;
   throw new AdministrationError('invalid', t('embedding.origins.invalid', { origin: quote(value) }));
 }

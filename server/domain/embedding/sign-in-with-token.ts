@@ -65,7 +65,7 @@ const noteSecret = query(
 const keptMs = 300_000;
 
 /**
- * Signs in the person whom a verified token names. The session opens only the embedded pages of the account's boards,
+ * Signs in the person that a verified token names. The session opens only the embedded pages of the account's boards,
  * and ends when the secret is deleted. Call this in a transaction that commits even if the result is a refusal, so that
  * nobody can use a token twice.
  */

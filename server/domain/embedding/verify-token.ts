@@ -22,7 +22,7 @@ const maxSubjectBytes = 255;
  */
 export type TokenProblem = 'signature' | 'expired' | 'not_yet' | 'lifetime' | 'audience' | 'claims' | 'used';
 
-/** The person whom a token names. The embedding website is responsible for these values. */
+/** The person that a token names. The embedding website is responsible for these values. */
 interface HostUser {
   subject: string;
   email: string;

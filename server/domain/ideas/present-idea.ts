@@ -34,7 +34,7 @@ export function presentIdea(idea: IdeaView & { body_truncated?: boolean }, linkT
   };
 }
 
-/** The settings from which the server builds the URL of an idea's page. */
+/** The server builds the URL of an idea's page from these settings. */
 export type LinkSettings = Pick<Config, 'BASE_URL' | 'IDEA_URL'>;
 
 export function ideaUrl(config: LinkSettings, boardSlug: string, ideaId: number): string {

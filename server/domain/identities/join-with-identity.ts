@@ -5,7 +5,7 @@ import { insertMember } from '../members/change-members.ts';
 
 interface Newcomer {
   accountId: number;
-  /** The e-mail address of the person that the provider has verified. Null if there is none. */
+  /** The e-mail address of the person, if the provider has verified one. Otherwise null. */
   address: string | null;
   /** Whether the person may join even if the account's own setting does not let them. */
   isAdmitted: boolean;

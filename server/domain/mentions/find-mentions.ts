@@ -3,7 +3,7 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { mentionEnd, mentionMark } from '../../text/mentions.ts';
 
-/** A member whom a text names after @, with the name as the text writes it. */
+/** A member that a text names after @. The name is spelled as in the text. */
 export interface Mention {
   userId: number;
   name: string;
@@ -24,10 +24,9 @@ export const maxNamesakes = 5;
 const maxNameLength = 100;
 
 /**
- * Finds the members of an account whom a text mentions as `@Name`, in any case of letters. Names may contain spaces, so
- * the longest name that matches the text counts. The text mentions all members with this name, up to maxNamesakes.
- * Names of blocked members also match. Otherwise the text could mention a member whose name is the beginning of a
- * blocked member's name.
+ * Finds the members that a text mentions as `@Name`, ignoring case. Names may contain spaces, so the longest name that
+ * matches the text counts. The text mentions all members with this name, up to maxNamesakes. Names of blocked members
+ * also match. Otherwise the text could mention a member whose name is the beginning of a blocked member's name.
  */
 export async function findMentions(db: Queryable, accountId: number, text: string): Promise<Mention[]> {
   const places = placesOf(text);

@@ -12,7 +12,7 @@ import type { SecondFactorKeys } from './second-factor-keys.ts';
 import { timeStepOf } from './totp.ts';
 import { useCode } from './use-code.ts';
 
-/** The changes of a user's two-factor sign-in about which the user gets a mail. */
+/** The kinds of changes of a user's two-factor sign-in. The user gets a mail about each change. */
 export type SecondFactorChange = 'enabled' | 'disabled' | 'recovery_used' | 'codes_regenerated';
 
 const selectState = query('select_second_factor_state', (db, $: Arguments<{ userId: number }>) =>

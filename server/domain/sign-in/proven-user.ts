@@ -1,6 +1,6 @@
 /**
- * The external identity with which a session began. The session reaches only the account of this identity, and ends
- * when the identity is removed.
+ * The external identity of a sign-in. Its session reaches only the account of this identity, and ends when the identity
+ * is removed.
  */
 export interface BoundTo {
   accountId: number;
@@ -15,8 +15,7 @@ export interface ProvenUser {
   id: number;
   set_at: string | null;
   /**
-   * The external identity with which the user signs in. Undefined for an ordinary session, which reaches all accounts
-   * of the user.
+   * The external identity of the sign-in. Undefined for an ordinary session, which reaches all accounts of the user.
    */
   boundTo?: BoundTo | undefined;
 }

@@ -25,7 +25,7 @@ const batchSize = 200;
 type Db = Kysely<Tables>;
 
 interface Section {
-  /** The tables from which the section reads rows about the person. */
+  /** The tables that the section reads. */
   tables: readonly (keyof Tables)[];
   read(db: Db, userId: number): AsyncIterable<object[]>;
 }

@@ -32,7 +32,7 @@ interface ChangePage {
 
 interface Change {
   path: string;
-  /** Returns the page. Returns a path to redirect to if there is nothing to change any more. */
+  /** Returns the page. If the change has already happened, returns a path to redirect to. */
   ask: (visit: OperatorVisit) => Promise<ChangePage | string>;
   /** Makes the change. Returns the path of the next page. */
   run: (admin: Administration, visit: OperatorVisit) => Promise<string>;

@@ -107,7 +107,7 @@ export function boardOf({ boardOfRequest }: FastifyRequest): BoardOfRequest {
   return boardOfRequest;
 }
 
-/** Returns the context in which operations of the signed-in member run. The route must use requireMember. */
+/** Returns the context for operations of the signed-in member. The route must use requireMember. */
 export function memberOf({ request, server }: BoardVisit) {
   const { read, member } = boardOf(request);
   if (!member) throw new Error('The route is not behind requireMember');

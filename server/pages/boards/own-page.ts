@@ -26,8 +26,8 @@ export const ownRoutes: Route<AccountOfUser | undefined>[] = ownPaths.map(path =
 }));
 
 /**
- * Returns the path of the list of followed ideas, to which the browser returns after a form. The form names the page of
- * the list.
+ * Returns the path of the list of followed ideas. After a form, the browser returns to this list. The form names the
+ * page of the list.
  */
 export function pathToFollowed(visit: BoardVisit, notice: keyof typeof notices): string {
   const cursor = visit.field('cursor');

@@ -99,7 +99,9 @@ export function presentTime(time: string): { iso: string; text: string } {
 export interface VoteForm {
   action: string;
   id: string;
-  /** The query of the list to which the browser returns after the vote. Undefined to return to the page of the idea. */
+  /**
+   * The browser returns to the list with this query after the vote. If undefined, it returns to the page of the idea.
+   */
   list: string | undefined;
   up: { value: VoteValue; isPressed: boolean };
   down: { value: VoteValue; isPressed: boolean };

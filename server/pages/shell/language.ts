@@ -35,8 +35,8 @@ export function useLanguageOfProfile({ reader }: FastifyRequest, code: string | 
 }
 
 /**
- * Returns the server's language that the browser prefers. Returns undefined if the browser accepts none of the server's
- * languages.
+ * Returns the server's language that the browser prefers. Returns undefined if the browser accepts no language of the
+ * server.
  */
 export function languageOfBrowser(request: FastifyRequest): Language | undefined {
   const tags = new Negotiator(request).languages();

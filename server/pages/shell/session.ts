@@ -67,7 +67,7 @@ export function readBrowserSessions(
  */
 export async function requireSession(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
-  // A path that accepts only forms has no page to which the browser could return.
+  // A path that accepts only forms has no page, so the browser cannot return to it.
   const next = request.server.pageRoutes.has(request.routeOptions.url ?? '') ? request.url : '/admin';
   return redirectToSignIn(request, reply, next);
 }

@@ -87,7 +87,7 @@ export function serveCodes(app: FastifyInstance, server: ServerDependencies) {
   }
 }
 
-/** Returns the way in which the person signed in before the code, such as the password. */
+/** Returns the first step of the sign-in before the code, such as the password. */
 function methodOfSignIn({ boundTo, set_at }: OpenChallenge) {
   if (boundTo) return 'provider';
   return set_at === null ? 'link' : 'password';

@@ -9,8 +9,8 @@ export function providerPath(key: string, next?: string): string {
 }
 
 /**
- * Returns the URL to which a provider redirects people after the sign-in. Each account has its own URL, so that the
- * provider of one account cannot use the answer of another account's provider (RFC 9700, section 4.4).
+ * Returns the redirect URI of an account's providers. Each account has its own URI, so that the provider of one account
+ * cannot use the answer of another account's provider (RFC 9700, section 4.4).
  */
 export function callbackUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, accountId: number): string {
   return `${BASE_URL}/sign-in/provider/callback/${accountId}`;
