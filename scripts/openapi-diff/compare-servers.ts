@@ -24,7 +24,7 @@ export function compareServers(place: Place, items: Pair, operations: Pair): voi
 }
 
 interface Servers {
-  /** The servers by URL. Names of variables are not part of these URLs, because requests do not contain the names. */
+  /** The servers by their URLs without the names of variables, because requests do not contain these names. */
   servers: Map<string, Located>;
   around: Located;
 }
@@ -53,12 +53,12 @@ function urlOf(server: Located): string {
 }
 
 /**
- * Returns the parts of a server's URL: fixed texts, and the possible values of variables. An undefined part may have
- * any value.
+ * Splits a server's URL into parts: fixed texts, and the possible values of variables. An undefined part may have any
+ * value.
  */
 function partsOf(server: Located): (string[] | undefined)[] {
   const variables = childOf(server, 'variables');
-  // Fixed texts and names of variables alternate.
+  // After the split, fixed texts and names of variables alternate.
   const parts = urlOf(server).split(/\{([^}]*)\}/);
   return parts.map((part, n) => (n % 2 === 0 ? [part] : valuesOf(childOf(variables, part))));
 }

@@ -23,9 +23,9 @@ const definitions = definitionsByGrant();
 
 /**
  * Serves POST /api/v1/mcp. A tool call takes the same steps as a REST request: authentication and rate limits in one
- * round trip, authorization, validation, and the endpoint. Only the order differs: the body is read first, because it
- * names the tool. The body has the usual size limit. Before the token is authenticated, the server parses and validates
- * the body, but runs nothing.
+ * round trip, authorization, validation, and the endpoint. Only the order differs: the server reads the body first,
+ * because the body names the tool. The body has the usual size limit. Before it authenticates the token, the server
+ * only parses and validates the body.
  */
 export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   const runTool = buildToolRunner(server, endpoints);

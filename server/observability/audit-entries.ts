@@ -20,7 +20,10 @@ export type AuditEntryName = keyof AuditEntries;
 
 export type AdministrationEntryName = keyof typeof administrationEntries;
 
-/** Operators have a user id in the operator's panel, but not on the command line. */
+/**
+ * The id of the operator. Only operators who use the operator's panel have an id, and not operators on the command
+ * line.
+ */
 export type AuditActor =
   | { readonly by: 'operator' | 'server' }
   | { readonly by: 'operator' | 'user'; readonly by_user_id: number };

@@ -37,7 +37,7 @@ function compareTypes(pair: SchemaPair): void {
 function compareLists(pair: SchemaPair): void {
   const { base, head, direction } = pair;
   if (base.values === undefined && head.values === undefined) return;
-  // If the new schema allows no type of the old schema, that change is already reported.
+  // Another rule has already reported the change if the new schema allows no type of the old schema.
   if (isDisjoint(base.kinds, head.kinds)) return;
   if (base.values === undefined || head.values === undefined) {
     const list = `one of ${textOfValues(base.values ?? head.values ?? [])}`;
@@ -152,7 +152,7 @@ function boundOf(isMinimum: boolean, unit?: string): Facet<Limit | undefined> {
 export function compareBounds(pair: SchemaPair): void {
   const { base, head } = pair;
   const has = (...kinds: Kind[]) => kinds.some(kind => base.kinds.includes(kind) && head.kinds.includes(kind));
-  // If a schema lists its values, the list already limits them.
+  // Skips the limits of a schema that lists its values, because the list is stricter.
   if (base.values !== undefined || head.values !== undefined) return;
   for (const size of sizes.filter(one => has(kindOfSize(one)))) {
     const [had, has] = [base.sizes[size], head.sizes[size]].map(value =>

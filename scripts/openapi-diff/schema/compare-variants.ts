@@ -63,12 +63,15 @@ function marksOf(reader: SchemaReader, shape: Shape): Map<string, string> {
   return marks;
 }
 
-/** Pairs the alternatives of the two schemas: first equal alternatives, then by the other `tests` in their order. */
+/**
+ * Finds pairs of corresponding alternatives in the two schemas. Equal alternatives come first, and then those that
+ * satisfy the other `tests`, in their order.
+ */
 function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Variant; other: Variant }[] {
   const [left, right] = [new Set(had), new Set(has)];
   const pairs: { one: Variant; other: Variant }[] = [];
   const tests: ((one: Variant, other: Variant) => boolean)[] = [
-    // Later code compares the schemas of each pair. So equal names and marks are enough here to make a pair.
+    // Equal names and equal constant fields are enough for a pair, because later code compares the two schemas.
     (one, other) =>
       one.shape.pointer.startsWith('#/components/') &&
       one.shape.pointer === other.shape.pointer &&

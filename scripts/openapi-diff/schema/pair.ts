@@ -39,7 +39,7 @@ export interface SchemaPair {
 /** A finding that is independent of the place of the pair in a body. */
 interface LocalFinding {
   rule: RuleId;
-  /** Writes the message about a value, such as `the body`. */
+  /** Returns the message about a value, with a name such as `the body`. */
   message: (subject: string) => string;
   /** The field relative to the pair of schemas. */
   field: string;
@@ -51,7 +51,9 @@ interface LocalFinding {
 
 /** The place of a value in its outer value. */
 export interface Place {
-  /** The kind decides how sentences name the value. An alternative is the same value as its outer value. */
+  /**
+   * The kind determines the name of the value in messages. An alternative of a union is the same value as the union.
+   */
   kind: 'field' | 'any field' | 'item' | 'alternative';
   /** The field relative to the outer pair, such as `title`, `*` or `[]`. */
   field: string;
@@ -59,7 +61,7 @@ export interface Place {
   isAlwaysSent: boolean;
 }
 
-/** Names a value for a sentence, from the name of its outer value. */
+/** Returns the name of a value for a message, made from the name of its outer value. */
 export function nameAt({ kind, field }: Place, outer: string): string {
   if (kind === 'field') return quote(field);
   if (kind === 'any field') return `a value of ${outer}`;

@@ -247,7 +247,10 @@ const confirmationPage = definePage<object>('pages/shell/confirmation');
 /** The highest page number. Real lists have fewer pages, and PostgreSQL can still compute the offset of the rows. */
 const lastPage = 1_000_000;
 
-/** The keys of a page's notices in the catalogue, by the names of the notices in the query. */
+/**
+ * The notices of a page, such as "The name is saved.": for each name in the query parameter, the key of the text in the
+ * catalogue.
+ */
 export type Notices = Readonly<Record<string, TextKey>>;
 
 export interface Words {

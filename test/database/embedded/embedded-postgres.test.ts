@@ -349,7 +349,7 @@ async function readPid(directory: string) {
   return Number((await readFile(join(directory, 'postgres/postmaster.pid'), 'utf8')).split('\n')[0]);
 }
 
-/** Creates a data directory. With the default mode of its parent directory, every user can enter it. */
+/** Creates a data directory. By default, every user can enter its parent directory. */
 async function makeDataDir(parentMode = 0o755) {
   const parent = await makeScratchDirectory();
   parents.push(parent);

@@ -27,7 +27,10 @@ export const person = {
 };
 
 export interface Populated {
-  /** The person was active in the account of `world`, and is a blocked member in the account of `other`. */
+  /**
+   * The person whom the tests erase. The person was active in the account of `world`, and is a blocked member in the
+   * account of `other`.
+   */
   world: World;
   other: World;
   personId: number;
@@ -237,7 +240,7 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
   await server.sql(insertRecord, ['Client', hash('client'), '{}', null, null]);
 }
 
-/** Stores a deletion request of a user, by default from three days ago. */
+/** Stores that the user requested their deletion, by default three days ago. */
 export async function requestDeletion({ sql }: Pick<TestServer, 'sql'>, userId: number, hoursAgo = 72) {
   await sql(`update users set deletion_requested_at = now() - $2 * interval '1 hour' where id = $1`, [
     userId,
