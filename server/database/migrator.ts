@@ -95,7 +95,7 @@ export async function hasPendingMigrations(
   return pendingOf(files, applied).length > 0;
 }
 
-/** The migrations of one stream, for operators. */
+/** The migrations of one stream (the server's or an extension's directory), for operators. */
 export interface StreamState {
   stream: string;
   appliedCount: number;
@@ -106,7 +106,10 @@ export interface StreamState {
   unknown: string[];
 }
 
-/** Reads the state of each stream that has files or applied migrations. The table of migrations must exist. */
+/**
+ * Reads the state of each migration stream (the server's or an extension's directory) that has files or applied
+ * migrations. The table of migrations must exist.
+ */
 export async function readStreamStates(
   database: Queryable,
   streams: readonly MigrationStream[],

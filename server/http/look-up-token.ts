@@ -58,7 +58,7 @@ interface Lookup extends TokenLookup {
 
 /**
  * The maximum number of batches at the same time. With two, PostgreSQL works on one batch while the answer to the other
- * is on its way. Small batches make no request wait for a long SQL statement.
+ * is on its way. Batches are small, so that no request waits for a long SQL statement.
  */
 const batches = { maxUnderWay: 2, maxBatchSize: 64, patienceMs: 100 };
 

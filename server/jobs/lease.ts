@@ -12,7 +12,7 @@ import type { WorkerLocks } from '../delivery/dependencies.ts';
  * graphile-worker would take over the jobs only after four hours.
  */
 export interface Lease extends WorkerLocks {
-  /** Takes a lock for a pool of jobs. The lock shows other processes that the owner of the jobs is alive. */
+  /** Takes a lock for a pool of jobs. While this process holds the lock, other processes can see that it is alive. */
   holdPool(poolId: string): Promise<void>;
   /**
    * Unlocks the jobs of dead processes, so that other processes can run them. Returns the ids of the dead processes'

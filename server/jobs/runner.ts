@@ -131,7 +131,8 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   };
 
   /**
-   * Unlocks jobs of dead processes at intervals. If it finds any, it also wakes all webhook lanes with due deliveries.
+   * Unlocks the jobs of dead processes at intervals. If it finds such jobs, it also wakes all webhook lanes (delivery
+   * queues) with due deliveries.
    */
   async function recoverJobs(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {

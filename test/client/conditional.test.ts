@@ -73,7 +73,7 @@ describe('the option cache', () => {
     await client.ideas.vote(ideaId, { value: 'up' });
     expect(await client.ideas.get(ideaId).withResponse()).toMatchObject({ status: 200, data: { score: 1 } });
     expect(await client.ideas.get(ideaId).withResponse()).toMatchObject({ status: 304, data: { score: 1 } });
-    // Neither writes nor reads with another URL have a cached response.
+    // Writes, and reads with another URL, have no cached response.
     await client.board.get();
     expect(sentTags()).toEqual([
       undefined,

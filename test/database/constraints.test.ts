@@ -14,7 +14,10 @@ import {
 
 let db: TestDatabase;
 let world: World;
-/** `otherBoardId` is a second board of the account of `world`. `stranger` is another account with its own board. */
+/**
+ * `world` is a test account, and `otherBoardId` is a second board of this account. `stranger` is another account with
+ * its own board.
+ */
 let otherBoardId: number;
 let stranger: World;
 let memberId: number;

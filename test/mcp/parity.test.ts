@@ -155,7 +155,7 @@ async function perform(server: TestServer, one: Case, scene: Scene, send: (given
   };
 }
 
-/** Returns the rate limit counters of the tokens of some scenes. */
+/** Returns the rate limit counters of the tokens of some test cases. */
 function countsOf({ sql }: TestServer, scenes: { scene: Scene }[]) {
   const keys = scenes.flatMap(({ scene: { tokenId } }) => [`apitoken:read:${tokenId}`, `apitoken:write:${tokenId}`]);
   return sql<{ key: string; count: number }>('select key, count from rate_limits where key = any ($1) order by key', [

@@ -23,8 +23,8 @@ export function compareRest(pair: SchemaPair): void {
 }
 
 /**
- * The known keywords in `rest` that can only refuse values, beside any other keywords. A schema accepts no fewer values
- * without such a keyword. An unknown keyword might also allow more values.
+ * The keywords in `rest` that can only refuse values. Without such a keyword, a schema accepts the same values or more.
+ * An unknown keyword might also allow more values.
  */
 const constraints = new Set([
   ...groups.flat(),

@@ -95,7 +95,8 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
         .select(['d.endpoint_id', sql<boolean>`bool_or(d."isProbe")`.as('is_probe')])
         .groupBy('d.endpoint_id'),
     )
-    // Updates only failing endpoints. Otherwise all lanes of an endpoint would wait for each other's lock on its row.
+    // Updates only the rows of failing endpoints. Otherwise all delivery queues of an endpoint would wait for each
+    // other's lock on its row.
     .with('recovered', cte =>
       cte
         .updateTable('webhook_endpoints as w')

@@ -3,10 +3,10 @@ import { array, bigint, integer, nullable, sql, text } from '../../database/sql.
 import { addCount, type Batch, type RowCounts } from './batches.ts';
 
 /**
- * Reads the next batch of all jobs in the order of their ids, and removes the jobs of the account among them. No index
- * finds jobs by their payload.
+ * Reads the next batch of all jobs in the order of their ids, and removes the jobs of the account among them, because
+ * no index finds jobs by their payload.
  *
- * Running jobs are not removed. Their tasks end without an error if the rows named in the payload are gone.
+ * Running jobs are not removed. Their tasks end without an error if the rows that the payload names no longer exist.
  */
 const removeJobs = sql(
   'remove_jobs_of_account',

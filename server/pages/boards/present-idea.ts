@@ -100,7 +100,8 @@ export interface VoteForm {
   action: string;
   id: string;
   /**
-   * The browser returns to the list with this query after the vote. If undefined, it returns to the page of the idea.
+   * The query of the list that contains the form. After the vote, the browser returns to this list. Undefined on the
+   * page of the idea.
    */
   list: string | undefined;
   up: { value: VoteValue; isPressed: boolean };

@@ -34,7 +34,7 @@ export function connectionPath(slug: string, connection: string): string {
   return `${embeddedPath(slug)}?${new URLSearchParams({ notice: 'connect', connection })}`;
 }
 
-/** Returns the message about a failed sign-in, which the query of the page names. */
+/** Returns the message about the failed sign-in that a query parameter of the page names. */
 export function explainOutcome(outcome: string, isSignedIn: boolean): string | undefined {
   const problem = outcome === 'done' ? 'no_cookies' : outcome;
   // The token was already used, so the session of its first use still counts.

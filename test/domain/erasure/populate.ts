@@ -28,8 +28,8 @@ export const person = {
 
 export interface Populated {
   /**
-   * The person whom the tests erase. The person was active in the account of `world`, and is a blocked member in the
-   * account of `other`.
+   * The person that the tests erase. This person was active in the first test account (`world`), and is a blocked
+   * member in the second one (`other`).
    */
   world: World;
   other: World;
