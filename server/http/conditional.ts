@@ -18,7 +18,7 @@ export function answerConditionally(server: ServerDependencies) {
     if (!caching) return payload;
 
     // The ETag includes the URL. Otherwise all empty search results would have the same ETag. With this ETag, a client
-    // could send any search without results as often as it wants, because a 304 does not count against the rate limit.
+    // could search without a limit, because a 304 does not count against the rate limit.
     const tag = `W/"${hash('sha1', `${request.url}\n${payload}`, 'base64url')}"`;
     reply.header('ETag', tag);
     reply.header('Cache-Control', caching);

@@ -81,7 +81,7 @@ export async function buildPages(server: ServerDependencies) {
 }
 
 /**
- * Extends the content security policy for one page: it allows the script of the page, a redirect to another server
+ * Extends the content security policy for one page. It allows the script of the page, a redirect to another server
  * after a form, or websites that show the page in a frame.
  */
 function forPage({ formTarget, pageScript, frameAncestors }: FastifyReply, name: string, value: string): string {

@@ -354,7 +354,7 @@ describe('an invitation', () => {
     },
   );
 
-  test('the page of an invitation, its state in the list, and the page of an expired link are in German for a browser that prefers German', async () => {
+  test('the pages of an invitation and of an expired link, and the list of invitations, are in German for a browser that prefers German', async () => {
     const german = { headers: { 'accept-language': 'de' } };
     const path = await invited(newAddress(), 'moderator');
     const text = (html: string) => html.replaceAll(/<[^>]+>/g, '');

@@ -83,7 +83,7 @@ describe('a password link by mail', () => {
     expect(server.auditLines.join('') + server.logLines.join('')).not.toContain(password);
   });
 
-  test("if a person asks for a password link in a German browser, the mail is in German, and the use of the link sets the user's language", async () => {
+  test("if a person asks for a password link in a German browser, the mail is in German, and the link sets the user's language", async () => {
     const visitor = new Visitor(server, { 'accept-language': 'de' });
     await visitor.post('/admin/password-link', { email });
     await runJobs(server);

@@ -105,7 +105,7 @@ test('a token refresh issues a new refresh token and extends the OAuth grant', a
   expect(kept).toEqual({ days: 30 });
 });
 
-test('a refresh token can be used again for 60 seconds until one of its new tokens is used, and a later use ends the OAuth grant', async () => {
+test('a refresh token can be used again for 60 seconds until a new token is used, and a later use ends the OAuth grant', async () => {
   const clock = testClock();
   const own = await startServerForTest({
     on: server,

@@ -269,7 +269,7 @@ describe('two changes at the same time', () => {
     expect((await account()).plan).toBe(second.to);
   });
 
-  test('if the deletion of an account or user is requested twice at the same time, it has one audit entry, and the owner gets one mail', async () => {
+  test('if a deletion of an account or user is requested twice at the same time, there is one audit entry and one mail', async () => {
     await changeAll(
       [onAccount('delete'), onUser('delete'), onAccount('delete'), onUser('delete')].map(path => [path, {}]),
     );

@@ -51,8 +51,8 @@ export function storedText(board: Board, { property }: Bound, zone: Zone): strin
 }
 
 /**
- * Returns the times that the person left unchanged while choosing another time zone. In this case, the form cannot know
- * the person's intention: the same local times in the new zone, or only a view of the stored times in that zone.
+ * Returns the times that the person left unchanged while choosing another time zone. The form cannot know the person's
+ * intention: to keep these local times in the new zone, or only to see the stored times in that zone.
  */
 export function untouchedInOtherZone(board: Board, form: DeadlineForm): readonly Bound[] {
   if (form.zone === form.shownZone) return [];

@@ -43,8 +43,8 @@ interface NewComment {
 }
 
 /**
- * Creates a comment, makes its author a follower of the idea, increases the comment count and records the event, in one
- * round trip to the database.
+ * Creates a comment, makes its author a follower of the idea, increases the comment count and records the event. All of
+ * this needs one round trip to the database.
  */
 const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
   db

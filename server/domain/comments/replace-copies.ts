@@ -26,9 +26,9 @@ function withText(
 }
 
 /**
- * Replaces the text of a comment in its events: the event of the comment itself, and the event of a status change with
- * this official reply. Pages, mails, chat messages, extensions and webhook deliveries read the event only when they are
- * shown or sent, so they then have the new text.
+ * Replaces the text of a comment in its events. These are the event of the comment itself, and the event of a status
+ * change with this official reply. Pages, mails, chat messages, extensions and webhook deliveries read the event only
+ * when they are shown or sent, so they then have the new text.
  */
 const rewriteEvents = query('replace_comment_in_events', (db, $: Arguments<OfAccount>) =>
   db

@@ -3,8 +3,7 @@ import { array, bigint, integer, nullable, sql, text } from '../../database/sql.
 import { addCount, type Batch, type RowCounts } from './batches.ts';
 
 /**
- * Reads the next batch of all jobs in the order of their ids, and removes the jobs of the account among them, because
- * no index finds jobs by their payload.
+ * Removes jobs of the account: reads the next batch of all jobs by id, because no index finds jobs by their payload.
  *
  * Running jobs are not removed. Their tasks end without an error if the rows that the payload names no longer exist.
  */

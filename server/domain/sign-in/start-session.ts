@@ -5,8 +5,8 @@ import type { ProvenUser } from './proven-user.ts';
 import { lockProvenUser, openSession, type SessionTerms } from './session.ts';
 
 /**
- * The result of the first step of a sign-in: the token of a new session, or, for a user with a second factor, the token
- * of a sign-in that waits for a code.
+ * The result of the first step of a sign-in: the token of a new session. For a user with a second factor, the token of
+ * a sign-in that waits for a code.
  */
 export type StartedSession = { token: string } | { challenge: Challenge };
 

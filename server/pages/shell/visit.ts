@@ -248,8 +248,7 @@ const confirmationPage = definePage<object>('pages/shell/confirmation');
 const lastPage = 1_000_000;
 
 /**
- * The notices of a page, such as "The name is saved.": for each name in the query parameter, the key of the text in the
- * catalogue.
+ * The notices of a page, such as "The name is saved.", as keys of the catalogue. The query parameter names the notice.
  */
 export type Notices = Readonly<Record<string, TextKey>>;
 
