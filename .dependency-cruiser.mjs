@@ -1,16 +1,17 @@
 /**
- * The direction of imports. `npm run check:imports` fails on an import that no row allows, on a cycle, and on an import
- * that leads nowhere. The parser does not tell types from code: an imported type counts as much as an imported function.
+ * The allowed imports. `npm run check:imports` fails if an import is not in the table below, leads nowhere, or closes a
+ * cycle. An import of a type counts like an import of code, because the parser does not distinguish them.
  */
 
 /**
- * Each folder or file, and what it may import besides its own folder: paths (which end with
- * `/` or `.ts`, and begin in server/ unless in contract/), packages, and Node's own modules as `node`.
+ * Each row is a folder or file, and the list of its allowed imports: paths, packages, and `node` for the modules of
+ * Node. A path ends with `/` or `.ts`. It begins in server/, unless it begins with contract/. A folder may also import
+ * its own files.
  */
 const rows = {
   'contract/': 'zod @ts-rest/core @ts-rest/open-api',
 
-  // The client imports nothing, so a bundle of it has no contract and no package.
+  // The client may import nothing, so that the package @idea-board/client has no dependency.
   'client/': '',
   'client/testing/': '@idea-board/client @idea-board/contract node',
   'scripts/openapi-diff/': 'commander jsoncompat node yaml',
@@ -24,7 +25,8 @@ const rows = {
     contract/grants.ts
     @sentry/node ipaddr.js node pino prom-client zod`,
 
-  // Of the contract, the domain uses names, limits and inferred types. It never validates or answers a request.
+  // The domain imports names, limits and inferred types of the contract. It does not validate requests and does not
+  // build responses.
   'server/domain/': `config.ts database/ entities/ observability/audit-entries.ts observability/audit-log.ts outgoing/
     text/ contract/errors.ts contract/events.ts contract/grants.ts contract/idea.ts contract/limits.ts contract/status.ts
     contract/text.ts @mikro-orm/postgresql argon2 kysely node otpauth sharp @zxcvbn-ts/language-common`,
@@ -55,7 +57,7 @@ const rows = {
   'server/cli/': `app-key.ts config.ts database/ delivery/chat/post-message.ts domain/ entities/ extensions/ jobs/ observability/ outgoing/
     production-secrets.ts contract/events.ts contract/grants.ts contract/status.ts commander kysely node zod`,
 
-  // The wiring.
+  // The files that assemble the server and the worker.
   'server/config.ts': 'contract/limits.ts ipaddr.js zod',
   'server/dependencies.ts': 'config.ts database/ domain/ extensions/ observability/ pino',
   'server/open-dependencies.ts':
@@ -78,7 +80,8 @@ const rows = {
 const regexOf = path => `^${path.replaceAll('.', '\\.')}${path.endsWith('/') ? '' : '$'}`;
 const inServer = path => (path.startsWith('contract/') ? path : `server/${path}`);
 const inPackages = name => {
-  // The packages of the repository cannot be resolved before they are built, and so keep their names.
+  // The path of a package of this repository does not exist before its build, so this pattern matches the package's
+  // name.
   if (name.startsWith('@idea-board/')) return `^${name}($|/)`;
   return `(^|/)node_modules/${name.replaceAll('.', '\\.')}/`;
 };
@@ -98,7 +101,7 @@ export default {
     { name: 'no-circular', severity: 'error', from: {}, to: { circular: true } },
     { name: 'no-unresolvable', severity: 'error', from: {}, to: { couldNotResolve: true, pathNot: '^@idea-board/' } },
   ],
-  // Other scripts and the tests may import anything.
+  // The tests, and the scripts outside openapi-diff, may import anything.
   allowed: [...allowed, { from: { path: '^(scripts|test)/', pathNot: '^scripts/openapi-diff/' }, to: {} }],
   allowedSeverity: 'error',
   options: {

@@ -1,4 +1,4 @@
-# The server, the worker and the command line: one image, three commands.
+# The image of the server, the worker and the command line. The command selects one of them:
 #   docker run ... idea-board                                   the server
 #   docker run ... idea-board node server/worker.ts             the worker
 #   docker run ... idea-board node server/cli/main.ts migrate   the command line
@@ -7,7 +7,8 @@ FROM node:24-slim
 ENV NODE_ENV=production
 WORKDIR /app
 
-# Dependencies change less often than the code, so this layer stays cached. --omit=optional omits the embedded PostgreSQL.
+# Dependencies change less often than the code, so Docker can reuse this layer. --omit=optional omits the embedded
+# PostgreSQL.
 COPY package.json package-lock.json ./
 COPY client/package.json client/
 COPY client/testing/package.json client/testing/
@@ -23,16 +24,17 @@ COPY server server
 RUN install -d -o node /app/compiled
 USER node
 
-# The TypeScript loader would need 45 MB of memory in each container and a second at each start.
+# Compiles in advance. Otherwise the TypeScript loader would need 45 MB of memory in each container and a second at each
+# start.
 ENV NODE_COMPILE_CACHE=/app/compiled
 RUN node server/main.ts --compile && node server/worker.ts --compile
 
 ENV HOST=0.0.0.0 PORT=3000
 EXPOSE 3000
 
-# A worker has no port: run it without this check.
+# Turn off this check for a worker, because a worker has no HTTP port.
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/health`).then(r => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 
-# Without npm, SIGTERM reaches the server itself, which then finishes its requests.
+# Starts node directly, because npm would not pass SIGTERM to the server. The server then finishes its requests.
 CMD ["node", "--max-semi-space-size=4", "--max-old-space-size=256", "--no-concurrent-recompilation", "--no-concurrent-sparkplug", "server/main.ts"]

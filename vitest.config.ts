@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { compileCache } from './test/helpers/compile-cache.ts';
 
-/** What takes longest, in this order: vitest cannot tell it from a file's size. */
+/** The test files that take longest, the slowest first. vitest cannot know this order from the sizes of the files. */
 const longest = [
   'test/delivery/kill.test.ts',
   'test/endpoints/merging.property.test.ts',
@@ -25,8 +25,8 @@ const longest = [
 ];
 
 /**
- * Begins with the longest files: begun last, one would keep a processor waiting for it. After a run vitest knows how long
- * each took, but a fresh checkout knows sizes alone.
+ * Runs the slowest test files first. If a slow file started last, the other processors would wait for it. vitest knows
+ * the duration of each file only after a first run, so a new checkout needs this list.
  */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -36,29 +36,32 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
-// Tests read what tools print, which many of them colour wherever CI or FORCE_COLOR is set.
+// Tests compare the output of tools. With CI or FORCE_COLOR, many tools add colors to their output, so colors are
+// turned off.
 delete process.env.FORCE_COLOR;
 process.env.NO_COLOR = '1';
 
-// Child processes that inherit the environment use the compile cache.
+// Child processes inherit this variable. They start faster with the compile cache.
 process.env.NODE_COMPILE_CACHE = compileCache;
 
 export default defineConfig({
-  // The paths in tsconfig.json let the packages of the repository import each other's source code.
+  // The paths in tsconfig.json let packages of this repository import each other's source files.
   resolve: { tsconfigPaths: true },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/helpers/postgres.ts'],
-    // What never comes true is a defect; what comes late is a busy machine.
+    // The timeouts are long, because a busy machine is slow. A test that fails by a timeout has found a real defect.
     testTimeout: 120_000,
     hookTimeout: 60_000,
     expect: { poll: { timeout: 30_000 } },
-    // Files share the modules that they import, which saves half a minute, and the PostgreSQL server, not the database.
+    // Test files of one process share loaded modules, which saves half a minute. All files share one PostgreSQL server,
+    // but each file has its own database.
     isolate: false,
     pool: 'forks',
     // Larger spaces for young and old objects need fewer garbage collections. They save a seventh of the CPU time.
     execArgv: ['--max-semi-space-size=64', '--initial-old-space-size=1024'],
-    // One more than there are cores: some tests mostly wait, such as for a PostgreSQL that is stopped and started.
+    // One process more than there are processors, because some tests mostly wait, for example for a restart of
+    // PostgreSQL.
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongestFirst },
   },

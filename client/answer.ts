@@ -65,7 +65,7 @@ function errorOf(request: PreparedRequest, answer: Answer, body: unknown, attemp
   });
 }
 
-/** Returns the message of an UnexpectedAnswerError. In a browser, the status of a redirect is 0. */
+/** Returns the message of an UnexpectedAnswerError. In a browser, the status of a refused redirect is 0. */
 function unexpectedMessage({ status, headers }: Answer): string {
   if (status === 304) return 'The server answered 304. Use the option etag instead of the header If-None-Match.';
   if (status !== 0 && (status < 300 || status > 399)) {

@@ -7,7 +7,7 @@ export interface Answer {
   status: number;
   headers: Headers;
   text: string;
-  /** Whether the text comes from the cache of the client. */
+  /** Whether the text of the body comes from the client's cache. */
   isFromCache?: boolean;
 }
 

@@ -8,8 +8,8 @@ export interface CachedResponse {
 }
 
 /**
- * A store for responses, for example in Redis. Its functions can return promises. The client asks the server for each
- * read whether the stored response is still current, so a store never has to delete outdated responses.
+ * A store for responses, for example in Redis. Its functions can return promises. For each read, the client asks the
+ * server whether the stored response is still current. So a store need not delete outdated responses.
  */
 export interface ResponseCache {
   get(key: string): CachedResponse | null | undefined | PromiseLike<CachedResponse | null | undefined>;

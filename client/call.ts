@@ -17,7 +17,7 @@ export interface CallResult<T> {
   rateLimit: RateLimit | undefined;
   /** Whether the server repeated the stored response of an earlier request with the same idempotency key. */
   isReplay: boolean;
-  /** The number of requests that the call has sent. */
+  /** The number of HTTP requests that the call has sent, including retries. */
   attempts: number;
 }
 

@@ -25,7 +25,7 @@ export type OperationName = OperationId | `${string} /${string}`;
 /** The keys of the API errors of an operation. */
 export type ErrorKeyOf<O extends OperationName> = O extends OperationId ? Operations[O]['errorKey'] : ErrorKey;
 
-/** The type of `details` of an API error. Undefined for keys whose errors have none. */
+/** The type of `details` of an API error. It is undefined for error keys without details. */
 export type DetailsOf<K> = K extends keyof DetailsByKey ? DetailsByKey[K] : undefined;
 
 /** The API errors of an operation, one type for each key. */
@@ -46,7 +46,7 @@ export type WebhookErrorKey =
   | 'signature_mismatch'
   | 'malformed_payload';
 
-/** The details of an error. Errors that occur before the response lack some of them. */
+/** The details of an error. An error that occurs before the response lacks some of them. */
 export interface ErrorDetails {
   message: string;
   operation?: OperationName | undefined;
@@ -102,9 +102,9 @@ export class ApiError<
   K extends ErrorKeyOf<O> = ErrorKeyOf<O>,
 > extends IdeaBoardError {
   override readonly key: K;
-  /** The server's sentence about the error, without the other facts in `message`. */
+  /** The server's sentence about the error. It does not contain the other parts of `message`. */
   readonly serverMessage: string;
-  /** Facts that help to correct the request, such as the tags of the board. An older server does not send them. */
+  /** Details that help to correct the request, such as the tags of the board. An older server does not send them. */
   readonly details: DetailsOf<K> | undefined;
   declare readonly operation: O;
   declare readonly status: number;

@@ -46,7 +46,8 @@ export class Log {
   #environmentLevel(): LogLevel | undefined {
     const text = environmentVariable('IDEA_BOARD_LOG');
     const level = logLevels.find(one => one === text);
-    // A wrong value must not stop the program, because a person may set it on a running system.
+    // Ignores an invalid value, because a person may set the variable for a running program, and the program must not
+    // stop.
     if (text && !level)
       this.#logger.warn(`[idea-board] IDEA_BOARD_LOG must be one of ${logLevels.join(', ')}, but is "${text}"`);
     return level;
@@ -60,7 +61,7 @@ interface Runtime {
 
 function environmentVariable(name: string): string | undefined {
   const { process, Deno } = globalThis as Runtime;
-  // Without the permission, Deno would ask the user or throw an error.
+  // Ignores the error of Deno. Without the permission to read the variable, Deno throws an error or asks the user.
   if (Deno && Deno.permissions?.querySync?.({ name: 'env', variable: name }).state !== 'granted') return undefined;
   return process?.env?.[name];
 }

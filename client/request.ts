@@ -63,7 +63,7 @@ export interface PreparedRequest {
   tokenName: string;
   /** Whether the response may be `notModified`. */
   isConditional: boolean;
-  /** Whether the request is safe to send again: a second arrival at the server has no further effect. */
+  /** Whether the request can be sent again without a further effect on the server. */
   isRepeatable: boolean;
 }
 

@@ -2,7 +2,10 @@ import type { IdeaBoardError } from './errors.ts';
 import type { defaultLimits } from './options.ts';
 import type { PreparedRequest } from './request.ts';
 
-/** The first and the longest delay without a Retry-After header, before a random reduction. Until then, delays double. */
+/**
+ * The first and the longest delay if the response has no Retry-After header. Each delay is twice as long as the one
+ * before, and is then shortened by a random time.
+ */
 const firstBackoffMs = 500;
 const longestBackoffMs = 8_000;
 
@@ -28,8 +31,8 @@ export function retryDelayMs(error: IdeaBoardError, context: RetryContext): numb
   const { limits, budget, request, leftMs, random } = context;
   const reason = retryReason(error);
   if (!reason || error.attempts > limits.maxRetries) return undefined;
-  // The server did not execute a refused request. It may have executed a failed request, so the client retries a failed
-  // request only if it is repeatable.
+  // The server has not executed a request that it refused. It may have executed a request that failed, so the client
+  // retries a failed request only if it is repeatable.
   if (reason === 'failed' && !request.isRepeatable) return undefined;
   const delayMs = error.retryAfterMs
     ? error.retryAfterMs + random() * jitterMs

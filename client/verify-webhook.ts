@@ -71,8 +71,8 @@ export async function verifyWebhook(
 }
 
 /**
- * Returns the bytes of a payload. Does not use `instanceof`, because test runners and workers may have their own copies
- * of these classes.
+ * Returns the bytes of a payload. Does not use `instanceof`, because a test runner or a worker may have its own copies
+ * of the classes.
  */
 function bytesOf(payload: unknown): Uint8Array {
   if (typeof payload === 'string') return new TextEncoder().encode(payload);

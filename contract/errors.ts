@@ -89,7 +89,7 @@ const GrantedBoards = z
     ],
   });
 
-/** The facts that an error carries in `details`, by its key. With them, a client can correct its request. */
+/** The additional information about an error in `details`, by error key. It helps a client to correct its request. */
 export const errorDetails = {
   board_required: GrantedBoards,
   board_not_granted: GrantedBoards,
@@ -159,14 +159,14 @@ export function messageWith<K extends ErrorKey>(key: K, details: DetailsOf<K> | 
   return `The limit of ${allowed} ${requests} per ${window} for ${sender} is exceeded. Try again in ${retry_after} seconds.`;
 }
 
-/** The requests that each rate limit counts, and their sender. */
+/** Names the requests that each rate limit counts, and the sender of these requests. */
 const limitedRequests: Readonly<Record<string, [requests: string, sender: string]>> = {
   'apitoken:read': ['reads', 'this token'],
   'apitoken:write': ['writes', 'this token'],
   ip: ['requests', 'this IP address'],
 };
 
-/** The meanings of error keys on one route, for keys whose meaning there differs from the usual one. */
+/** The meanings of error keys on one route, if they differ from the usual meanings. */
 export type ErrorMeanings = { readonly [K in ErrorKey]?: string };
 
 export function meaningOf(key: ErrorKey, meanings: ErrorMeanings = {}): string {
@@ -180,8 +180,8 @@ export const mergeMeanings = {
 } as const satisfies ErrorMeanings;
 
 /**
- * The error keys of requests that are invalid HTTP or too slow. The route makes no difference. So no operation of the
- * OpenAPI document lists these keys.
+ * The error keys for requests that are invalid HTTP or too slow. They do not depend on the route, so no operation of
+ * the OpenAPI document lists them.
  */
 export const transportKeys = [
   'bad_request',
@@ -292,7 +292,8 @@ function detailsField(keys: ErrorKey[]): z.ZodRawShape {
   const detailed = keys.filter(key => key in errorDetails) as (keyof typeof errorDetails)[];
   const [first, ...others] = new Set<z.ZodObject>(detailed.map(key => errorDetails[key]));
   if (!first) return {};
-  // A single schema keeps its own description. Another description would give its component a second meaning.
+  // A single schema keeps its own description. With another description, the component in the OpenAPI document would
+  // have two meanings.
   if (others.length === 0) return { details: first.optional() };
   const description = `Only with ${detailed.map(key => `\`${key}\``).join(', ')}.`;
   return {

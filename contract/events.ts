@@ -52,7 +52,7 @@ const actorExample = { ...people.ada, token_id: 5 };
 /** The parts that differ between the examples of events. The board and the actor are the same in all examples. */
 interface ExampleParts {
   idea: Idea;
-  /** The time of the event, if it differs from the time when the idea was last changed. */
+  /** The time of the event, if it is not the time when the idea was last changed. */
   at?: string;
   changes?: z.infer<typeof Change>[];
   [more: string]: unknown;
@@ -152,7 +152,7 @@ export type EventBody<T extends EventType = EventType> = z.infer<(typeof events)
 
 export const eventTypes = Object.keys(events) as EventType[];
 
-/** The event that is sent when a person tests a webhook. */
+/** The event that the server sends when a person tests a webhook. */
 export const TestEvent = z
   .object({
     type: z.literal('webhook.test'),

@@ -9,8 +9,9 @@ export type Bucket = keyof typeof buckets;
 export const maxBodyBytes = 64 * 1024;
 
 /**
- * The maximum numbers of things that one response lists in full. With these maxima, no response of a tool with default
- * arguments has more than 100,000 characters (test/mcp/answer-size.test.ts). Data that already exceeds a maximum stays.
+ * The maximum numbers of tags, statuses and other things that one response lists completely. With these maxima, no
+ * response of a tool with default arguments has more than 100,000 characters (test/mcp/answer-size.test.ts). Data that
+ * already exceeds a maximum stays.
  */
 export const maxTagsOfIdea = 10;
 export const maxTagsOfBoard = 200;

@@ -25,7 +25,7 @@ export const pagination = {
     .meta({ examples: [2] }),
   cursor: word(500)
     .optional()
-    // The cursor has no example. Together with the example of `page` it would make an invalid request.
+    // The cursor has no example, because an example request with both a cursor and a page number would be invalid.
     .describe('The `next_cursor` of the previous page. Repeat the other parameters.'),
 };
 

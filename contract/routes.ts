@@ -11,7 +11,7 @@ export const c: ReturnType<typeof initContract> = initContract();
 /** A route of the contract as plain data, with its schemas and its metadata. */
 export type Route = AppRoute;
 
-/** Stands for the body of a request or a response that has none. */
+/** Marks a request or a response that has no body. */
 export const noBody: ReturnType<typeof c.noBody> = c.noBody();
 
 /** A route as a tool of POST /api/v1/mcp. The tool's arguments are the route's parameters and body fields. */
@@ -19,11 +19,14 @@ export interface ToolMetadata {
   name: string;
   /** The name of the tool that clients show to people. */
   title: string;
-  /** Tells a language model that does not know the product the purpose, the alternatives and the limits of the tool. */
+  /**
+   * The description of the tool for language models that do not know the product: its purpose, its alternatives and its
+   * limits.
+   */
   description: string;
   /**
-   * The names of the fields, at any depth, that the tool's output schema lists. The result has more fields. Undefined if
-   * the output schema lists all fields.
+   * The names of the fields, at any depth, in the tool's output schema. The result has more fields. Undefined if the
+   * output schema contains all fields.
    */
   resultFields?: readonly string[];
   /** Whether the tool undoes or replaces the work of other people. If so, a client should ask the user first. */
@@ -41,11 +44,11 @@ export type RouteMetadata = {
 } & (
   | { auth: 'none' /** Whether requests count against the rate limit of their IP address. */; isLimitedPerIp: boolean }
   /**
-   * Accepts a token with any grant, or an OAuth access token. The server admits each tool call like a request for the
-   * tool's route.
+   * The route accepts a token with any grant, or an OAuth access token. The server checks each tool call like a request
+   * for the tool's own route.
    */
   | { auth: 'tools' }
-  /** Accepts a token with any grant. Requests do not count against a rate limit of the token. */
+  /** The route accepts a token with any grant. Its requests do not count against the rate limits of the token. */
   | { auth: 'token'; tool: ToolMetadata }
   | {
       auth: 'board';

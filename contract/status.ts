@@ -6,7 +6,7 @@ export const statusCategories = ['inbox', 'planned', 'active', 'completed', 'dec
 export const StatusCategory = z.enum(statusCategories);
 export type StatusCategory = z.infer<typeof StatusCategory>;
 
-/** The value of an idea's field `status`, by its `status_category`. */
+/** The value of an idea's field `status` for each `status_category`. */
 export const statusOfCategory = {
   inbox: 'open',
   planned: 'planned',

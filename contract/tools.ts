@@ -52,7 +52,7 @@ const Answer = z
     ],
   });
 
-/** An API error in the format of JSON-RPC. The error key is in the same place as in a REST response. */
+/** An API error in the format of JSON-RPC. The field with the error key has the same path as in a REST response. */
 export interface JsonRpcError {
   jsonrpc: '2.0';
   /** The id of the message. Null if the message could not be read, or has no valid id. */

@@ -61,7 +61,7 @@ function meaningOf(schema: z.ZodType): string {
     throw new Error('A field of an event has no description');
   }
   const values = 'options' in schema ? (schema.options as string[]).map(value => `\`${value}\``) : [];
-  // If the description already contains every value, no list of values is added.
+  // Adds no list of values if the description already names every value.
   if (values.length === 0 || values.every(value => description.includes(value))) return description;
   return `${description}: ${values.join(', ')}`;
 }

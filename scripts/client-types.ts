@@ -62,7 +62,10 @@ export function buildTypes(components: Record<string, JsonSchema>) {
   return { typeOf, refer, declarations };
 }
 
-/** Writes a field of an object type. An optional field may also be undefined, because JSON then omits the field. */
+/**
+ * Writes a field of an object type. An optional field may also have the value undefined, because JSON omits such a
+ * field.
+ */
 export function field(name: string, type: string, isRequired: boolean, description?: string): string {
   const key = /^\w+$/.test(name) ? name : literal(name);
   return docComment(description) + (isRequired ? `${key}: ${type};` : `${key}?: ${type} | undefined;`);

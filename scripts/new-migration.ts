@@ -9,7 +9,8 @@ import { coreStream, MigrationError, numberAt, readStreams } from '../server/dat
 
 const header = `-- Describe the change and its reason.
 --
--- The previous version runs on the new schema during a rollout: add now, and remove in a later version.
+-- During an upgrade, the previous version runs on the new schema. So a migration only adds things. A later version can
+-- remove the things that no version uses any more.
 -- See docs/upgrading.md, also for indexes on busy tables.
 
 `;

@@ -65,12 +65,14 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
     bodyLimit: maxBodyBytes,
     genReqId: requestIdOf,
     requestTimeout: server.config.REQUEST_TIMEOUT_MS,
-    // A hook of ours refuses a request without a Host header. Node itself would answer it without a body.
+    // Turns off Node's own refusal of a request without a Host header, because it has no body. A hook of ours refuses
+    // such a request.
     http: { ...boundedServer(server.config), requireHostHeader: false },
-    // guardTransport answers client errors, so Fastify must not.
+    // Turns off Fastify's answers to invalid HTTP, because guardTransport answers invalid HTTP.
     clientErrorHandler() {},
     routerOptions: { ignoreTrailingSlash: false },
-    // During a stop, requests on open connections still get answers. Fastify's own 503 has a body in another format.
+    // Turns off Fastify's own 503 during a stop, whose body has another format. Requests on open connections still get
+    // answers.
     return503OnClosing: false,
     frameworkErrors: answerUnroutable(
       (error, request, reply) => {
@@ -101,7 +103,8 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.addHook('onRequest', refuseInvalidHead);
   app.addHook('onRequest', cors.answerPreflight);
   app.addHook('onRequest', async ({ is404, url }, reply) => {
-    // This hook answers instead of the not-found handler, because that handler runs only after a valid body was read.
+    // Answers in this hook instead of the not-found handler, because Fastify calls that handler only after it has read
+    // a valid body.
     if (!is404) return;
     const allow = app.allowOf(url);
     if (allow === undefined) throw new DomainError('not_found');

@@ -295,7 +295,10 @@ type Settings = z.output<typeof settings>;
 
 export interface Config extends Settings {
   BASE_URL: string;
-  /** Whether the environment sets BASE_URL. Its default value is a guess, because browsers may use another origin. */
+  /**
+   * Whether the environment sets BASE_URL. If not, the server only guesses the value, and browsers may use another
+   * origin.
+   */
   isBaseUrlSet: boolean;
 }
 

@@ -29,8 +29,8 @@ export function decodeSecret(text: string): Buffer | undefined {
 
 /**
  * Creates a file with a random secret that only the process's system user can read. Writes a draft and then links it
- * under the final name, so that the file is never incomplete. If two processes do this at the same time, both
- * processes get the secret of the process that was first.
+ * under the final name, so that the file is never incomplete. If two processes create the file at the same time, both
+ * get the secret of the first process.
  */
 export async function makeKeptSecret(file: string, name: string): Promise<Buffer> {
   await mkdir(dirname(file), { recursive: true });

@@ -1,13 +1,16 @@
 import { enableCompileCache } from 'node:module';
 import { endProcess } from './end-process.ts';
 
-/** Starts the server or the worker. With --compile it only loads the modules, to fill Node's compile cache. */
+/**
+ * Starts the server or the worker. With --compile, only loads the modules, so that Node stores the compiled code in its
+ * cache.
+ */
 export async function launch(role: 'runServer' | 'runWorker'): Promise<void> {
-  // The cache is only used if NODE_COMPILE_CACHE is set. With the cache, the next start takes half the time.
+  // Node uses the cache only if NODE_COMPILE_CACHE is set. With the cache, a start takes half the time.
   enableCompileCache();
   const [roles, { describeFailure }] = await Promise.all([import('./run-server.ts'), import('./start-failure.ts')]);
   if (process.argv[2] === '--compile') {
-    // The server loads this module only on demand, so it is not yet in the cache.
+    // Loads this module now, so that it is also in the cache. The server loads it only when it needs it.
     await import('./mcp/answer-with-sdk.ts');
     return;
   }

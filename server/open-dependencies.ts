@@ -14,8 +14,8 @@ import { buildSentryReporter } from './observability/sentry-reporter.ts';
 
 /**
  * How long a request waits at most for a database lock. A short write holds its locks for milliseconds, and a merge of
- * 100,000 votes for less than a second. CLI commands have no lock timeout: DATABASE_STATEMENT_TIMEOUT_MS ends their
- * statements.
+ * 100,000 votes for less than a second. CLI commands have no lock timeout, but DATABASE_STATEMENT_TIMEOUT_MS limits
+ * their statements.
  */
 const lockTimeoutMs = 1_000;
 

@@ -65,8 +65,8 @@ async function startServer(options: StartOptions, stops: Stops): Promise<void> {
   await startMetrics(server, stops);
   let worker: Worker | undefined;
   let app: FastifyInstance | undefined;
-  // The worker and the HTTP server stop in parallel. After a SIGTERM, the HTTP server first waits, so that load
-  // balancers can notice the stop.
+  // The worker and the HTTP server stop in parallel. After SIGTERM, the HTTP server first continues to serve, so that
+  // load balancers can notice the stop.
   stops.push(reason => Promise.all([worker?.stop(), app && stopServing(app, reason)]));
   // The routes of extensions are built before their subscriptions begin. So an extension with an error in its routes
   // gets no events.
@@ -80,8 +80,8 @@ async function startServer(options: StartOptions, stops: Stops): Promise<void> {
 }
 
 /**
- * Makes /ready answer 503, and serves for another `noticeMs`, so that load balancers can notice it. Then completes the
- * open requests.
+ * Makes /ready answer 503. Then serves requests for another `noticeMs`, so that load balancers can notice the 503. Then
+ * completes the open requests.
  */
 async function stopServing(app: FastifyInstance, { noticeMs }: StopReason): Promise<void> {
   app.isDraining = true;

@@ -15,7 +15,7 @@ export interface StopReason {
 /** Adds a reporter that gets uncaught errors. The log gets them even without a reporter. */
 export type ReportCrashes = (reporter: ErrorReporter) => void;
 
-/** With npm, the process gets the signal of one Ctrl-C twice. A second signal within this time is ignored. */
+/** The maximum time between two signals that count as one. With npm, a process gets the signal of one Ctrl-C twice. */
 const sameSignalMs = 1_000;
 
 type LifecycleConfig = Pick<Config, 'SHUTDOWN_DELAY_MS' | 'SHUTDOWN_TIMEOUT_MS'>;
@@ -43,7 +43,8 @@ export async function runUntilSignal(
   stopOnSignal(config, logger, signal => {
     // A server that is still starting stops without the delay, because load balancers send it no requests yet.
     const reason = { noticeMs: isStarted && signal === 'SIGTERM' ? config.SHUTDOWN_DELAY_MS : 0 };
-    // A part that is still starting cannot be stopped, so a signal takes effect when the start has ended.
+    // Waits until the start has ended before it handles a signal, because a part that is still starting cannot be
+    // stopped.
     return starting.then(
       () => stop(reason),
       () => stop({ noticeMs: 0 }),

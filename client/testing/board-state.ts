@@ -14,7 +14,7 @@ import type {
 import * as contract from '@idea-board/contract';
 import { Refusal } from './refusal.ts';
 
-/** A token of the test server. Each token is a voter of its own. */
+/** A token of the test server. Each token is a separate voter. */
 export interface TestToken {
   id: number;
   grant: contract.Grant;
@@ -34,8 +34,8 @@ interface StoredIdea {
   /** The ideas that are merged into this idea, in the order of the merges. */
   sources: StoredIdea[];
   /**
-   * The votes on this idea itself, by the id of the token. If the idea has sources, a removed vote stays as `none`, so
-   * that the vote of the same token on a source does not count.
+   * The votes on this idea itself, by the id of the token. A removed vote stays as `none` if other ideas were merged
+   * into this idea. Then the vote of the same token on a merged idea does not count.
    */
   votes: Map<number, contract.VoteValue>;
   comments: Comment[];
@@ -55,7 +55,7 @@ export class BoardState {
 
   constructor(settings: Partial<Board>, baseUrl: string, emit: (event: EventBody) => void) {
     const example = contract.BoardDetails.parse(exampleOf(contract.BoardDetails));
-    // The time windows of the example board are not open now, so the test board has none.
+    // The time windows of the example board are closed at the moment, so the test board has none.
     const windows = {
       submissions_open_at: null,
       submissions_close_at: null,
@@ -297,7 +297,10 @@ export function tallyOf(idea: StoredIdea, voterId: number) {
   return { score: up_count - down_count, my_vote: votes.get(voterId) ?? ('none' as const), up_count, down_count };
 }
 
-/** Returns each token's counted vote: its vote on the idea itself, or else on the source that was merged first. */
+/**
+ * Returns the vote of each token that counts: its vote on the idea itself, or else its vote on the idea that was merged
+ * first.
+ */
 function votesOf(idea: StoredIdea): Map<number, contract.VoteValue> {
   const ofSources = [...idea.sources].reverse().flatMap(source => [...votesOf(source)]);
   return new Map([...ofSources.filter(([, value]) => value !== 'none'), ...idea.votes]);

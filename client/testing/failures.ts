@@ -31,7 +31,7 @@ export class Failures {
   }
 
   /**
-   * Looks up the next planned failure of an operation, and counts it as used once. Throws a Refusal if the failure is an
+   * Finds the next planned failure of an operation, and counts one use of it. Throws a Refusal if the failure is an
    * error key of the API. Returns any other failure, or undefined if no failure is planned.
    */
   take(operation: string): TransportFailure | undefined {

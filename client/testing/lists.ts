@@ -8,10 +8,10 @@ interface PageQuery {
   cursor?: string | undefined;
 }
 
-/** The place of an entry in a list: its sort key and its id. */
+/** The position of an entry in a list: its sort key and its id. */
 type Place = readonly [key: string | number, id: number];
 
-/** Sorts the entries of a list by their places, and returns one page of them. */
+/** Sorts the entries of a list by their positions, and returns one page of them. */
 export function pageOf<Entry>(
   entries: readonly Entry[],
   { page, per_page = defaultPerPage, cursor }: PageQuery,

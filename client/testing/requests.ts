@@ -124,7 +124,7 @@ function runOnce(
   if (first && first.fingerprint !== fingerprint) throw new Refusal('idempotency_key_reused');
   if (first) return { ...first.answer, headers: { ...first.answer.headers, 'idempotency-replayed': 'true' } };
   const answer = run();
-  // Copies the answer, because the ideas and the board in it change later.
+  // Copies the answer, because later requests change the ideas and the board in it.
   replays.set(place, { fingerprint, answer: structuredClone(answer) });
   return answer;
 }

@@ -44,8 +44,8 @@ interface ExampleRequest {
 }
 
 /**
- * Writes the example request of an operation in TypeScript and for curl. The environment has the address of the server
- * and the token, so the samples are right on every server.
+ * Writes the example request of an operation in TypeScript and for curl. The samples read the address of the server and
+ * the token from environment variables, so the samples work with every server.
  */
 export function codeSamples(parameters: Json[], route: Route, id: OperationId, body: unknown): CodeSample[] {
   const inPath = parameters.filter(parameter => parameter.in === 'path');

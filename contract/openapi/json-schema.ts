@@ -4,7 +4,7 @@ export type Json = { [key: string]: unknown };
 
 /** Converts a Zod schema to JSON Schema 2020-12. A schema with a title becomes a named component. */
 export function toJsonSchema(schema: unknown, io: 'input' | 'output'): Json | null {
-  // For a missing body, ts-rest passes a symbol instead of a schema.
+  // If a body is missing, ts-rest passes a symbol instead of a schema.
   if (!(schema instanceof z.ZodType)) return null;
   const { $schema: _, ...jsonSchema } = z.toJSONSchema(schema, {
     io,
@@ -19,7 +19,8 @@ export function toJsonSchema(schema: unknown, io: 'input' | 'output'): Json | nu
       }
       // Zod omits the examples of a transformed input. They show values that a client sends, so they are added here.
       if (examples) jsonSchema.examples = examples as unknown[];
-      // z.int() gives every integer the bounds of a double. The bounds are removed, because they do not help a reader.
+      // z.int() gives every integer the bounds of a double. This code removes the bounds, because they do not help a
+      // reader.
       if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
       // Responses may have additional fields, because the server can add fields within v1.

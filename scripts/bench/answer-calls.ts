@@ -1,4 +1,7 @@
-/** Runs in a child process that class `Child` starts. Answers each call of the parent, and exits with the parent. */
+/**
+ * Runs in a child process, which the class `Child` starts. Answers each call of the parent process, and exits together
+ * with it.
+ */
 export function answerCalls<Message>(answer: (message: Message) => Promise<unknown> | unknown) {
   process.on('message', async (message: Message) => {
     try {

@@ -22,7 +22,10 @@ interface RunningServer {
   baseUrl: string;
 }
 
-/** Compares the server with the floor, a minimal server. Fails if any answer in a round is not 2xx. */
+/**
+ * Compares the server with the "floor", a minimal server that does only the unavoidable work. Fails if any answer in a
+ * round is not 2xx.
+ */
 export async function run(stage: Stage, options: Options): Promise<boolean> {
   const report = await measure(stage, options);
   process.stdout.write(options.json ? `${JSON.stringify(summarize(report), null, 2)}\n` : describe(report));
@@ -76,7 +79,7 @@ async function measure(stage: Stage, options: Options): Promise<Report> {
   return { options, scenarios: results, residentBytes: { server: ofServer, floor: ofFloor } };
 }
 
-/** Collects cursors of pages that are spread over the older half of the list. */
+/** Collects cursors of pages from the older half of the list. */
 async function collectDeepCursors(baseUrl: string, { tokens, ideaIds }: Omit<Targets, 'cursors'>): Promise<string[]> {
   const cursors: string[] = [];
   const pages = Math.floor(ideaIds.length / 20);

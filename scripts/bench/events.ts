@@ -25,7 +25,10 @@ interface Measured {
   delaysMs: number[];
 }
 
-/** The number of webhook endpoints. Each has eight queues ("lanes"), so together they can keep a worker busy. */
+/**
+ * The number of webhook endpoints. Each endpoint has eight delivery queues ("lanes"), so all of them together can keep
+ * a worker busy.
+ */
 const endpoints = 4;
 const ideas = 256;
 

@@ -46,7 +46,7 @@ async function measure(baseUrl: string, headers: Record<string, string>, paths: 
     return { status: response.status, bytes: bytesOf(response) + assets, durationMs };
   };
   const rounds = new Map(paths.map(path => [path, [] as Awaited<ReturnType<typeof ask>>[]]));
-  // Each turn requests every page once. The first turn is a warm-up.
+  // One turn requests every page once. The first turn is a warm-up.
   for (let turn = 0; turn <= times; turn++) {
     for (const [path, answers] of rounds) answers.push(await ask(path));
   }

@@ -39,7 +39,7 @@ const figureNames = ['requestsPerSecond', 'p50Ms', 'p99Ms', 'cpuMicroseconds'] a
 /** The medians of one server's rounds in one scenario. */
 type Figures = Record<(typeof figureNames)[number], number>;
 
-/** Counts the rounds with answers other than 2xx. Such rounds are invalid. */
+/** Counts the invalid rounds. A round is invalid if it has answers other than 2xx. */
 export function countFailedRounds(report: Report): number {
   return report.scenarios
     .flatMap(({ server, floor }) => [...server, ...floor])

@@ -2,7 +2,7 @@ import type { Request } from 'autocannon';
 
 export const connections = 16;
 
-/** The values that the requests of a run choose from at random. */
+/** The requests of a run choose their values from these lists at random. */
 export interface Targets {
   tokens: string[];
   /** The ids of published ideas. */
@@ -125,7 +125,10 @@ function anyOf<T>(choices: readonly T[]): T {
   return choices[Math.floor(Math.random() * choices.length)] as T;
 }
 
-/** Picks a random word. As in the seeded titles, the share of the n-th most common word is proportional to 1/n. */
+/**
+ * Chooses a random word. The n-th most common word is chosen with a probability proportional to 1/n, as in the titles
+ * of the test data.
+ */
 function byFrequency(words: readonly string[]): string {
   return words[Math.floor(words.length ** Math.random()) - 1] as string;
 }

@@ -85,7 +85,9 @@ from unnest(array['billing', 'mobile', 'export', 'search', 'performance', 'desig
 
 const makeTitles = 'create temporary table titles (idea_id bigint, title text)';
 
-/** A title has three to nine words. The share of the n-th most common word is proportional to 1/n, as in real texts. */
+/**
+ * A title has three to nine words. The frequency of the n-th most common word is proportional to 1/n, as in real texts.
+ */
 const insertTitles = `
 insert into titles
 with vocabulary as (

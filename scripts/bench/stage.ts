@@ -24,7 +24,8 @@ export class Stage {
       return await Promise.race([working, aborted]);
     } finally {
       await stage.#stop();
-      // The processes and connections have ended, so the next step of the benchmark fails. Ignores this failure.
+      // Ignores an error here. The processes and connections have ended, so the next step of the benchmark fails
+      // anyway.
       await working.catch(() => {});
       await stage.#stop();
     }
@@ -96,7 +97,7 @@ export class Child {
       execArgv: nodeOptions,
       // Ctrl-C must not reach the child, because the parent stops everything in order.
       detached: true,
-      // The child writes its log as in production, but the log is discarded.
+      // Discards the log of the child, which the child writes as in production.
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
   }

@@ -100,7 +100,7 @@ function compareSecurity(place: Place, pair: Pair): void {
   compareFlows(place, had, has);
 }
 
-/** A security scheme with an identity that does not depend on the scheme's name in the document. */
+/** A security scheme with a key that does not depend on the scheme's name in the document. */
 interface Requirement {
   scheme: string;
   name: string;
@@ -133,7 +133,7 @@ function securityOf(document: OpenApiDocument, operation: Located): Security {
 
 function identityOf(node: Located, name: string): string {
   const type = textOf(node, 'type');
-  // The flows of an OAuth scheme are compared separately, so its identity is only its name.
+  // The key of an OAuth scheme is only its name, because the flows are compared separately.
   if (type === undefined || type === 'oauth2') return `${type} ${name}`;
   const [scheme, place, url, parameter] = ['scheme', 'in', 'openIdConnectUrl', 'name'].map(
     key => textOf(node, key) ?? null,
@@ -143,7 +143,7 @@ function identityOf(node: Located, name: string): string {
   return canonicalText([type, scheme?.toLowerCase() ?? null, place ?? null, url ?? null, key ?? null]);
 }
 
-/** Whether credentials for the first list of schemes also satisfy the second list. */
+/** Whether a client with credentials for the first list of schemes also satisfies the second list. */
 function isEnough(sent: readonly Requirement[], needed: readonly Requirement[]): boolean {
   return needed.every(({ scheme, scopes }) =>
     sent.some(one => one.scheme === scheme && scopes.every(scope => one.scopes.includes(scope))),

@@ -77,8 +77,9 @@ function contentsOf(document: OpenApiDocument, body: Located): Map<string, Locat
 }
 
 /**
- * Whether the change from one media type to another is safe. For a request, the head document must accept the old type.
- * For a response, clients of the base document must expect the new type. A range such as `image/*` includes many types.
+ * Whether a change from one media type to another is safe for clients. For a request, the head document must accept the
+ * old type. For a response, clients of the base document must expect the new type. A range such as `image/*` includes
+ * many types.
  */
 function isWithin(direction: Direction, base: string, head: string): boolean {
   const [type, range] = direction === 'request' ? [base, head] : [head, base];

@@ -82,7 +82,7 @@ function countDescriptions(base: Json | undefined, head: Json | undefined): numb
   let count = 0;
   for (const key of new Set([...Object.keys(base), ...Object.keys(head)])) {
     const [one, other] = [memberOf(base, key), memberOf(head, key)];
-    // A schema may have a field with the name `title`. The value is then a schema and not a text.
+    // Skips a field with the name `title`: its value is a schema and not a descriptive text.
     const isDescriptive =
       descriptive.has(key) && !(isObject(one ?? other ?? null) && key !== 'example' && key !== 'examples');
     if (isDescriptive) count += isSame(one, other) ? 0 : 1;

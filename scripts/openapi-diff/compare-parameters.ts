@@ -85,7 +85,7 @@ export function compareHeaders(place: Place, responses: Pair): void {
 
 /** A parameter of an operation, or a header of a response. */
 interface Parameter {
-  /** The entry in the operation or in the response. The entry may be a reference to the definition. */
+  /** The entry in the operation or in the response, which may be a reference to the definition. */
   listed: Located;
   node: Located;
   name: string;
@@ -106,7 +106,7 @@ function parametersOf(
   for (const listed of [...itemsOf(childOf(item, 'parameters')), ...itemsOf(childOf(operation, 'parameters'))]) {
     const node = follow(document, listed);
     const [name, place] = [textOf(node, 'name') ?? '', textOf(node, 'in') ?? ''];
-    // OpenAPI ignores header parameters with these names, because bodies and security requirements describe them.
+    // Skips header parameters with these names, as OpenAPI requires. Bodies and security requirements describe them.
     if (place === 'header' && /^(accept|content-type|authorization)$/i.test(name)) continue;
     const id = place === 'path' ? parts.indexOf(name) : place === 'header' ? name.toLowerCase() : name;
     parameters.set(`${place} ${id}`, {
@@ -152,7 +152,7 @@ function compareParameter(place: Place, subject: string, base: Parameter, head: 
 
 interface Writing {
   text: string;
-  /** The permissions of a parameter, such as `allowEmptyValue`. If one of them is removed, clients break. */
+  /** The permissions of a parameter, such as `allowEmptyValue`. The removal of a permission breaks clients. */
   liberties: string[];
   schema: Located | undefined;
 }

@@ -18,10 +18,11 @@ export function compareResponses(place: Place, operations: Pair): void {
   for (const [status, was, is] of matchKeys(had, has)) {
     const there = placeOf(place, status);
     const [base, head] = [was ?? had.get(coverOf(had, status) ?? ''), is ?? has.get(coverOf(has, status) ?? '')];
-    // A webhook's receiver may answer with every status of a range. Single statuses therefore cannot replace the range.
+    // A receiver of a webhook may answer with every status of a range. So single statuses cannot replace the range.
     const parts = isReceived ? [] : [...has].filter(([one]) => !had.has(one) && coverOf(had, one) === status);
     if (was) compareParts(place, was, parts, is !== undefined);
-    // The comparison of the parts of a cover includes each status that the cover allowed before.
+    // Does not compare a status that the class or `default` of the base document described, because compareParts
+    // compares it.
     if (base && head && (was || isReceived)) compareResponse(there, { base, head });
     else if (!base && head) tellOfStatus(there, status, true, { base: around.base, head });
     else if (base && !head && parts.length === 0) tellOfStatus(there, status, false, { base, head: around.head });

@@ -24,7 +24,7 @@ export function compareServers(place: Place, items: Pair, operations: Pair): voi
 }
 
 interface Servers {
-  /** The servers by URL. Names of variables are not part of these URLs, because requests do not contain the names. */
+  /** The servers by their URLs without the names of variables, because requests do not contain these names. */
   servers: Map<string, Located>;
   around: Located;
 }
@@ -53,12 +53,12 @@ function urlOf(server: Located): string {
 }
 
 /**
- * Returns the parts of a server's URL: fixed texts, and the possible values of variables. An undefined part may have
- * any value.
+ * Splits a server's URL into parts: fixed texts, and the possible values of variables. An undefined part may have any
+ * value.
  */
 function partsOf(server: Located): (string[] | undefined)[] {
   const variables = childOf(server, 'variables');
-  // Fixed texts and names of variables alternate.
+  // After the split, fixed texts and names of variables alternate.
   const parts = urlOf(server).split(/\{([^}]*)\}/);
   return parts.map((part, n) => (n % 2 === 0 ? [part] : valuesOf(childOf(variables, part))));
 }
@@ -127,7 +127,7 @@ function valuesOf(variable: Located | undefined): string[] | undefined {
 export function alignPrefixes(base: OpenApiDocument, head: OpenApiDocument): [OpenApiDocument, OpenApiDocument] {
   const [had, has] = [prefixOf(base), prefixOf(head)];
   if (had === has || had === undefined || has === undefined) return [base, head];
-  // If the documents then have no path in common, the version in the URLs of the servers is another one.
+  // If the documents then have no path in common, the URLs of the servers contain another version of the API.
   const paths = new Set(childrenOf(childOf(base.root, 'paths')).map(([path]) => had + path));
   if (!childrenOf(childOf(head.root, 'paths')).some(([path]) => paths.has(has + path))) return [base, head];
   return [

@@ -14,7 +14,7 @@ export interface Comparison {
   report: Report;
 }
 
-/** An operation that both documents have, or a part of the operation. */
+/** An operation that both documents contain, or a part of such an operation. */
 export interface Place {
   comparison: Comparison;
   operation: string;
@@ -24,7 +24,7 @@ export interface Place {
   isError: boolean;
 }
 
-/** A part in both documents. If one document lacks the part, its location there is the nearest parent. */
+/** A part of the API in both documents. If one document lacks the part, its location there is the nearest parent. */
 export interface Pair {
   base: Located;
   head: Located;
@@ -79,7 +79,7 @@ export function matchKeys<Value>(
 type Turns<Name extends string> = { readonly [Turn in Name]: readonly [rule: RuleId, message: string] };
 export type PresenceRules = Turns<'removed' | 'optional' | 'required' | 'added'> & Partial<Turns<'addedRequired'>>;
 
-/** Compares whether a part is required, optional or, if the argument is undefined, missing. */
+/** Compares whether a part of the API is required or optional. An undefined argument means that the part is missing. */
 export function comparePresence(
   place: Place,
   rules: PresenceRules,

@@ -15,7 +15,7 @@ export interface OpenApiDocument {
   /** The name that the caller gave to the document, for messages. */
   name: string;
   root: Located;
-  /** The part of the server URLs that the comparison counts as a part of the paths. */
+  /** The end of the server URLs that the comparison moves into the paths. */
   pathPrefix: string;
 }
 
@@ -104,7 +104,7 @@ export function follow(document: OpenApiDocument, node: Located | undefined): Lo
 
 /** Follows the reference of a path item, and merges the fields beside the reference (OpenAPI: Path Item Object). */
 export function pathItemAt(document: OpenApiDocument, item: Located): Located {
-  // This throws an error if the references form a cycle.
+  // Throws an error if the references form a cycle.
   const target = follow(document, item);
   const reference = textOf(item, '$ref');
   if (reference === undefined) return target;

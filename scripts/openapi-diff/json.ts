@@ -24,7 +24,7 @@ export function isSame(a: Json | undefined, b: Json | undefined): boolean {
   return canonicalText(a) === canonicalText(b);
 }
 
-/** Compares pairs by the code units of their first text. The order is therefore the same on every machine. */
+/** Sorts pairs by their first text, by code units, so that the order is the same on every machine. */
 export function byFirst([a]: readonly [string, ...unknown[]], [b]: readonly [string, ...unknown[]]): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }

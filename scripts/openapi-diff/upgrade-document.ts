@@ -1,9 +1,9 @@
 import { isObject, type Json, type JsonObject } from './json.ts';
 
-/** Members whose keys are names and not keywords. */
+/** Members of the document whose keys are names that the author chose, and not keywords of OpenAPI. */
 const maps = new Set(['properties', 'schemas', 'responses', 'parameters', 'headers', 'paths', 'content', 'callbacks']);
 
-/** Members that contain values, which must not change. */
+/** Members that contain values and not schemas. These values must not change. */
 const values = new Set(['default', 'enum', 'example', 'examples']);
 
 /**
@@ -17,7 +17,7 @@ export function upgradeDocument(document: JsonObject): JsonObject {
 function upgrade(value: Json, isMap: boolean): Json {
   if (Array.isArray(value)) return value.map(one => upgrade(one, false));
   if (!isObject(value)) return value;
-  // In 3.0, a reference ignores the members beside it.
+  // In OpenAPI 3.0, the members beside a `$ref` have no effect.
   if (!isMap && typeof value.$ref === 'string') return { $ref: value.$ref };
   const members = Object.entries(value).map(([key, member]): [string, Json] => {
     const isValue = !isMap && (values.has(key) || key.startsWith('x-'));

@@ -47,7 +47,7 @@ export function buildApiClient(baseUrl: string, token: string, seen: Observation
     const text = await response.text();
     const path = target.split('?', 1)[0] as string;
     const answer = `${method} ${path.replace(/\/\d+/g, '/{id}')} ${response.status}`;
-    // The load balancer's own answers need not match the contract.
+    // Does not check the load balancer's own answers, which the contract does not describe.
     const problem = response.headers.has('x-balancer') ? undefined : violationOf(method, path, response.status, text);
     if (problem) seen.faults.push(`${answer}: ${problem}: ${text.slice(0, 300)}`);
     seen.answers.set(answer, (seen.answers.get(answer) ?? 0) + 1);

@@ -37,7 +37,8 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise
   await chmod(dataDir, 0o711);
   const postgres = await startOwnPostgres({}, dataDir);
   const pool = new pg.Pool({ connectionString: postgres.url });
-  // A restart of PostgreSQL ends idle connections. Without a listener the error would end this process.
+  // Ignores errors of idle connections, which end when PostgreSQL restarts. Without a listener, such an error would end
+  // this process.
   pool.on('error', () => {});
   const balancer = await startBalancer(probeIntervalMs);
   const memory = watchMemory(sampleIntervalMs);
@@ -48,7 +49,7 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise
     SHUTDOWN_DELAY_MS: '3000',
     WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
     SMTP_URL: smtpUrl,
-    // The load of the test exceeds normal rate limits.
+    // Raises the rate limits, because the load of the test exceeds the usual limits.
     RATE_LIMIT_READ: '1000000',
     RATE_LIMIT_WRITE: '1000000',
     RATE_LIMIT_IP: '1000000',

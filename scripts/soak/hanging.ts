@@ -3,7 +3,10 @@ import { hang, startReceiver } from '../../test/helpers/receiver.ts';
 import type { SmtpReceiver } from '../../test/helpers/smtp-receiver.ts';
 import type { Deployment } from './deployment.ts';
 
-/** The longest delays of one account's webhook and mail while the webhook endpoints of another account never answer. */
+/**
+ * The longest delays of a webhook and of a mail of one account, while the webhook endpoints of another account never
+ * answer.
+ */
 export interface HangingFigures {
   webhookMs: number;
   mailMs: number;

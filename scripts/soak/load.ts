@@ -22,8 +22,8 @@ const statuses = ['open', 'planned', 'in_progress', 'done', 'declined'];
 const pauseMs = 100;
 
 /**
- * Sends random reads and writes for an actor, one after the other, until the load ends. Nobody else changes the actor's
- * own ideas, so the expected state of these ideas is always known.
+ * Sends random reads and writes for an actor, one after the other, until the load ends. Only the actor changes its own
+ * ideas, so the test always knows their expected state.
  */
 export async function runLoad(actor: Actor, options: LoadOptions) {
   const own: KnownIdea[] = [];

@@ -21,7 +21,10 @@ interface Series {
 /** The length of the warm-up. The heap of a process first grows to its allowed size, and this growth is not a leak. */
 const warmUpMinutes = 1;
 
-/** Memory that grows by less than this share, or by less than noiseMb, counts as flat: garbage collection causes it. */
+/**
+ * Memory that grows by less than this share, or by less than noiseMb, counts as constant, because garbage collection
+ * causes such changes.
+ */
 const flatShare = 0.1;
 const noiseMb = 15;
 
@@ -33,7 +36,7 @@ export function watchMemory(intervalMs: number) {
   async function sample() {
     for (const [pid, series] of alive) {
       const residentKb = await readResident(pid);
-      // The process has just ended, so it has no memory.
+      // The process has just ended, so the system reports no memory for it.
       if (!residentKb) continue;
       series.samples.push({ minutes: (performance.now() - series.startedAt) / 60_000, mb: residentKb / 1024 });
     }

@@ -69,7 +69,7 @@ function standing({ votes }: SoakReport['ledger']): number {
     .toArray().length;
 }
 
-/** Replaces the section with the soak results. If the text lacks the section, appends it. */
+/** Replaces the section with the results of the soak test. Appends the section if it is missing. */
 export function replaceSection(text: string, section: string): string {
   const start = text.indexOf(`${heading}\n`);
   if (start < 0) return `${text.trimEnd()}\n\n${section}`;

@@ -39,8 +39,8 @@ export interface Installation {
 const poolSize = 3;
 
 /**
- * Runs work on the installation's database. Fails if migrations are pending. A command does not apply them, because
- * that would change the database under a running server of another version.
+ * Runs work on the installation's database. Fails if migrations are pending. A command does not apply migrations,
+ * because they would change the database of a running server of another version.
  */
 export async function withInstallation<T>(work: (installation: Installation) => Promise<T>): Promise<T> {
   const config = loadConfig();
@@ -67,7 +67,7 @@ export async function openForCommand<T>(
     poolSize,
     connectTimeoutMs: config.DATABASE_CONNECT_TIMEOUT_MS,
     statementTimeoutMs: config.DATABASE_STATEMENT_TIMEOUT_MS,
-    // A lost connection needs no warning, because it fails the running query and therefore the command.
+    // Logs no warning about a lost connection, because the running query and thus the command fail anyway.
     logger: { warn: () => {} },
   });
   try {

@@ -26,7 +26,9 @@ interface TargetRow<Named extends Inputs, Row extends Inputs> extends Omit<VerbR
   input?: Row;
 }
 
-/** The work of an operation on its target. `values` has only the inputs that do not identify the target. */
+/**
+ * The part of an operation that runs on its target. `values` contains only the inputs that do not identify the target.
+ */
 type Work<Target, Row extends Inputs, Result> = (
   admin: Administration,
   target: Target,
@@ -34,7 +36,7 @@ type Work<Target, Row extends Inputs, Result> = (
   config: Config,
 ) => Promise<Result>;
 
-/** Builds operations on one kind of target, such as a board. `named` has the inputs that identify the target. */
+/** Builds operations on one kind of target, such as a board. `named` lists the inputs that identify the target. */
 export function onTarget<Named extends Inputs, Target>(
   named: Named,
   find: (admin: Administration, values: Values<Named>, config: Config) => Promise<Target>,

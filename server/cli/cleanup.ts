@@ -61,7 +61,8 @@ async function runOn(
       say(`Skipped user ${id}, who is ${heldBy.join(' and ')}`);
     },
     failed(what, id, error) {
-      // The message may contain personal data, for example an extension's error, and operators may keep the output.
+      // Does not print the message of the error, which may contain personal data, because operators may keep the
+      // output.
       const reason = oneLine(redactor.text(error instanceof Error ? error.message : String(error)));
       report.failed.push({ what, id, reason });
       say(`Could not erase ${what} ${id}; the next run will continue: ${reason}`);

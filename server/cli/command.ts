@@ -11,7 +11,7 @@ export const invocation = 'npm run cli --';
 /** An argument or an option of a command. An input with the key `ownerName` becomes the option `--owner-name`. */
 interface Input<Value> {
   build(key: string): Argument | Option;
-  /** This property exists only for the type check. */
+  /** No code sets this property. It is only for the type check. */
   readonly '~value'?: () => Value;
 }
 
@@ -197,8 +197,8 @@ export function parseTime(text: string): Date {
 }
 
 /**
- * The word that an operator enters to clear a value. It is converted to null after parsing, because commander turns a
- * parser's null into an empty text.
+ * An operator enters this word to clear a value. It becomes null only after parsing, because commander turns a parser's
+ * null into an empty text.
  */
 type None = 'none';
 

@@ -67,8 +67,8 @@ async function reachDatabase(config: Config, known: KnownExtensions): Promise<Fi
 
 function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExtensions): Promise<Finding[]> {
   return openForCommand(url, config, async database => {
-    // This check comes first because its connections have a timeout. The check of the migrations has none and could
-    // hang.
+    // This check comes first, because its connections have a timeout. The check of the migrations has no timeout and
+    // could hang.
     const postgres = await diagnosePostgres(database);
     const reached = ok(`The database ${describeDatabase(url)} answers`);
     const migrations = await diagnoseMigrations(url, streamsOf(extensions), config.TOLERATED_MIGRATIONS);
@@ -84,8 +84,8 @@ function diagnoseDatabase(url: string, config: Config, { extensions }: KnownExte
 }
 
 /**
- * Checks the settings. An invalid setting gets its default value for the remaining checks. If DATABASE_URL or DATA_DIR
- * is invalid, there is no config.
+ * Checks the settings. The remaining checks use the default value of an invalid setting. If DATABASE_URL or DATA_DIR is
+ * invalid, there is no config.
  */
 function diagnoseSettings(environment: NodeJS.ProcessEnv): { findings: Finding[]; config: Config | undefined } {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));

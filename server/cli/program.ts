@@ -58,10 +58,10 @@ const refusals = [AdministrationError, CliError, ConfigError, EmbeddedPostgresEr
  * invalid.
  */
 export async function runProgram(): Promise<void> {
-  // A program that reads the output, such as head, may close the pipe early. That is not an error.
+  // Ignores a closed pipe: a program that reads the output, such as head, may close the pipe early.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
-    // The operator has lost the output, for example a new token that a full disk could not store.
+    // Reports that the output is lost, such as a new token that a full disk could not store.
     process.exitCode = report(new CliError(`The output cannot be written: ${error.message}`));
   });
   try {

@@ -18,7 +18,7 @@ const properties = {
   position: optional('<number>', 'the position in the registry, from 1', { parse: parsePositive }),
 };
 
-/** Prints all statuses of the board after a change, because changing one status can move others. */
+/** Prints all statuses of the board after a change, because a change of one status can move others. */
 const changeRegistry = onBoard.changing(listStatuses, formatStatuses);
 
 export const addStatusCommands = noun('status', 'the status registry of a board', {

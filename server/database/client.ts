@@ -2,17 +2,17 @@ import pg from 'pg';
 import { inTimeOr } from './in-time.ts';
 import { isReadOnly } from './unavailable.ts';
 
-/** The internal parts of pg's client that this file needs. pg's types omit them. */
+/** The internal parts of pg's client that this file uses. The types of pg omit them. */
 interface ClientInternals {
   connection: { stream: { destroy(): void } };
 }
 
-/** The time limit for closing a connection, because PostgreSQL may no longer answer. */
+/** The time limit for closing a connection. Without it, closing could wait forever for PostgreSQL. */
 const closeLimitMs = 1_000;
 
 /**
- * A PostgreSQL client that closes its connection after a query timeout. Otherwise the next query would get the late
- * answer. It also closes its connection when PostgreSQL is a read-only standby, such as the former primary after a
+ * A PostgreSQL client that closes its connection after a query timeout. Otherwise the late answer would reach the next
+ * query. It also closes its connection when PostgreSQL is a read-only standby, such as the former primary after a
  * failover. If a query gets no answer, PostgreSQL may have executed it. The client then emits 'answer lost'.
  */
 export class FailFastClient extends pg.Client {
@@ -39,7 +39,7 @@ export class FailFastClient extends pg.Client {
   }
 }
 
-/** Whether a query failed without an answer from PostgreSQL. An error at PostgreSQL's shutdown counts as no answer. */
+/** Whether a query got no answer from PostgreSQL. An error during PostgreSQL's shutdown also counts as no answer. */
 function isAnswerLost(error: Error): boolean {
   return !(error instanceof pg.DatabaseError) || (error.code?.startsWith('57P') ?? false);
 }

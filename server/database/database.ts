@@ -31,7 +31,10 @@ export interface Transaction extends QueryBuilding {
 export interface Database extends QueryBuilding {
   /** Runs work in one transaction. Commits if the work resolves, and rolls back if it throws. */
   transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
-  /** Runs work that locks rows, and limits how many connections wait for the same row. A key names a row: `idea:7`. */
+  /**
+   * Runs work that locks rows. Limits how many connections wait for the lock of the same row. The key `idea:7` names a
+   * row, for example.
+   */
   readonly inTurn: InTurn;
   /** A small pool with short timeouts for the readiness probe. Other requests do not use its connections. */
   readonly reserve: Queryable;
@@ -58,7 +61,7 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   const orm = await MikroORM.init({
     entities,
     subscribers: [completeKeys],
-    // The ORM uses the pool above. The ORM needs the URL only for its own bookkeeping.
+    // The entity manager uses the pool above. The URL is only for MikroORM's own bookkeeping.
     clientUrl: options.url,
     dbName: databaseName(options.url),
     namingStrategy: UnderscoreNamingStrategy,
@@ -68,8 +71,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
   });
   let isClosing = false;
   for (const one of [pool, reserve]) {
-    // An 'error' event without a listener ends the process. A client emits the event if PostgreSQL drops its
-    // connection, even if the connection is idle. If the client is in use, its query also fails.
+    // Handles 'error' events, because an 'error' event without a listener ends the process. A client emits the event if
+    // PostgreSQL drops its connection, even if the connection is idle. If the client is in use, its query also fails.
     one.on('error', error => {
       if (!isClosing) options.logger.warn({ err: error }, 'lost an idle connection to PostgreSQL');
     });
@@ -83,7 +86,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
     db,
     query: queryOf(pool),
     transaction: work => withRetries(() => transact(pool, orm, work)),
-    // A few connections for each row are enough: one holds the lock on the row, and the others are ready to follow.
+    // The maximum number of connections that wait for one row. A few are enough: one connection holds the lock, and the
+    // others can follow at once.
     inTurn: buildTurns({
       width: Math.min(4, Math.max(2, Math.floor(options.poolSize / 4))),
       total: Math.max(1, Math.floor(options.poolSize / 2)),
@@ -174,7 +178,8 @@ function openTransaction(client: pg.PoolClient, orm: MikroORM) {
     },
     afterCommit: work => void afterCommit.push(work),
     async query(query, values) {
-      // The transaction has ended, so another request may already use this connection.
+      // Stops using the connection, because the transaction has ended and another request may already use the
+      // connection.
       if (isOver) throw new Error('The transaction is over');
       await em?.flush();
       return (await client.query(configOf(query, values))).rows;
@@ -229,9 +234,9 @@ function databaseName(url: string): string {
 }
 
 /**
- * Registers each new entity with a composite primary key under the whole key. MikroORM 7.2 registers such an entity
- * under the generated id alone. MikroORM then forgets all but one of the entities that a flush creates. When that one
- * is removed, MikroORM inserts it again.
+ * Works around a bug of MikroORM 7.2, which registers a new entity with a composite primary key under its generated id
+ * alone. It then forgets all but one of the entities that a flush creates. When that entity is removed, it inserts the
+ * entity again. So this function registers each new entity under its whole key.
  */
 const completeKeys: EventSubscriber = {
   afterCreate({ entity, em, meta }) {

@@ -18,8 +18,8 @@ export const coreStream: MigrationStream = {
 };
 
 /**
- * Returns the migration streams. The server's own stream comes first, because migrations of extensions may refer to its
- * tables.
+ * Returns the migration streams: the directory of the server, and the directories of extensions. The server's stream
+ * comes first, because migrations of extensions may refer to its tables.
  */
 export function streamsOf(extensions: readonly { migrations: MigrationStream | undefined }[]): MigrationStream[] {
   return [coreStream, ...extensions.flatMap(({ migrations }) => migrations ?? [])];

@@ -45,7 +45,7 @@ export async function withSession<T>(
 ): Promise<T> {
   const application_name = 'idea-board migrate';
   const client = new pg.Client({ connectionString: url, application_name, keepAlive: true, ...settings });
-  // This listener ignores the error, because a broken connection also fails its query.
+  // Ignores the error event of a broken connection, because the query on the connection fails anyway.
   client.on('error', () => {});
   await client.connect();
   try {
@@ -115,13 +115,13 @@ async function findHolder(client: pg.Client): Promise<string> {
 export interface TableLockOptions {
   lockTimeoutMs?: number | undefined;
   tries?: number | undefined;
-  /** The pause between tries. Waiting requests can use the tables during the pause. */
+  /** The pause between two tries. During the pause, waiting requests can use the tables. */
   pauseMs?: number | undefined;
 }
 
 /**
- * While a migration waits for a lock on a table, requests for that table wait behind it. So each try ends before those
- * requests time out. The migration makes 25 tries in a minute and a half.
+ * While a migration waits for a lock on a table, requests for that table wait behind it. So each try is so short that
+ * these requests do not time out. The migration makes 25 tries in a minute and a half.
  */
 const defaults = { lockTimeoutMs: 500, tries: 25, pauseMs: 3_000 };
 
@@ -187,7 +187,7 @@ function leftBehind(failed: number, count: number): string {
 }
 
 async function record(client: pg.Client, { stream, name, checksum }: MigrationFile) {
-  // The migration may have changed the search_path, as the SQL of a dump does.
+  // Resets the search_path, because the migration may have changed it, as the SQL of a dump does.
   await client.query('reset search_path');
   await client.query('insert into schema_migrations (stream, name, checksum) values ($1, $2, $3)', [
     stream,

@@ -28,7 +28,7 @@ const findMigrationsTable = query('find_migrations_table', db =>
 
 type AppliedMigration = RowOf<typeof selectApplied>;
 
-/** Reads the applied migrations. Their table has no entity, because it exists before the first migration. */
+/** Reads the applied migrations. Their table has no entity, because it exists before the first migration runs. */
 const selectApplied = sql(
   'select_applied_migrations',
   { arguments: {}, row: { stream: text(), name: text(), checksum: text(), applied_at: time() } },
@@ -95,7 +95,7 @@ export async function hasPendingMigrations(
   return pendingOf(files, applied).length > 0;
 }
 
-/** The migrations of one stream, for operators. */
+/** The migrations of one stream (the server's or an extension's directory), for operators. */
 export interface StreamState {
   stream: string;
   appliedCount: number;
@@ -106,7 +106,10 @@ export interface StreamState {
   unknown: string[];
 }
 
-/** Reads the state of each stream that has files or applied migrations. The table of migrations must exist. */
+/**
+ * Reads the state of each migration stream (the server's or an extension's directory) that has files or applied
+ * migrations. The table of migrations must exist.
+ */
 export async function readStreamStates(
   database: Queryable,
   streams: readonly MigrationStream[],
@@ -127,13 +130,14 @@ export async function readStreamStates(
 }
 
 async function applyPending(client: pg.Client, files: MigrationFile[], executed: string[], options: TableLockOptions) {
-  // Loading Umzug takes a tenth of a second and 10 MB. Most processes have no pending migrations and do not need it.
+  // Loads Umzug only if migrations are pending. Loading takes a tenth of a second and 10 MB, and most processes have no
+  // pending migrations.
   const { Umzug } = await import('umzug');
   const umzug = new Umzug({
     migrations: files.map(file => ({ name: idOf(file), up: () => applyMigration(client, file, options) })),
     storage: {
       executed: async () => executed,
-      // Nothing to do here: applyMigration() has already recorded the migration.
+      // Does nothing, because applyMigration() has already recorded the migration.
       logMigration: async () => {},
       unlogMigration: async () => {
         throw new MigrationError('Migrations only go forward');
@@ -142,7 +146,7 @@ async function applyPending(client: pg.Client, files: MigrationFile[], executed:
     logger: undefined,
   });
   await umzug.up().catch((error: Error) => {
-    // Umzug wraps the error. The original error from applyMigration() already names the file.
+    // Unwraps the error of Umzug. The original error of applyMigration() already names the file.
     throw error.cause instanceof MigrationError ? error.cause : error;
   });
 }

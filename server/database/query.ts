@@ -29,8 +29,8 @@ export interface Query<Arguments, Row> {
 export type RowOf<Q> = Q extends Query<never, infer Row> ? Row : never;
 
 /**
- * The arguments of a query as expressions. The driver reads times as text, so time columns have the TypeScript type
- * string. A Date argument therefore also has the type string.
+ * The arguments of a query as expressions. The driver reads times as text, so time columns, and Date arguments to
+ * compare with them, have the TypeScript type string.
  */
 export type Arguments<Values> = { readonly [Name in keyof Values]: RawBuilder<InQuery<Values[Name]>> };
 type InQuery<T> = T extends Date ? string : T;
@@ -106,8 +106,8 @@ export function configOf<Values>(query: Query<Values, unknown>, values: Values):
 const bigintOid = 20;
 
 /**
- * Reads bigint values, such as ids, as numbers. Times stay text: the entity manager converts them itself, and other
- * readers pass them on as text.
+ * Reads bigint values, such as ids, as numbers. Times stay text, because the entity manager converts them itself and
+ * other code returns them as text.
  */
 export const columnTypes = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
@@ -138,7 +138,7 @@ class Argument {
 
 const argumentProxy: unknown = new Proxy({}, { get: (_, name: string) => sql.val(new Argument(name)) });
 
-/** Numbers the arguments, with one number for each name. Writes all other values as literals. */
+/** Numbers the arguments. An argument that occurs several times has one number. Writes all other values as literals. */
 class QueryCompiler extends PostgresQueryCompiler {
   #names: string[] = [];
 

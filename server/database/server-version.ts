@@ -4,7 +4,10 @@ import { withSession } from './migration-session.ts';
 import { runOn } from './query.ts';
 import { integer, sql, text } from './sql.ts';
 
-/** The oldest supported version of PostgreSQL. The schema's functions have SQL bodies, which version 14 introduced. */
+/**
+ * The oldest supported version of PostgreSQL. Functions of the schema need SQL-standard function bodies, which exist
+ * since version 14.
+ */
 export const oldestSupported = 14;
 
 export const selectServer = sql(

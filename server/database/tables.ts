@@ -17,7 +17,7 @@ type Column<C> =
     ? ColumnType<Read<Select>, Written<Insert>, Written<Update>>
     : ColumnType<Read<C>, Written<C>, Written<C>>;
 
-/** All tables. The types of their columns come from the entities. */
+/** All tables, with the types of their columns from the entities. */
 export type Tables = {
   [Table in keyof EntityTables]: { [Name in keyof EntityTables[Table]]: Column<EntityTables[Table][Name]> };
 };

@@ -37,7 +37,7 @@ export function buildTurns({ width, total, patienceMs }: TurnOptions): InTurn {
     const deadline = performance.now() + patienceMs;
     const entered: (() => void)[] = [];
     try {
-      // All callers take their keys in sorted order, so that two calls cannot wait for each other.
+      // Takes the keys in sorted order, so that two calls cannot wait for each other.
       for (const key of [...new Set(keys)].sort()) {
         const own = places.get(key) ?? new Places(width);
         places.set(key, own);

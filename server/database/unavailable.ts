@@ -38,10 +38,13 @@ const codes: Readonly<Record<string, string | undefined>> = {
  */
 const classes = ['08', '53', '58'];
 
-/** These codes mean an unavailable database only if they come from its Unix socket. A file can cause them, too. */
+/**
+ * These codes mean an unavailable database only if they come from PostgreSQL's Unix socket, because a file can also
+ * cause them.
+ */
 const socketCodes = new Set(['ENOENT', 'EACCES', 'EAGAIN']);
 
-/** The messages of errors from pg itself. These errors have no code. */
+/** The messages of errors that come from pg itself and have no code. */
 const messages = [
   'Query read timeout',
   'timeout exceeded when trying to connect',
@@ -119,14 +122,14 @@ export const statementTimeout = '57014';
 export function explainUnreachable(error: unknown): string | undefined {
   const [first] = error instanceof AggregateError ? error.errors : [error];
   const { code, message, syscall } = first as { code?: string; message: string; syscall?: string };
-  // PostgreSQL cancelled the statement or the wait for a lock, so the database was reached.
+  // PostgreSQL has cancelled the statement or the wait for a lock, so PostgreSQL can be reached.
   if (code === statementTimeout || code === lockNotAvailable) return undefined;
   // The error comes from a file that is not a socket.
   if ((code === 'ENOENT' || code === 'EACCES') && syscall !== 'connect') return undefined;
   const reason = code === undefined ? undefined : reasons[code];
   // PostgreSQL's own message also names the user or the database. It may have several lines.
   if (reason !== undefined) return code?.startsWith('E') ? reason : `${reason}: ${message.replace(/\s+/g, ' ')}`;
-  // The first message comes from a pg client, the second from a pg pool.
+  // The first message is from a client of pg, and the second from a pool of pg.
   if (message === 'timeout expired' || message.endsWith('connection timeout')) return reasons.ETIMEDOUT;
   if (message.includes('SASL') || message.includes('SSL')) return message;
   return isDatabaseUnavailable(first) ? message : undefined;

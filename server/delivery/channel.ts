@@ -8,9 +8,7 @@ import { type OutgoingAnswer, OutgoingRequestError, type OutgoingRequests } from
  */
 export type Outcome = (
   | { result: 'delivered' }
-  /**
-   * The item must not be sent again. For example, the receiver answered 410, or the mail server refused it for good.
-   */
+  /** The receiver refuses the item for good, so it must not be sent again. For example, the receiver answered 410. */
   | { result: 'refused'; reason: string }
   | { result: 'failed'; reason: string; retryAfterMs?: number | undefined }
 ) & {
@@ -61,7 +59,7 @@ interface Post {
   url: string;
   headers: Record<string, string>;
   body: string;
-  /** The receiver's name in the reason of a failure, such as `The chat`. */
+  /** The receiver's name for the reason of a failure, such as `The chat`. */
   receiver: string;
   /** The HTTP statuses that give the outcome `refused`, such as 410 Gone. */
   goneStatuses: readonly number[];

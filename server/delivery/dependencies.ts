@@ -21,9 +21,8 @@ export interface TaskDependencies extends Omit<ServerDependencies, 'appKey' | 'p
   /** Sends mail. Undefined if SMTP_URL is not set: then the server sends no mail. */
   mailer: Mailer | undefined;
   /**
-   * The worker's own database connections, for the statements that most jobs run. Their commits are asynchronous. A
-   * crash of PostgreSQL may undo a job's commit together with the record that the job has ended. The job then runs
-   * again.
+   * The worker's own database connections, which commit asynchronously. A crash of PostgreSQL may undo a job's last
+   * commit and the record that the job has ended. The job then runs again.
    */
   queue: Queryable;
   locks: WorkerLocks;

@@ -17,11 +17,11 @@ interface TellPeople {
   event_id: string;
   /** The id of the last user in the previous batch. */
   after?: number;
-  /** Whether the author edited the comment of the event. Then only people with a mention are notified. */
+  /** Whether the author has edited the comment of the event. Then only mentioned people are notified. */
   is_edit?: boolean;
 }
 
-/** The maximum number of users that one job notifies, so that no job takes long. Another job notifies further users. */
+/** The maximum number of users that one job notifies, so that no job takes long. Further users get another job. */
 const batchSize = 1000;
 
 /** The maximum number of mails that one job sends. */
@@ -38,7 +38,7 @@ const selectEvent = query('select_event_to_tell', (db, $: Arguments<AccountEvent
     .select(e => ['e.type', 'e.actor_id', e.ref('e.board_id').$notNull().as('board_id')])
     .select(e => [e.ref('e.idea_id').$notNull().as('idea_id'), targetIdInEvent.as('target_id')])
     .select(commentIdInEvent.as('comment_id'))
-    // The event of a status change also reports the official reply of the change.
+    // True for an official reply if the event of a status change already reports it.
     .select(e =>
       e
         .case()
@@ -75,7 +75,7 @@ const markTold = query('mark_event_told', (db, $: Arguments<AccountEvent & { now
 interface ChatEvent extends AccountEvent {
   boardId: number;
   type: EventType;
-  /** A type of event that also reports this event. Channels that show the other type do not show this event. */
+  /** A type of event that includes this event. A channel that shows the other type does not show this event again. */
   otherType: EventType | null;
 }
 
@@ -259,7 +259,7 @@ async function tellBatch(transaction: Transaction, event: AccountEvent, { after,
   const notify = (recipients: Recipient[], kind: string) => addNotifications(transaction, event, recipients, kind, now);
   const turn = turnOfMentions(found);
   const notifyMentioned = async () => {
-    // The author of a text is not among the people whom it mentions.
+    // Passes no actor to skip, because the stored mentions of a text never include its author.
     const mentioned = await transaction.query(selectMentioned, { ...people, after: 0, actorId: null });
     await notify(mentioned, 'user.mentioned');
   };
@@ -278,9 +278,9 @@ async function tellBatch(transaction: Transaction, event: AccountEvent, { after,
 }
 
 /**
- * Tells whether the people whom the text of an event mentions are notified before or after the others. Each person gets
- * only one notification of an event. Mentioned followers of a new comment hear of the mention. Mentioned followers of a
- * status change hear of the change, because that notification quotes the official reply.
+ * Returns whether mentioned people are notified before or after the others. Each person gets only one notification of
+ * an event. For a new comment, a mentioned follower gets the notification of the mention. For a status change, a
+ * mentioned follower gets the notification of the change, because it quotes the official reply.
  */
 function turnOfMentions({ type, comment_id }: RowOf<typeof selectEvent>): 'first' | 'last' | 'none' {
   if (type === 'idea.created' || type === 'comment.created') return 'first';

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 
 const DemoPerson = z.strictObject({
-  /** The key of the person. Ideas and comments refer to this key, but the database does not store it. */
+  /** The key of the person. Ideas and comments refer to the person by this key. The database does not store it. */
   key: z.string(),
   name: z.string(),
   email: z.string(),

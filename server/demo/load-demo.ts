@@ -29,11 +29,11 @@ export interface DemoTokens {
 }
 
 /**
- * Two servers may start on the same empty database. With this lock, the second server waits, and only the first server
- * creates the demo. The lock's number is arbitrary.
+ * If two servers start on the same empty database, this lock makes the second server wait, so that only the first
+ * server creates the demo. The number of the lock is arbitrary.
  */
 const lockDemo = sql('lock_demo', { arguments: {}, row: {} }, 'select pg_advisory_xact_lock(7301182)');
-/** Removes lock_timeout, because the other server may hold the lock for longer. */
+/** Turns off lock_timeout, because the other server may hold the lock for longer. */
 const waitForLock = sql(
   'wait_for_lock',
   { arguments: {}, row: { set_config: text() } },

@@ -1,8 +1,8 @@
 import type { DemoTokens } from './load-demo.ts';
 
 /**
- * Describes the new demo account for the message at the first start. Agents that sign in by OAuth can connect only to
- * `publicUrl`.
+ * Returns the message at the first start, which describes the new demo account. Agents that sign in by OAuth can
+ * connect only to `publicUrl`.
  */
 export function describeDemo(baseUrl: string, publicUrl: string, tokens: DemoTokens): string {
   const [first, second] = tokens.boardSlugs;

@@ -7,7 +7,7 @@ import type { AuditLog } from '../observability/audit-log.ts';
 export interface Administration extends QueryBuilding {
   readonly em: EntityManager;
   readonly now: Date;
-  /** The user, operator or server that runs the operation. Some operations check the role of the user. */
+  /** The user, the operator or the server that runs the operation. Some operations check the role of the user. */
   readonly by: AuditActor;
   readonly audit: AuditTrail;
 }
@@ -21,14 +21,14 @@ export interface AuditTrail {
 type WithoutActor<Fields> = Omit<Fields, keyof (AuditActor & { by: 'user' })>;
 
 /**
- * Returns the id of the acting user, whose role in the account limits the operation. Returns null for an operator of the
- * server and for the server itself, because they need no role.
+ * Returns the id of the user who acts, because the user's role in the account limits the operation. Returns null for an
+ * operator and for the server itself, because they need no role.
  */
 export function actingUserOf({ by: actor }: Administration): number | null {
   return actor.by === 'user' ? actor.by_user_id : null;
 }
 
-/** Returns the id of the acting person. Null on the command line and for the server itself. */
+/** Returns the id of the person who acts. Null for a command of the command line and for the server itself. */
 export function actingPersonOf({ by: actor }: Administration): number | null {
   return 'by_user_id' in actor ? actor.by_user_id : null;
 }
@@ -91,8 +91,8 @@ export async function explainViolations<T>(messages: Record<string, string>, wri
 }
 
 /**
- * Remembers the current values of some fields of an entity. The returned function lists the fields that have changed
- * since then, in snake case. The audit log contains only the names of changed fields, not their values.
+ * Remembers the values of some fields of an entity. The returned function lists the fields that have changed since
+ * then, in snake case. The audit log contains only the names of changed fields, and no values.
  */
 export function noteFields<Entity extends object>(entity: Entity, names: readonly (keyof Entity & string)[]) {
   const before = names.map(name => comparable(entity[name]));

@@ -8,7 +8,7 @@ import { canonicalAddress, domainInAscii, maxAddressLength, splitAddress } from 
  * message is a sentence and not the name of a constraint. Each check returns the value to store.
  */
 
-/** The names of the fields in messages. */
+/** The fields whose names error messages show. */
 type FieldName = 'name' | 'key' | 'plan' | 'label' | 'description' | 'reason' | 'client_id' | 'client_secret';
 
 function nameOf(field: FieldName): string {
@@ -71,7 +71,7 @@ function codePointOf(character: string): string {
 
 export function checkName(value: string, max: number, field: FieldName = 'name'): string {
   const name = checkText(value, 1, max, field);
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: a name must not contain them.
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a name must not contain these characters.
   if (/[\u0000-\u001f\u007f]/.test(name)) throw invalid(t('refusals.text.one_line', { field: nameOf(field) }));
   return name;
 }

@@ -86,7 +86,8 @@ function parseCursor(text: string): Cursor | undefined {
   const [sort, key, id] = parts;
   if (typeof sort !== 'string' || !Number.isSafeInteger(id)) return undefined;
   if (timeSorts.has(sort)) {
-    // JavaScript reads February 31 as a day in March, but PostgreSQL rejects it. The cursor gets the converted date.
+    // Converts an invalid date, such as February 31, to a day in March. Otherwise PostgreSQL would reject the cursor,
+    // although JavaScript accepts the date.
     const time = typeof key === 'string' && timestampText.test(key) ? new Date(key) : undefined;
     return time && !Number.isNaN(time.getTime()) ? { sort, key: time.toISOString(), id } : undefined;
   }

@@ -1,17 +1,20 @@
 import { type Expression, expressionBuilder } from 'kysely';
 
-/** Whether a stored text may begin with this text. PostgreSQL rejects NUL characters and lone surrogates in a query. */
+/**
+ * Whether a stored text can begin with the search text. PostgreSQL rejects NUL characters and lone surrogates, so no
+ * stored text contains them.
+ */
 export function mayBegin(beginning: string): boolean {
   return !beginning.includes('\0') && beginning.isWellFormed();
 }
 
 /**
- * The condition that a text in lower case begins with the given characters, in upper or lower case. The index of the
- * text needs the operator class text_pattern_ops.
+ * The condition that a text begins with the given characters, ignoring case. The text is stored in lower case. Its
+ * index needs the operator class text_pattern_ops.
  */
 export function beginsWith(lowerText: Expression<string>, beginning: string) {
   const eb = expressionBuilder();
-  // PostgreSQL converts the search text to lower case, because JavaScript has other rules for lower case.
+  // PostgreSQL, and not JavaScript, converts the search text to lower case, because the two have different rules.
   const pattern = eb.fn<string>('lower', [eb.val(`${beginning.replace(/[\\%_]/g, '\\$&')}%`)]);
   return eb(lowerText, 'like', pattern);
 }

@@ -13,18 +13,18 @@ export const Account = defineTable('Account', 'accounts', {
   id: bigint().primary().autoincrement(),
   slug: p.text(),
   name: p.text(),
-  /** The account's plan. It determines which features the account has. */
+  /** The account's plan, which decides which features the account has. */
   plan: p.text().default('community'),
   joinRule: p.text().$type<JoinRule>().default('invited'),
   /** The domains for the rule `domains`, in their canonical form. Empty with any other rule. */
   joinDomains: p.array().$type<string[]>().columnType('text[]').default([]),
-  /** The origins of the pages that may show the boards of the account in a frame, as browsers write them. */
+  /** The origins of the websites that may show the boards of the account in a frame, in the form that browsers send. */
   embeddingOrigins: p.array().$type<string[]>().columnType('text[]').default([]),
   /** Whether the owners and admins need two-factor sign-in to open the pages of the account in the admin area. */
   requiresSecondFactor: p.boolean().default(false),
   /**
-   * Whether members, except owners, reach the account only in sessions that an identity of the account began: through a
-   * provider, or in the application that embeds the boards.
+   * Whether members, except owners, must sign in with an external identity of the account: through a provider, or in
+   * the application that embeds the boards.
    */
   requiresProvider: p.boolean().default(false),
   /** The time of the request to delete the account. The erasure begins after the grace period. */
@@ -39,21 +39,21 @@ export const Account = defineTable('Account', 'accounts', {
 export type Account = InferEntity<typeof Account>;
 
 /**
- * How the invited person gets the link. With 'by_hand', the inviter hands it over. The other values are the states of
- * the mail with the link.
+ * How the invited person gets the link. With 'by_hand', the inviter passes on the link. The other values are the states
+ * of the mail with the link.
  */
 export type InvitationDelivery = 'by_hand' | 'waiting' | 'mailed' | 'refused';
 
 /**
- * An invitation to become a member of an account. The row is deleted after the invitation was accepted or revoked or
- * has expired.
+ * An invitation to become a member of an account. When the invitation is accepted or revoked, or has expired, its row
+ * is deleted.
  */
 export const Invitation = defineTable('Invitation', 'invitations', {
   ...accountKey,
   email: p.text(),
   /**
-   * The canonical form of the e-mail address. Queries find an invitation by this form. Null if another invitation of
-   * the account has the same form, or until the server fills it in.
+   * The canonical form of the e-mail address. Queries use it to find the invitation. Null if another invitation of the
+   * account has the same form, or until the server fills in this column.
    */
   canonicalEmail: p.text().nullable(),
   role: p.text().$type<Role>(),

@@ -42,7 +42,7 @@ export const IdempotencyKey = defineTable('IdempotencyKey', 'idempotency_keys', 
 });
 
 export const RateLimit = defineTable('RateLimit', 'rate_limits', {
-  /** The key of a rate limit: `<bucket>:<identity>`. */
+  /** The key of a rate limit counter: `<name of the limit>:<token or IP address>`. */
   key: p.text().primary(),
   windowStartedAt: timestamp(),
   expiresAt: timestamp(),

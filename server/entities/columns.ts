@@ -14,7 +14,7 @@ export function defineTable<
  */
 export const bigint = () => p.bigint('number');
 
-/** A time with a precision of one millisecond, like a JavaScript Date. */
+/** A time with a precision of one millisecond, like the Date of JavaScript. */
 export const timestamp = () => p.datetime().length(3);
 
 /** A time whose default value is the time when the row is created. */

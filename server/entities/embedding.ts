@@ -1,7 +1,10 @@
 import { type InferEntity, p } from '@mikro-orm/core';
 import { accountKey, bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
-/** A secret of an account. The account's own applications sign the tokens of people on embedded boards with it. */
+/**
+ * A secret of an account. The account's own applications use it to sign tokens, which sign people in on embedded
+ * boards.
+ */
 export const EmbeddingSecret = defineTable('EmbeddingSecret', 'embedding_secrets', {
   ...accountKey,
   /** The secret, encrypted with the application key. */
@@ -12,11 +15,11 @@ export const EmbeddingSecret = defineTable('EmbeddingSecret', 'embedding_secrets
 });
 export type EmbeddingSecret = InferEntity<typeof EmbeddingSecret>;
 
-/** A token that has signed a person in. The server refuses such a token from then on. */
+/** A used sign-in token of an embedded board. The server refuses the token from now on. */
 export const UsedEmbeddingToken = defineTable('UsedEmbeddingToken', 'used_embedding_tokens', {
   accountId: bigint().primary(),
   /** The SHA-256 of the signed part of the token. */
   tokenHash: p.blob().primary(),
-  /** The time when the token has certainly expired. The row is deleted after this time. */
+  /** The token has certainly expired at this time. The row is deleted after this time. */
   expiresAt: timestamp(),
 });

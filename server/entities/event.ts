@@ -9,7 +9,8 @@ export const Event = defineTable('Event', 'events', {
   boardId: bigint().nullable(),
   ideaId: bigint().nullable(),
   /**
-   * The user who caused the event. Null for the operator of the server. The placeholder user replaces an erased user.
+   * The user who caused the event. Null if the operator of the server caused the event. After the erasure of the user,
+   * the placeholder user.
    */
   actorId: bigint().nullable(),
   type: p.text(),
@@ -21,7 +22,7 @@ export const Event = defineTable('Event', 'events', {
   /** The body for workers of the previous version. This version reads the body only if data is null. */
   body: p.json().columnType('json'),
   occurredAt: timestamp(),
-  /** The time when a worker first handled the event. It then also added the jobs for chat channels. */
+  /** The time when a worker first handled the event. At this time, the worker also added the jobs for chat channels. */
   toldAt: timestamp().nullable(),
 });
 
@@ -40,7 +41,7 @@ export const Notification = defineTable('Notification', 'notifications', {
   mailedAt: timestamp().nullable(),
 });
 
-/** The subscription of an extension to one type of events. */
+/** The subscription of an extension to one type of event. */
 export const ExtensionSubscription = defineTable('ExtensionSubscription', 'extension_subscriptions', {
   eventType: p.text().primary(),
   extension: p.text().primary(),

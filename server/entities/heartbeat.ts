@@ -1,10 +1,10 @@
 import { p } from '@mikro-orm/core';
 import { defineTable, timestamp } from './columns.ts';
 
-/** The time when a periodic job last ran, or when a server last started. */
+/** The time when a scheduled job last ran, or when a server last started. */
 export const Heartbeat = defineTable('Heartbeat', 'heartbeats', {
   name: p.text().primary(),
   recordedAt: timestamp(),
-  /** The base URL of the started server. Null for a periodic job. */
+  /** The base URL of the started server. Null for a scheduled job. */
   address: p.text().nullable(),
 });

@@ -44,17 +44,20 @@ export const Comment = defineTable('Comment', 'comments', {
   createdAt: creationTime(),
   /** The time of the last edit. Null if the author has not edited the comment. */
   editedAt: timestamp().nullable(),
-  /** Whether the comment is an official reply of a moderator. The newest one is shown above the comments. */
+  /**
+   * Whether the comment is an official reply of a moderator. The page shows the newest official reply above the
+   * comments.
+   */
   isOfficial: p.boolean().default(false),
 });
 
-/** A member whom the body of an idea or a comment mentions. The commentId is null for the body of the idea. */
+/** A member that the body of an idea or a comment mentions. The commentId is null for the body of the idea. */
 export const Mention = defineTable('Mention', 'mentions', {
   ...accountKey,
   ideaId: bigint(),
   commentId: bigint().nullable(),
   userId: bigint(),
-  /** The name as the text writes it, to highlight it there. */
+  /** The name as the text contains it, so that the page can highlight it. */
   name: p.text(),
   createdAt: creationTime(),
 });
@@ -80,19 +83,18 @@ export const Vote = defineTable('Vote', 'votes', {
   ideaId: bigint().primary(),
   voterId: bigint().primary(),
   /**
-   * The value of the vote: 1 for up, -1 for down. 0 is a withdrawn vote on the target of a merge. It prevents the
-   * voter's vote on the source from being counted.
+   * The value of the vote: 1 for up, -1 for down. 0 is a withdrawn vote on the target of a merge. Because of the 0, the
+   * voter's vote on the source does not count.
    */
   value: p.smallint().$type<-1 | 0 | 1>(),
   /**
-   * The id of the merged idea with the original vote, if a merge copied this vote. Null if the voter voted on this
-   * idea.
+   * Only for a vote that a merge has copied: the id of the merged idea. Null if the voter voted on this idea directly.
    */
   carriedFromId: bigint().nullable(),
   createdAt: creationTime(),
 });
 
-/** The network of the browser that a person used to vote. The row is deleted with the vote, and after its expiry. */
+/** The network of a person who voted in a browser. The row is deleted together with the vote, or after its expiry. */
 export const VoteNetwork = defineTable('VoteNetwork', 'vote_networks', {
   accountId: bigint().primary(),
   ideaId: bigint().primary(),

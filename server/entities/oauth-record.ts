@@ -18,15 +18,15 @@ export const OauthRecord = defineTable('OauthRecord', 'oauth_records', {
   grantId: p.text().nullable(),
   uid: p.text().nullable(),
   /**
-   * The idHash of the refresh token that was redeemed for this refresh token. Null for the first refresh token of a
-   * grant, and for all other records.
+   * The idHash of the refresh token that the client redeemed to get this refresh token. Null for the first refresh
+   * token of a grant, and for other kinds of records.
    */
   parentHash: p.blob().nullable(),
   createdAt: creationTime(),
   consumedAt: timestamp().nullable(),
   /**
-   * The time when the record expires. Each new token extends this time for its client and its grant, so only unused
-   * clients and grants expire.
+   * The time when the record expires. Each new token extends this time for its client and its grant, so clients and
+   * grants in use do not expire.
    */
   expiresAt: timestamp().nullable(),
 });

@@ -6,12 +6,12 @@ export const User = defineTable('User', 'users', {
   /** The e-mail address for the sign-in. Null only for the placeholder user. */
   email: p.text().nullable(),
   /**
-   * The canonical form of the e-mail address. Queries find a user by this form. Null for the placeholder user, if
-   * another user has the same form, or until the server fills it in.
+   * The canonical form of the e-mail address. Queries use it to find the user. Null for the placeholder user, if
+   * another user has the same form, or until the server fills in this column.
    */
   canonicalEmail: p.text().nullable(),
   /**
-   * The canonical form of the e-mail address that the user has confirmed by a mailed link. If it differs from
+   * The canonical form of the e-mail address that the user has confirmed through a mailed link. If it differs from
    * canonicalEmail, the present address is not confirmed.
    */
   confirmedEmail: p.text().nullable(),
@@ -22,13 +22,14 @@ export const User = defineTable('User', 'users', {
   /** Whether the user gets notifications of mentions. */
   wantsMentions: p.boolean().default(true),
   /**
-   * The code of the language of pages and mails for the user. Null if the user's browser chooses the language of pages.
+   * The language that the user chose for pages and mails. Null if the user has chosen none, so that pages are in the
+   * browser's language.
    */
   language: p.text().nullable(),
   isOperator: p.boolean().default(false),
   /**
-   * Whether this user is the placeholder. Only one placeholder exists. It becomes the author of the ideas and comments
-   * of erased users.
+   * Whether this user is the placeholder user. There is only one. It becomes the author of the ideas and comments of
+   * erased users.
    */
   isPlaceholder: p.boolean().default(false),
   deletionRequestedAt: timestamp().nullable(),
@@ -43,7 +44,7 @@ export type User = InferEntity<typeof User>;
 /** The picture of a user, as a small WebP file. */
 export const Picture = defineTable('Picture', 'pictures', {
   userId: bigint().primary().autoincrement(false),
-  /** Random text in the picture's path. Each picture has another key. */
+  /** The random text in the picture's path. Each picture has a different text. */
   key: p.text(),
   content: p.blob(),
 });
@@ -51,15 +52,15 @@ export const Picture = defineTable('Picture', 'pictures', {
 export const SignInMethod = defineTable('SignInMethod', 'sign_in_methods', {
   userId: bigint().primary(),
   kind: p.text().$type<'password'>().primary(),
-  /** The credential. For a password, it is the PHC string of argon2id. */
+  /** The credential. For a password, this is a PHC string of argon2id. */
   credential: p.text(),
   createdAt: creationTime(),
   updatedAt: creationTime(),
 });
 
 /**
- * The identity that began a session, or a sign-in that waits for a code. Such a session reaches only the account of the
- * identity, and ends with the identity. Both are null for an ordinary session.
+ * The external identity of a session, or of a sign-in that waits for a code. Such a session reaches only the account of
+ * the identity, and ends when the identity is removed. Both columns are null for an ordinary session.
  */
 const boundTo = { accountId: bigint().nullable(), identityId: bigint().nullable() };
 
@@ -70,15 +71,15 @@ export const Session = defineTable('Session', 'sessions', {
   createdAt: creationTime(),
   /** The time when the session was last used, updated at most once a minute. */
   lastSeenAt: creationTime(),
-  /** The time when the session ends. Activity does not extend it. */
+  /** The time when the session ends, even if the user is active. */
   expiresAt: timestamp(),
   ...boundTo,
   /**
-   * The secret of the account that has signed the person in on an embedded board. Such a session opens only the embedded
-   * pages of boards. Null for every other session.
+   * The embedding secret of the account that signed the person in. Such a session opens only the embedded pages of
+   * boards. Null for every other session.
    */
   embeddingSecretId: bigint().nullable(),
-  /** Whether the user entered a code for this session. False for all sessions of a user without a second factor. */
+  /** Whether the user entered a code for this session. Always false for a user without a second factor. */
   hasSecondFactor: p.boolean().default(false),
 });
 
@@ -124,7 +125,7 @@ export const SecondFactor = defineTable('SecondFactor', 'second_factors', {
   createdAt: creationTime(),
 });
 
-/** A recovery code that works. The row is deleted when the code is used. */
+/** An unused recovery code. The row is deleted when somebody uses the code. */
 export const RecoveryCode = defineTable('RecoveryCode', 'recovery_codes', {
   userId: bigint().primary(),
   /** The HMAC-SHA-256 of the code, with a key from the application key. */
@@ -132,14 +133,14 @@ export const RecoveryCode = defineTable('RecoveryCode', 'recovery_codes', {
 });
 
 /**
- * A sign-in that waits for the code. The row is deleted when the session starts, and after the time for the code is
- * over.
+ * A sign-in that waits for the code of a second factor. The row is deleted when the session starts, or when the time
+ * for the code is over.
  */
 export const SignInChallenge = defineTable('SignInChallenge', 'sign_in_challenges', {
   /** The SHA-256 of the token in the cookie. */
   tokenHash: p.blob().primary(),
   userId: bigint(),
-  /** The time when the user had set the password that was compared. Null if the sign-in was without a password. */
+  /** The time when the user set the password that was entered. Null if the sign-in used no password. */
   passwordSetAt: timestamp().nullable(),
   ...boundTo,
   createdAt: creationTime(),

@@ -17,7 +17,7 @@ export const WebhookEndpoint = defineTable('WebhookEndpoint', 'webhook_endpoints
   previousSecretExpiresAt: timestamp().nullable(),
   /** The time of the first failed attempt since the last success. Null if no attempt has failed since then. */
   failingSince: timestamp().nullable(),
-  /** Until this time, only one process may send to the endpoint, because the endpoint is failing. */
+  /** The time until which only one process may send to the endpoint, because the endpoint is failing. */
   probedUntil: timestamp().nullable(),
   disabledAt: timestamp().nullable(),
   disabledReason: p.text().nullable(),
@@ -32,7 +32,7 @@ export const WebhookDelivery = defineTable('WebhookDelivery', 'webhook_deliverie
   endpointId: bigint(),
   eventId: p.uuid(),
   /**
-   * The lane of the delivery, which is one of the endpoint's eight queues. The server sends the deliveries of a lane
+   * The lane of the delivery: one of the endpoint's eight delivery queues. The server sends the deliveries of a lane
    * one after the other.
    */
   lane: p.smallint().default(0),
@@ -42,8 +42,8 @@ export const WebhookDelivery = defineTable('WebhookDelivery', 'webhook_deliverie
   nextAttemptAt: timestamp().nullable(),
   finishedAt: timestamp().nullable(),
   /**
-   * Whether an erasure has rewritten the event. If so, the server stores no response, because a response may repeat
-   * erased data.
+   * Whether an erasure has rewritten the event. Then the server stores no response of the receiver, because the
+   * response may repeat erased data.
    */
   isRedacted: p.boolean().default(false),
 });

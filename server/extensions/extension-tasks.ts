@@ -15,11 +15,11 @@ import {
 
 export interface ExtensionTaskDependencies extends ContextDependencies {
   extensions: readonly Extension[];
-  /** The signal that is aborted when the worker stops. */
+  /** The worker aborts this signal when it stops. */
   stopping: AbortSignal;
 }
 
-/** The time limit of a job. Without it, jobs that hang would use up the worker's limit of concurrent jobs. */
+/** The time limit of a job. Without the limit, jobs that hang would use up all job slots of the worker. */
 const jobTimeoutMs = 300_000;
 
 type Handler = (payload: unknown, context: JobContext<Record<string, unknown>>) => Promise<unknown>;

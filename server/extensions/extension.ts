@@ -1,6 +1,6 @@
 /**
- * The only file of the server that extensions may import. Within a major version of the server, features are only added
- * to it. docs/extensions.md is the guide for authors of extensions.
+ * The only file of the server that extensions may import. Within a major version of the server, this file keeps all its
+ * features. docs/extensions.md is the guide for authors of extensions.
  */
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -36,11 +36,11 @@ export interface ExtensionContext<Settings> extends ExtensionOperations {
 
 /** The context of a job. */
 export interface JobContext<Settings> extends ExtensionContext<Settings> {
-  /** The signal that is aborted when the worker stops or the job times out. The job then fails and is retried. */
+  /** The worker aborts this signal when it stops or when the job times out. The job then fails and is retried. */
   readonly signal: AbortSignal;
 }
 
-/** An event with the same content and id as in a webhook. */
+/** An event with the same id and the same content as in a webhook. */
 export type ExtensionEvent<Type extends EventType = EventType> = EventBody<Type> & { readonly id: string };
 
 export interface ExtensionDefinition<Settings extends z.ZodObject = z.ZodObject> {
@@ -58,7 +58,7 @@ export interface ExtensionDefinition<Settings extends z.ZodObject = z.ZodObject>
   readonly settings?: Settings;
   /** Adds routes under /ext/<name>. The server calls this function once, and waits for it at most 8 seconds. */
   register?(app: FastifyInstance, context: ExtensionContext<z.output<Settings>>): void | Promise<void>;
-  /** The event handlers, by the type of event. A job calls the handler, and again after an error or a crash. */
+  /** The event handlers, by type of event. A job calls the handler, and calls it again after an error or a crash. */
   readonly on?: {
     readonly [Type in EventType]?: (
       event: ExtensionEvent<Type>,

@@ -11,7 +11,7 @@ const importTimeoutMs = 10_000;
 
 /**
  * Loads the modules that the setting EXTENSIONS lists: paths relative to the working directory, and installed packages.
- * Without an environment it does not read their settings, because migrations need no settings. Throws an error if any
+ * If no environment is given, does not read their settings, because migrations need no settings. Throws an error if any
  * module cannot be used.
  */
 export async function loadExtensions(

@@ -104,7 +104,10 @@ export function operationsIn(
   };
 }
 
-/** Runs an extension's SQL. It is not prepared, because the names of prepared statements could collide. */
+/**
+ * Runs an SQL statement of an extension. The statement is not prepared, because the names of prepared statements of two
+ * extensions could be equal.
+ */
 export function queriesOn(queryable: Queryable): ExtensionQueries {
   return { query: (text, values = []) => queryable.query(queryOfText(text, values.length), values) };
 }
@@ -130,7 +133,7 @@ interface ExtensionActor extends Actor {
   readonly isBlocked: boolean;
 }
 
-/** The statement has no filter on the account id, because it looks the account up by its slug. */
+/** Searches all accounts for the account with this slug. */
 const selectActor = query(
   'select_acting_user',
   (db, $: Arguments<{ account: string; board: string; address: string }>) =>
@@ -154,10 +157,10 @@ const selectActor = query(
       .where('u.canonical_email', '=', $.address),
 );
 
-/** Finds the member who acts, with their current role and the id of their voter row. */
+/** Finds the acting member, with the current role and the id of the member's voter row. */
 async function findActor(queryable: Queryable, { account, board, user }: ActingUser): Promise<ExtensionActor> {
   const [row] = await queryable.query(selectActor, { account, board, address: canonicalAddress(user) });
-  // This is not a DomainError, because the cause is the configuration of the extension and not a request.
+  // Throws no DomainError, because the configuration of the extension is wrong, and not a request.
   if (!row) throw new Error(`The account ${account} has no board ${board}, or no such member to act on it`);
   return {
     accountId: row.account_id,

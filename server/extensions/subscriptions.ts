@@ -60,8 +60,8 @@ export async function renewSubscriptions(
  */
 const keptHours = 24;
 /**
- * Waiting jobs of extensions are deleted after this time. A job is retried for about four days. After a week it has
- * used all its tries, or no worker knows its task.
+ * The server deletes waiting jobs of extensions after this time. A job is retried for about four days. So after a week,
+ * either the job has used all its tries, or no worker has its task.
  */
 const overdueDays = 7;
 const batchSize = 1_000;

@@ -22,8 +22,8 @@ export function admitRequests(server: ServerDependencies) {
     // The MCP endpoint admits its requests itself after it has read the body, because the body names the tool.
     if (metadata?.auth === 'tools') return;
     if (!metadata) return chargeAddress(server, request, reply);
-    // While the database is slow or unavailable, the readiness probe is admitted without counting against the rate
-    // limit. The probe itself must report the state of the database, and concurrent probes share one check.
+    // While the database is slow or unavailable, admits the readiness probe without counting it against the rate limit.
+    // The probe itself must report the state of the database, and concurrent probes share one check.
     if (metadata.auth === 'none') return chargeAddress(server, request, reply, { mayPassUncharged: true });
 
     const key = request.headers['idempotency-key'];
@@ -85,7 +85,7 @@ function admissionFor(
 /** Finds the board of a request (Authentication, 6). A token with only one board may omit the board parameter. */
 function resolveBoard(principal: Principal, slug: unknown): GrantedBoard {
   if (slug !== undefined && typeof slug !== 'string') {
-    // Only a tool call can have a board that is neither a string nor an array.
+    // Only an MCP tool call can have a board that is neither a string nor an array.
     const message = Array.isArray(slug) ? 'Give board once' : 'Must be the slug of a board';
     const issues = [{ path: ['query', 'board'], code: 'invalid_type', message }];
     throw new DomainError('validation_failed', { issues });

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Metrics } from '../observability/metrics.ts';
 
-/** Answers that could not be sent because the client had disconnected. transport.ts records these answers. */
+/** The answers that the server could not send because the client had disconnected. transport.ts logs these answers. */
 export const abandonedAnswers = new WeakSet<ServerResponse>();
 
 /** The hook that logs and counts each answer. It omits the query string of the URL, which may contain a secret. */
@@ -28,12 +28,13 @@ export function recordAnswers(metrics: Metrics | undefined) {
   };
 }
 
-/** The maximum length of a path in the log. Every route of this server has a shorter path. */
+/** The maximum length of a path in the log. All routes of this server have shorter paths. */
 const maxLength = 512;
 
 /**
  * Returns the path of a URL without its query string, cut to a maximum length. A mark at the end of a cut path tells
- * the redactor that the cut may have split a secret or an address. The redactor then removes the split part.
+ * the redactor that the path was cut, possibly inside a secret or an e-mail address. The redactor then removes the last
+ * word.
  */
 export function loggedPath(url: string): string {
   const end = url.indexOf('?');

@@ -49,7 +49,10 @@ export function auditFailedAuthentication(audit: AuditLog, request: FastifyReque
 
 type GrantRefusal = (typeof grantRefusals)[number];
 
-/** Writes an audit entry if the token is valid but does not allow the request (grantRefusals). Ignores other errors. */
+/**
+ * Writes an audit entry if a request has a valid token that does not allow the request (grantRefusals). Ignores other
+ * errors.
+ */
 export function auditRefusedGrant(audit: AuditLog, request: FastifyRequest, principal: Principal, error: unknown) {
   if (!(error instanceof DomainError) || !grantRefusals.includes(error.key as GrantRefusal)) return;
   audit.record('grant.refused', {

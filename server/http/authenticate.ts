@@ -119,7 +119,8 @@ const passedBy = new WeakMap<ServerDependencies, Passed>();
 
 /**
  * Admits a request that the server could not count against the rate limit. In each time window, all IP addresses
- * together may make as many such requests as one IP address usually may. So a slow database does not remove the limit.
+ * together may send as many such requests as one IP address usually may. So nobody can avoid the limit while the
+ * database is slow.
  */
 function passUncharged(server: ServerDependencies, { windowStartedAt, limit }: Counter) {
   const startedAt = windowStartedAt.getTime();

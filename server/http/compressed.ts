@@ -10,8 +10,8 @@ export interface Compressed {
 }
 
 /**
- * Compresses a text that many clients get, once instead of for each request. A higher quality of Brotli saves at most a
- * tenth of the bytes, but takes up to 70 times as long.
+ * Compresses a text once, because many clients get the same text. A higher quality of Brotli saves at most a tenth of
+ * the bytes, but takes up to 70 times as long.
  */
 export function compress(text: string): Compressed {
   return {
@@ -22,8 +22,9 @@ export function compress(text: string): Compressed {
 
 /**
  * The hook that compresses the pages that caches may share. Other pages must stay uncompressed, because they contain a
- * form_token. The length of a compressed page that repeats a part of its URL would reveal the token (BREACH). A shared
- * page contains no secret. Register this hook after answerConditionally, which makes the ETag of the uncompressed page.
+ * form_token. If a compressed page repeats a part of its URL, its length can reveal the token (the attack BREACH). A
+ * shared page contains no secret. Register this hook after answerConditionally, which makes the ETag of the
+ * uncompressed page.
  */
 export async function compressSharedPage(request: FastifyRequest, reply: FastifyReply, payload: unknown) {
   const isShared = String(reply.getHeader('Cache-Control')).startsWith('public');
@@ -38,7 +39,9 @@ export async function compressSharedPage(request: FastifyRequest, reply: Fastify
 
 const [toBrotli, toGzip] = [promisify(brotliCompress), promisify(gzip)];
 
-/** The quality for a text that is compressed for each request. Higher qualities take several times as long. */
+/**
+ * The Brotli quality for a text that is compressed again for each request. Higher qualities take several times as long.
+ */
 const pageQuality = { [constants.BROTLI_PARAM_QUALITY]: 4 };
 
 /** Sends a text in the best encoding that the client accepts. A client without Accept-Encoding gets plain text. */

@@ -13,12 +13,12 @@ export function answerConditionally(server: ServerDependencies) {
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     if (!isRead || reply.statusCode !== 200 || typeof payload !== 'string') return payload;
     const caching = cachingOf(request);
-    // A session and the language of the reader change the page.
+    // The page depends on the session cookie and on the language of the reader, so caches must keep its versions apart.
     if (request.routeOptions.config.isPublicPage) reply.header('Vary', 'Cookie, Accept-Language');
     if (!caching) return payload;
 
-    // The ETag includes the URL. Otherwise all empty search results would have the same ETag, and a client could repeat
-    // any empty search for free.
+    // The ETag includes the URL. Otherwise all empty search results would have the same ETag. With this ETag, a client
+    // could search without a limit, because a 304 does not count against the rate limit.
     const tag = `W/"${hash('sha1', `${request.url}\n${payload}`, 'base64url')}"`;
     reply.header('ETag', tag);
     reply.header('Cache-Control', caching);
@@ -26,7 +26,7 @@ export function answerConditionally(server: ServerDependencies) {
 
     if (request.bucketState) setRateLimitHeaders(reply, await refund(server.database, request.bucketState));
     reply.status(304).removeHeader('content-type');
-    // For a HEAD request, Fastify needs the body and removes it before it sends the answer.
+    // Keeps the body of a HEAD request, because Fastify removes the body itself before it sends the answer.
     return request.method === 'HEAD' ? payload : null;
   };
 }
@@ -39,7 +39,8 @@ const publicSeconds = 15;
 
 function cachingOf(request: FastifyRequest): string | undefined {
   if (routeMetadata(request)?.auth === 'board') return 'private, no-cache';
-  // A signed-in person gets another page. After a sign-in, the browser must not show the page from before.
+  // A signed-in person gets a page of their own. After a sign-in, the browser must not show the cached page from
+  // before.
   if (request.routeOptions.config.isPublicPage && !request.isPersonal) {
     return `public, max-age=0, s-maxage=${publicSeconds}, must-revalidate`;
   }
@@ -51,7 +52,7 @@ const maxTags = 20;
 
 /**
  * Whether If-None-Match lists the ETag, by weak comparison (RFC 9110, 13.1.2), because proxies make strong ETags weak.
- * Ignores `*`, because it would make every read free.
+ * Ignores `*`, because every read would then get 304 and not count against the rate limit.
  */
 function matches(ifNoneMatch: string | undefined, tag: string): boolean {
   if (ifNoneMatch === undefined) return false;

@@ -27,7 +27,8 @@ export function shareWithOrigins(origins: readonly string[]) {
     /** Sets the CORS headers before any hook refuses the request, so that a web page can also read an error. */
     async allow(request: FastifyRequest, reply: FastifyReply) {
       if (origins.length === 0 || !isShared(request)) return;
-      // A cache must not send the answer for one origin to a page of another origin.
+      // Tells caches that the answer depends on the origin, so that no cache sends the answer for one origin to a page
+      // of another.
       if (!isForAll) reply.header('Vary', 'Origin');
       const origin = allowedOrigin(request);
       if (origin === undefined) return;
@@ -50,7 +51,10 @@ export function shareWithOrigins(origins: readonly string[]) {
   };
 }
 
-/** The OAuth endpoints that clients call. Browsers open the authorization endpoint as a page, so it is not listed. */
+/**
+ * The OAuth endpoints that clients call with HTTP requests. Browsers open the authorization endpoint as a page, so it
+ * is not in the list.
+ */
 const oauthEndpoints = ['/.well-known/oauth-', '/oauth/token', '/oauth/register', '/oauth/revoke'];
 
 /** Whether pages of other origins may read the answer. They may not read this server's pages and extension routes. */

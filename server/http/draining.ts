@@ -4,7 +4,10 @@ import type { FastifyInstance } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether the server is about to stop. Then /ready answers 503, and each connection closes after its answer. */
+    /**
+     * Whether the server is about to stop. During this time, /ready answers 503, and the server closes each connection
+     * after its answer.
+     */
     isDraining: boolean;
   }
 }
@@ -37,7 +40,8 @@ export function drainConnections(app: FastifyInstance) {
 
   app.decorate('isDraining', false);
   app.addHook('onSend', (request, reply, payload, done) => {
-    // Closes the connection with its last answer. Otherwise the server would lose a later request on the connection.
+    // Closes the connection together with its last answer. Otherwise a client could send another request on the
+    // connection, and the stopping server would lose it.
     const isLast = app.isDraining && (openRequests.get(request.raw.socket) ?? 1) <= 1;
     if (isLast) reply.header('Connection', 'close');
     done(null, payload);

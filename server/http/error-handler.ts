@@ -5,7 +5,7 @@ import { DomainError } from '../domain/domain-error.ts';
 import type { ErrorReporter } from '../observability/error-reporter.ts';
 import { isAborted } from './transport.ts';
 
-/** The Retry-After in seconds, while the database is unavailable and after a lock timeout. */
+/** The value of Retry-After in seconds, for answers while the database is unavailable and after a lock timeout. */
 const unavailableRetrySeconds = 5;
 const lockRetrySeconds = 1;
 
@@ -54,7 +54,7 @@ const authorForeignKeys = [
   'events_actor_id_fkey',
 ];
 
-/** Whether a write failed because the user was erased after the token was authenticated. */
+/** Whether a write failed because the user was erased after the server had authenticated the request. */
 function isOfErasedUser(error: unknown): boolean {
   const { constraint } = error as { constraint?: unknown };
   return typeof constraint === 'string' && authorForeignKeys.includes(constraint);
@@ -64,7 +64,7 @@ const keysByCode: Record<string, ErrorKey> = {
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
   FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'malformed_json',
-  // No resource can have a path with broken percent-encoding.
+  // A path with invalid percent-encoding gets 404, because no resource can have such a path.
   FST_ERR_BAD_URL: 'not_found',
   FST_ERR_MAX_PARAM_LENGTH: 'not_found',
 };

@@ -65,7 +65,7 @@ export const findTokens = sql(
       issuer_name: text(),
       role: nullable(text<Role>()),
       is_blocked: boolean(),
-      /** Null if no answer is stored for the Idempotency-Key. Then `status` and `body` are null, too. */
+      /** Null if no answer is stored for the Idempotency-Key. The columns `status` and `body` are then null, too. */
       fingerprint: nullable(bytes()),
       status: integer(),
       body: text(),
@@ -97,7 +97,7 @@ export const findTokens = sql(
       token_id, hash, access_hash, audience, now, bucket, bucket_started_at, bucket_expires_at, path, idempotency_key,
       place
     )
-    -- API tokens have no access_hash, so this join costs them nothing.
+    -- This join costs nothing for API tokens, because they have no access_hash.
     left join oauth_records o
       on o.model = 'AccessToken' and o.id_hash = c.access_hash and o.expires_at > c.now
         and o.payload ->> 'aud' = c.audience

@@ -57,8 +57,8 @@ interface Lookup extends TokenLookup {
 }
 
 /**
- * With two batches at a time, PostgreSQL works on one while the answer to the other is on its way. Batches are small so
- * that no request waits for a long SQL statement.
+ * The maximum number of batches at the same time. With two, PostgreSQL works on one batch while the answer to the other
+ * is on its way. Batches are small, so that no request waits for a long SQL statement.
  */
 const batches = { maxUnderWay: 2, maxBatchSize: 64, patienceMs: 100 };
 
@@ -78,7 +78,7 @@ export async function lookUpToken(database: Queryable, lookup: TokenLookup): Pro
 const noHash = Buffer.alloc(32);
 
 async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<LookupResult[]> {
-  // The ids of the tokens are unknown here. Uses the id 0, because the time window is the same for every token.
+  // Uses the id 0, because the ids of the tokens are not known here and the time window is the same for every token.
   const windows = lookups.map(lookup => counterOf(lookup, 0));
   const rows = await database.query(findTokens, {
     tokenIds: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.tokenId : null)),

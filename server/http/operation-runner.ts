@@ -73,8 +73,8 @@ export function buildOperationRunner(server: ServerDependencies) {
         return { answer };
       }),
     );
-    // Sends the stored answer after the transaction. To correct the rate limit, replay() needs a database connection.
-    // It must not wait for a connection while the transaction holds another.
+    // Sends the stored answer after the transaction. replay() needs a database connection to correct the rate limit,
+    // and must not wait for one while the transaction holds another connection.
     return outcome.stored ? replay<A>(server, input, outcome.stored) : outcome.answer;
   }
 
@@ -124,8 +124,9 @@ function readStoredBody(body: string, linkTo: LinkToIdea): unknown {
 }
 
 /**
- * The hook for a request that the server did not count, because its Idempotency-Key has a stored answer. If the request
- * fails, because it is invalid or differs from the answered request, it counts against the rate limit.
+ * The hook for a request with an Idempotency-Key that has a stored answer. The server has not counted this request
+ * against the rate limit. If the request is invalid or differs from the answered request, it fails, and the hook counts
+ * it.
  */
 export function chargeFailedReplay(server: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply, payload: unknown) => {

@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts';
 
 /*
- * The public URLs of this server for OAuth clients. They come from BASE_URL and never from the Host header. Otherwise a
+ * The public URLs of this server for OAuth clients. They come from BASE_URL and not from the Host header. Otherwise a
  * client could choose the audience of its tokens. They are normalized URLs, because clients compare them as strings.
  */
 

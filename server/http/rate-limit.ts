@@ -6,7 +6,7 @@ import type { Queryable } from '../database/database.ts';
 import { type Arguments, query } from '../database/query.ts';
 import { integer, sql, text, time } from '../database/sql.ts';
 
-/** A rate limit counter in a fixed time window (specification: Limits). Its key is `ip:203.0.113.7`, for example. */
+/** A rate limit counter in a fixed time window (specification: Limits). An example of its key is `ip:203.0.113.7`. */
 export interface Counter {
   name: string;
   key: string;
@@ -128,15 +128,16 @@ export async function charge(database: Queryable, counter: Counter, now: Date): 
 }
 
 /**
- * Uses something that works only once, such as a form or the answer of a provider. Returns false if it was used before.
- * Of parallel transactions, the second waits for the first. After a rollback, the thing can be used again.
+ * Marks something as used that works only once, such as a form or the answer of a provider. Returns false if it was
+ * used before. Of two parallel transactions, the second waits for the first. If the first is rolled back, the second
+ * can use it.
  */
 export async function useOnce(
   database: Queryable,
   { kind, id, expiresAt }: { kind: string; id: string; expiresAt: Date },
   now: Date,
 ): Promise<boolean> {
-  // The counter's window has a constant start, so that the window never ends between two requests.
+  // The counter has a window with a constant start, so that both requests always count in the same window.
   const window = { windowSeconds: 0, windowStartedAt: new Date(0), expiresAt };
   return !isExhausted(await charge(database, { name: kind, key: `${kind}:${id}`, limit: 1, ...window }, now));
 }

@@ -20,7 +20,7 @@ declare module 'fastify' {
     idempotency: Idempotency | null;
     /** The answer to an earlier request with the same Idempotency-Key. */
     storedAnswer: StoredAnswer | null;
-    /** The rate limit counter that skipped the request, because its Idempotency-Key has a stored answer. */
+    /** The rate limit counter that did not count the request, because its Idempotency-Key has a stored answer. */
     sparedCounter: Counter | null;
     toolName: string | null;
     /** Whether the answer is for one signed-in person, so that caches must not store it. */
@@ -31,7 +31,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     tsRestRoute?: Route;
     /**
-     * Whether all visitors without a session get the same page in their language. Caches may keep this page for some
+     * Whether all visitors without a session get the same page in their language. Caches may store this page for some
      * seconds.
      */
     isPublicPage?: boolean;

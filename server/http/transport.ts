@@ -50,7 +50,7 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
     const { socket, method, url } = request;
     const startedAt = performance.now();
     latestRequests.set(socket, { request, response });
-    // Fastify's hooks record only answers that were sent, so this listener records the others.
+    // Records the answers that were not sent. Fastify's hooks record only sent answers.
     response.once('close', () => {
       if (response.writableFinished) return;
       abandonedAnswers.add(response);
@@ -63,7 +63,7 @@ export function guardTransport(app: FastifyInstance, { config, logger, metrics }
 
   function refuse(socket: Socket, code: string | undefined, cause?: Error) {
     const latest = latestRequests.get(socket);
-    // Browsers and load balancers open connections in advance. An unused connection is closed without an answer.
+    // Closes an unused connection without an answer. Browsers and load balancers open connections in advance.
     const isUnused = socket.bytesRead === 0;
     if (code === 'ECONNRESET' || isUnused || !mayAnswer(socket, latest)) return socket.destroy(cause);
     const key = (code !== undefined && keysByCode[code]) || 'bad_request';
@@ -92,7 +92,10 @@ interface Refused {
   durationMs?: number;
 }
 
-/** The HTTP status in the log if the client disconnected before the answer, as in nginx. No client gets it. */
+/**
+ * The HTTP status that the log shows if the client disconnected before the answer, as in nginx. No client gets this
+ * status.
+ */
 const clientLeft = 499;
 
 interface LatestRequest {
@@ -100,7 +103,10 @@ interface LatestRequest {
   response: ServerResponse;
 }
 
-/** Whether a client would take an answer as the answer to the refused request, and not to an earlier request. */
+/**
+ * Whether a client would take an answer as the answer to the refused request. It would not if the client still waits
+ * for the answer to an earlier request on the same connection.
+ */
 function mayAnswer(socket: Socket, latest: LatestRequest | undefined): boolean {
   if (!socket.writable) return false;
   if (!latest) return true;

@@ -20,7 +20,7 @@ export async function serveOperations(app: FastifyInstance, endpoints: Endpoints
     logInitialization: false,
     // Removes every field that the schemas do not declare from answers, so that no internal field can leak.
     responseValidation: true,
-    // Without this handler, ts-rest would answer 400 with a body in another format.
+    // Handles validation errors. Without this handler, ts-rest would answer 400 with a body in another format.
     requestValidationErrorHandler: (error, request, reply) =>
       answerError(refusalOf(error, request.routeOptions.config.tsRestRoute), request, reply),
   });

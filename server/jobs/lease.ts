@@ -8,11 +8,11 @@ import type { WorkerLocks } from '../delivery/dependencies.ts';
 
 /**
  * The advisory locks of a worker process. The locks belong to a separate database session. If the process dies,
- * PostgreSQL ends the session and releases the locks, and other processes take over its jobs. graphile-worker by itself
- * would take them over only after four hours.
+ * PostgreSQL ends the session and releases the locks, and other processes take over its jobs. Without these locks,
+ * graphile-worker would take over the jobs only after four hours.
  */
 export interface Lease extends WorkerLocks {
-  /** Takes a lock for a pool of jobs. The lock shows other processes that the owner of the jobs is alive. */
+  /** Takes a lock for a pool of jobs. While this process holds the lock, other processes can see that it is alive. */
   holdPool(poolId: string): Promise<void>;
   /**
    * Unlocks the jobs of dead processes, so that other processes can run them. Returns the ids of the dead processes'

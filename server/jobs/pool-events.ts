@@ -23,7 +23,8 @@ export function logJobs(logger: Logger): GraphileLogger {
   return new GraphileLogger(() => (level, message, meta) => {
     const { failure, job, error } = (meta ?? {}) as { failure?: boolean; job?: Job; error?: unknown };
     if (failure && job) {
-      // Omits graphile-worker's message. It repeats the message of the error, where PostgreSQL may quote a value.
+      // Omits graphile-worker's own message, because it repeats the error message of PostgreSQL, which may quote a
+      // value.
       const { id, task_identifier: task, attempts: attempt } = job;
       logger.error({ err: error, task, jobId: id, attempt }, 'a job failed');
       return;
@@ -33,7 +34,10 @@ export function logJobs(logger: Logger): GraphileLogger {
   });
 }
 
-/** The delays before looking for the next job. The first is usually enough. The second is for a busy PostgreSQL. */
+/**
+ * The delays before the server looks for the next job. The first delay is usually long enough. The second is for a busy
+ * PostgreSQL.
+ */
 const queueDelaysMs = [5, 50];
 
 /**

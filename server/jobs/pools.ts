@@ -1,7 +1,7 @@
 import type { TaskList } from 'graphile-worker';
 import { chatQueuesOfAccount } from '../delivery/chat/chat-queues.ts';
 
-/** Tasks whose jobs share the same job slots. They never wait for slots of another pool. */
+/** A group of tasks whose jobs share job slots. The jobs never wait for the slots of another pool. */
 export interface JobPool {
   taskList: TaskList;
   /** The number of job slots: how many jobs of the pool one process runs at the same time. */
@@ -10,8 +10,8 @@ export interface JobPool {
 }
 
 /**
- * How many accounts can use all their slots at the same time. An account takes at most half the slots for webhooks and
- * half the slots for chats.
+ * The number of accounts that can use all their slots at the same time. One account gets at most half of the slots for
+ * webhooks and half of the slots for chats.
  */
 const accountsAtOnce = 2;
 

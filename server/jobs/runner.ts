@@ -82,7 +82,8 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   try {
     for (const pool of buildPools(tasks, config.WORKER_CONCURRENCY)) {
       const runner = await startPool(pool);
-      // The pool may fail while the next pool starts. Code below handles the rejection later.
+      // The start of the next pool may take a moment, and this pool may fail in the meantime. The code below handles
+      // the failure later.
       runner.promise.catch(() => {});
       running.push(runner);
     }
@@ -109,12 +110,12 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
       clearTimeout(cutOffTimer);
       return lease.release();
     });
-  // `ended` may reject before other code awaits it. This must not end the process.
+  // If `ended` rejects before other code awaits it, the rejection must not end the process.
   ended.catch(() => {});
   const over = new AbortController();
   ended.finally(() => over.abort()).catch(() => {});
   void recoverJobs(over.signal);
-  // PostgreSQL may have locked jobs for this process, although its answer was lost. Those jobs stay locked until a new
+  // PostgreSQL may have locked jobs for this process although its answer was lost. These jobs stay locked until a new
   // runner replaces this one.
   connections.once('answer lost', () => finish('an answer of PostgreSQL was lost'));
   // Adds the first heartbeat job now, so that GET /ready does not wait for the next full minute.
@@ -130,7 +131,8 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   };
 
   /**
-   * Unlocks jobs of dead processes at intervals. If it finds any, it also wakes all webhook lanes with due deliveries.
+   * Unlocks the jobs of dead processes at intervals. If it finds such jobs, it also wakes all webhook lanes (delivery
+   * queues) with due deliveries.
    */
   async function recoverJobs(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -150,18 +152,18 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
 
   function startPool({ taskList, concurrency, hasCron }: JobPool): Promise<GraphileRunner> {
     const events: WorkerEvents = new EventEmitter();
-    // The pool fetches no job until other processes can see that its owner is alive.
+    // The pool does not fetch jobs until other processes can see that the owner of the pool is alive.
     events.once('pool:create', ({ workerPool }) => connections.waitFor(lease.holdPool(workerPool.id)));
     followQueues(events);
     if (deps.metrics) countJobs(events, deps.metrics);
-    // This event comes only when a job has used all its tries. So a failure that a retry can fix is not reported.
+    // This event comes only when a job has used all its tries. So failures that a retry fixes are not reported.
     events.on('job:failed', ({ job, error }) => deps.reporter.report(error, { task: job.task_identifier }));
     return run({
       pgPool: connections,
       events,
       taskList,
       ...(hasCron ? { crontab: buildCrontab(deps.extensions) } : { parsedCronItems: [] }),
-      // The server handles signals, not graphile-worker.
+      // graphile-worker must not handle signals, because the server handles them.
       noHandleSignals: true,
       logger: logJobs(logger),
       preset: {

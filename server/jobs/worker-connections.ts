@@ -27,10 +27,15 @@ export function patienceOf(
 /** The longest time that a closing pool waits for the return of its connections. */
 const farewellMs = 1_000;
 
-/** The number of extra connections, for example to listen for new jobs. Few of them are open at the same time. */
+/**
+ * The number of additional connections for purposes such as listening for new jobs. Only few of them are open at the
+ * same time.
+ */
 const spareConnections = 6;
 
-/** A runner's connections. Emits 'answer lost' if a statement gets no answer, because it may have succeeded. */
+/**
+ * A runner's connections. Emits 'answer lost' if a statement gets no answer, because the statement may have succeeded.
+ */
 export class WorkerConnections extends pg.Pool {
   #gate: Promise<void> | undefined;
   readonly #clients = new Set<FailFastClient>();
@@ -58,7 +63,7 @@ export class WorkerConnections extends pg.Pool {
     });
   }
 
-  /** Makes connect() wait until the promise `gate` resolves. If the promise rejects, connect() fails. */
+  /** Makes connect() wait for the promise `gate`. If the promise rejects, connect() fails. */
   waitFor(gate: Promise<void>) {
     this.#gate = gate;
     const open = () => {
@@ -71,8 +76,8 @@ export class WorkerConnections extends pg.Pool {
   override connect(...args: any[]): any {
     const [callback] = args as [ConnectCallback?];
     // Ignores the second release of a connection. If the listening connection of graphile-worker breaks during a stop,
-    // graphile-worker releases it twice. The pool would then throw an error that nothing catches. An ended pool returns
-    // no client to release.
+    // graphile-worker releases it twice. The pool would then throw an error that nothing catches. After the pool has
+    // ended, connect() returns no client.
     const take: ConnectCallback | undefined =
       callback && ((error, client, release) => callback(error, client, once(release ?? (() => {}))));
     if (!this.#gate) return take ? super.connect(take) : super.connect();

@@ -22,7 +22,8 @@ export async function answerWithSdk(
   offer: Offer,
   { message, headers, runTool }: ProtocolRequest,
 ): Promise<ProtocolAnswer> {
-  // The SDK turns every error into an answer, so the tool's error is kept and thrown again after that answer.
+  // Keeps the error of the tool, and throws it again after the answer, because the SDK turns every error into an
+  // answer.
   let failure: { error: unknown } | undefined;
   const run =
     runTool &&
@@ -70,7 +71,10 @@ function unknownTool(name: string, definitions: Tool['definition'][]): string {
   return `Unknown tool: ${unknown}. Similar tools: ${similar.join(', ')}`;
 }
 
-/** Answers an MCP protocol version before 2026. By default, the SDK's transport would open a session and a stream. */
+/**
+ * Answers a message with an MCP protocol version before 2026. By default, the SDK would open a session and a stream for
+ * it.
+ */
 async function answerLegacy(server: Server, request: Request, message: Message): Promise<Response> {
   const transport = new WebStandardStreamableHTTPServerTransport({
     sessionIdGenerator: undefined,

@@ -1,9 +1,9 @@
 import { info } from '../../contract/openapi/info.ts';
 
-/** The name and version of this server, for clients of every MCP protocol version. */
+/** The name and the version of this server, which clients get in every MCP protocol version. */
 export const serverInfo = { name: 'idea-board', title: 'Idea-Board', version: info.version };
 
-/** Returns the rules that all tools share, for the prompt of a language model. */
+/** Returns the instructions for the prompt of a language model: the rules that apply to all tools. */
 export function instructionsFor({ isReadOnly }: { isReadOnly: boolean }): string {
   return isReadOnly ? `${instructions}\n${readOnlyRule}` : instructions;
 }

@@ -1,15 +1,15 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 
 /**
- * A JSON-RPC message of the MCP protocol. So far, isMessage has checked only how many values it has, and how deeply
- * they are nested.
+ * A JSON-RPC message of the MCP protocol. At this point, isMessage has checked only the number of its values and the
+ * depth of nesting.
  */
 export type Message = Record<string, unknown>;
 
 export interface ProtocolRequest {
   message: Message;
   headers: Record<string, string | string[] | undefined>;
-  /** Runs the tool that the message calls. Undefined if the message is not a valid call of an existing tool. */
+  /** Runs the tool that the message calls. Undefined unless the message is a valid call of an existing tool. */
   runTool: (() => Promise<CallToolResult>) | undefined;
 }
 
@@ -19,7 +19,10 @@ export interface ProtocolAnswer {
   body: string;
 }
 
-/** The maximum number of values in a message. A real call has a handful, a client's description a few dozen. */
+/**
+ * The maximum number of values in a message. A real tool call has about five values, and a client's description of
+ * itself a few dozen.
+ */
 const maxValues = 500;
 const maxDepth = 32;
 

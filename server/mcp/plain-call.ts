@@ -7,7 +7,10 @@ import { isId, isObject, type Message, type ProtocolRequest } from './message.ts
  * to 2.5 times. The SDK answers all calls of unusual form.
  */
 
-/** Returns `modern` or `legacy` for a plain call, by its MCP protocol version, and undefined for other messages. */
+/**
+ * Returns the kind of the MCP protocol version of a plain call: `modern` (2026) or `legacy` (before 2026). Returns
+ * undefined for other messages.
+ */
 export function eraOfPlainCall({ message, headers }: ProtocolRequest): 'modern' | 'legacy' | undefined {
   const { jsonrpc, id, method, params } = message;
   if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return undefined;
@@ -69,7 +72,10 @@ function arePlainCapabilities(capabilities: unknown): boolean {
   });
 }
 
-/** Writes the answer to a plain call. Inserts the result's JSON text twice, because serializing twice is expensive. */
+/**
+ * Writes the answer to a plain call. The answer contains the JSON text of the result twice, so the text is made only
+ * once.
+ */
 export function writePlainResult(
   { structuredContent, ...result }: CallToolResult,
   id: unknown,

@@ -40,7 +40,10 @@ export function buildToolRunner(server: ServerDependencies, endpoints: Endpoints
   };
 }
 
-/** Errors that get their HTTP status instead of a tool result. Clients and proxies need the status. */
+/**
+ * The errors that a tool call answers with their HTTP status instead of a tool result, because clients and proxies need
+ * the status.
+ */
 const keysOfTransport: ReadonlySet<ErrorKey> = new Set<ErrorKey>([
   'unauthorized',
   'rate_limited',
@@ -51,13 +54,13 @@ const keysOfTransport: ReadonlySet<ErrorKey> = new Set<ErrorKey>([
 interface Circumstances {
   /** Whether the result repeats the stored answer to an earlier call with the same idempotency key. */
   isReplayed: boolean;
-  /** The rate limit that counted the call. Null if no limit counted it. */
+  /** The rate limit that counted the call. Null if no rate limit counted it. */
   bucketState: BucketState | null;
 }
 
 /**
  * Returns a result as structured content, and as text for clients that read only text. More texts tell a language model
- * which fields are quotations and how few calls are left. The metadata has the same facts for programs.
+ * which fields are quotations and how few calls are left. The metadata contains the same information for programs.
  */
 export function resultOf({ userText }: Tool, body: unknown, circumstances: Circumstances): CallToolResult {
   const { isReplayed, bucketState } = circumstances;
@@ -82,10 +85,10 @@ function textOf(text: string) {
   return { type: 'text' as const, text };
 }
 
-/** The part of a rate limit. If less is left, each result says so. */
+/** A share of the rate limit. If less than this share is left, each result says so. */
 const lowPart = 0.1;
 
-/** Returns what is left of a rate limit, or undefined if enough is left. */
+/** Returns the rest of a rate limit. Returns undefined if enough is left. */
 function lowLimit(state: BucketState | null) {
   if (!state) return undefined;
   const [remaining, { name, limit, resetSeconds }] = [remainingOf(state), state];
@@ -99,7 +102,7 @@ function lowLimit(state: BucketState | null) {
 
 /**
  * Returns the tool result of a failed operation: the error of the API, then advice. The result has no structured
- * content. Clients would validate it against the output schema and throw an error.
+ * content, because clients would validate it against the output schema and throw an error.
  */
 export function refusalResultOf(
   tool: Tool,

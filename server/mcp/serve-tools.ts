@@ -23,9 +23,9 @@ const definitions = definitionsByGrant();
 
 /**
  * Serves POST /api/v1/mcp. A tool call takes the same steps as a REST request: authentication and rate limits in one
- * round trip, authorization, validation, and the endpoint. Only the order differs: the body is read first, because it
- * names the tool. The body has the usual size limit. Before the token is authenticated, the server parses and validates
- * the body, but runs nothing.
+ * round trip, authorization, validation, and the endpoint. Only the order differs: the server reads the body first,
+ * because the body names the tool. The body has the usual size limit. Before it authenticates the token, the server
+ * only parses and validates the body.
  */
 export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   const runTool = buildToolRunner(server, endpoints);
@@ -88,7 +88,7 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
   const handled = new WeakSet<FastifyRequest>();
 
   async function handle(request: FastifyRequest, reply: FastifyReply, unreadable?: Error) {
-    // Sending the answer failed. The request must not count against the rate limit a second time.
+    // Sending the answer has failed. The request must not count against the rate limit a second time.
     if (handled.has(request)) return refuse(unreadable, request, reply);
     handled.add(request);
     try {
@@ -110,7 +110,8 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
       url: useTools.path,
       config: { tsRestRoute: useTools },
       handler: (request, reply) => handle(request, reply),
-      // The handler answers its own errors. This function gets errors from reading the body or sending the answer.
+      // The handler itself answers errors of tool calls. This function only handles errors while the server reads the
+      // body or sends the answer.
       errorHandler: (error, request, reply) => handle(request, reply, error),
     });
   };

@@ -5,14 +5,14 @@ import { RequestValidationError, type RouteInput, refusalOf, validateInput } fro
 import type { ArgumentPlace, Tool } from './tools.ts';
 
 /**
- * The field of `_meta` that carries the Idempotency-Key of a tool call. A header would not work. Clients send their
- * configured headers with every call, so all calls would have the same key.
+ * The field of `_meta` that contains the Idempotency-Key of a tool call. A header would not work: clients send the same
+ * headers with every call, so all calls would have the same key.
  */
 const idempotencyMetaKey = 'idea-board/idempotency-key';
 
 export interface ToolCall {
   tool: Tool;
-  /** The query parameters before validation. Authorization needs them. */
+  /** The query parameters before their validation, because authorization comes before validation and needs them. */
   query: Record<string, unknown>;
   idempotency: Idempotency | undefined;
   /** Returns the validated input, or throws the validation error. */
@@ -64,7 +64,10 @@ function placeArguments({ places, route }: Tool, given: Arguments) {
   };
 }
 
-/** Returns the path and key of the equal REST request, so that the server treats both as the same request. */
+/**
+ * Returns the path and the key of the REST request that does the same. So the server treats the tool call as a
+ * repetition of that request.
+ */
 function idempotencyOf(
   { route }: Tool,
   { params, headers }: ReturnType<typeof validateInput>,

@@ -6,7 +6,7 @@ import type { Json } from '../../contract/openapi/json-schema.ts';
 import type { Route, RouteMetadata, ToolMetadata } from '../../contract/routes.ts';
 import { argumentsOf, typesOf, userTextOf } from './tool-schemas.ts';
 
-/** The place of a tool's argument in the input of the REST route. */
+/** The place where the input of the REST route contains a tool's argument. */
 export interface ArgumentPlace {
   part: 'params' | 'query' | 'body';
   field: string;
@@ -70,7 +70,10 @@ export function definitionsByGrant(): Record<Grant, ToolDefinition[]> {
 type ObjectSchema = ToolDefinition['inputSchema'];
 type Properties = NonNullable<ObjectSchema['properties']>;
 
-/** A result with text that users wrote comes from an open world: anyone may have written it. */
+/**
+ * A result with text by users comes from an open world (in the sense of MCP), because anybody may have written the
+ * text.
+ */
 function annotationsOf({ method }: Route, tool: ToolMetadata, hasUserText: boolean) {
   if (method === 'GET') return { readOnlyHint: true, openWorldHint: hasUserText };
   const { isDestructive, isIdempotent } = tool;
@@ -99,7 +102,7 @@ function readArguments(
       const name = field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
       if (places.has(name)) throw new Error(`${route.method} ${route.path} has two fields for the argument ${name}`);
       places.set(name, { part, field });
-      // The instructions explain ids and boards once for all tools.
+      // Leaves out the descriptions of ids and boards, because the instructions describe them once for all tools.
       const isExplained = part === 'params' || name === 'board';
       all[name] = isExplained ? { ...property, description: undefined } : property;
       if (requiredFields.includes(field)) required.push(name);

@@ -8,8 +8,8 @@ import { unusedClientSeconds, usedClientSeconds } from './lifetimes.ts';
 interface AdapterOptions extends Pick<ServerDependencies, 'database' | 'clock'> {
   endGrant(grantId: string): Promise<void>;
   /**
-   * The code or tokens that the current token request redeems, and the tokens that it issues. Undefined for other
-   * requests.
+   * The code or refresh token that the current token request redeems, and the tokens that it issues. Undefined for
+   * other requests.
    */
   redemptionOf(): Redemption | undefined;
   asksForAnother(resource: unknown): boolean;

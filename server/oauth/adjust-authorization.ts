@@ -39,7 +39,10 @@ export function adjustAuthorization(ctx: Context): void {
   ctx.query = query;
 }
 
-/** The maximum number of parameters of an authorization request. OAuth defines far fewer. Reading 1,000 takes 15 ms. */
+/**
+ * The maximum number of parameters of an authorization request. OAuth defines far fewer. Reading 1,000 parameters takes
+ * 15 ms.
+ */
 const maxParameters = 100;
 
 /** Refuses a request with too many parameters before oidc-provider reads it. */

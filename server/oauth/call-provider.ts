@@ -25,7 +25,7 @@ interface ProviderCall {
   redemption: Redemption;
   status?: number;
   body?: unknown;
-  /** An error to show to the user, because the server cannot redirect the user to the client. */
+  /** An error that the server shows to the user, because it cannot redirect the user to the client. */
   refusal?: OauthErrorBody;
   failure?: unknown;
 }
@@ -37,7 +37,8 @@ const calls = new WeakMap<IncomingMessage, ProviderCall>();
  * Fastify's reply, so it gets the same headers, error handling, log and metrics as all other answers.
  */
 export async function callProvider(provider: Provider, request: FastifyRequest, reply: FastifyReply): Promise<Outcome> {
-  // The client disconnected before the whole body arrived. oidc-provider would log a warning about such a body.
+  // Stops if the client has disconnected before the whole body arrived. oidc-provider would log a warning about such a
+  // body.
   if (request.raw.destroyed && !request.raw.complete) throw new DomainError('bad_request');
   const call: ProviderCall = { request, reply, redemption: { redeemed: [], issued: [] } };
   calls.set(request.raw, call);
@@ -57,7 +58,7 @@ function failureOf(failure: unknown): unknown {
   return isRolledBack ? Object.assign(new DomainError('service_unavailable'), { cause: failure }) : failure;
 }
 
-/** The headers that the client gets from oidc-provider's answer. The server sets all other headers itself. */
+/** The headers that the client gets from oidc-provider's answer. The server itself sets all other headers. */
 const passedOn = new Set(['location', 'set-cookie', 'www-authenticate']);
 
 function takeHeaders(reply: FastifyReply) {
@@ -98,7 +99,10 @@ interface Connection {
   issuer: string;
   /** Ends a grant because a refresh token was reused. */
   endGrant(ctx: Context, grantId: string): Promise<void>;
-  /** The name of oidc-provider's session cookie. The cookie is never sent, because no session is stored. */
+  /**
+   * The name of oidc-provider's session cookie. The server never sends this cookie, because it stores no session of
+   * oidc-provider.
+   */
   sessionCookie: string;
 }
 
@@ -178,7 +182,7 @@ async function storeRedemption({ server: { clock, database }, endGrant }: Connec
 }
 
 /**
- * Overwrites the headers that decide oidc-provider's URLs and the security of its cookies, so that a client cannot
+ * Overwrites the headers that influence oidc-provider's URLs and the security of its cookies, so that a client cannot
  * choose them. Makes oidc-provider answer in JSON. Removes the Origin header, because the server handles CORS itself.
  */
 export function pinToIssuer({ raw }: FastifyRequest, issuer: string): void {

@@ -24,8 +24,8 @@ export function chargeRegistrations(server: ServerDependencies) {
 /** oidc-provider calls this before it fetches a client's metadata document, unless the document is cached. */
 export function chargeFetches(server: ServerDependencies) {
   return async (ctx: Context | undefined): Promise<boolean> => {
-    // The consent page looks up the client again, without a context. The fetch was already counted in the authorization
-    // request.
+    // Does not count the fetch for the consent page, which looks up the client again. The server has already counted
+    // the fetch for the authorization request.
     if (!ctx) return true;
     const { request, reply } = callOf(ctx.req);
     await chargeNetwork(server, request, reply, 'oauth-client:ip', server.config.RATE_LIMIT_OAUTH_CLIENT);

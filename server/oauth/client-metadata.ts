@@ -22,7 +22,7 @@ export const fixedMetadata = {
   id_token_signed_response_alg: 'ES256',
   subject_type: 'public',
   require_auth_time: false,
-  // No MCP client needs to receive the code in a URL fragment or in a form post.
+  // Allows only this response mode, because no MCP client needs the code in a URL fragment or in a form post.
   response_modes: ['query'],
 };
 
@@ -49,7 +49,7 @@ export function tidyMetadata(metadata: ClientMetadata): string | undefined {
   if (/\\u0000|\\ud[89a-f][0-9a-f]{2}/i.test(text)) return 'the metadata has a character that cannot be stored';
   const { redirect_uris: uris, scope } = metadata;
   if (typeof scope === 'string' && !isOffered(scope)) return `scope must have ${toolScope} in it`;
-  if (!Array.isArray(uris)) return undefined; // oidc-provider itself refuses a missing list.
+  if (!Array.isArray(uris)) return undefined; // Leaves a missing list to oidc-provider, which refuses it.
   if (uris.length > maxRedirects) return `redirect_uris must not have more than ${maxRedirects} members`;
   for (const uri of uris) {
     const problem = problemOfRedirect(uri);
@@ -69,7 +69,7 @@ function dropUnsupported(metadata: ClientMetadata) {
     const usable = Array.isArray(given) ? given.filter(value => offered.includes(value)) : [];
     if (usable.length > 0) metadata[name] = usable;
   }
-  // Registers all scopes for the client, so that it may later request scopes that it did not register.
+  // Registers all scopes for the client, so that it may later ask for scopes that its registration did not name.
   if (isOffered(metadata.scope)) metadata.scope = scopes.join(' ');
 }
 

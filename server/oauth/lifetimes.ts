@@ -7,7 +7,8 @@ const day = 24 * 60 * minute;
 export const unusedClientSeconds = 7 * day;
 
 /**
- * How long a client stays registered after its last token. Clients remember their registration, and few can renew it.
+ * How long a client stays registered after it got its last token. Clients keep their registration, and few clients can
+ * register again.
  */
 export const usedClientSeconds = 365 * day;
 
@@ -19,10 +20,10 @@ export const lifetimes = {
    */
   AccessToken: 60 * minute,
   AuthorizationCode: minute,
-  /** oidc-provider requires a lifetime for a grant. In fact, a grant ends with its last token. */
+  /** The lifetime of a grant, which oidc-provider requires. In fact, a grant ends with its last token. */
   Grant: 3650 * day,
   IdToken: 60 * minute,
-  /** The time that a user has to answer an authorization request. The user may need to set a password first. */
+  /** How long a user may take to answer an authorization request. The user may have to set a password first. */
   Interaction: 60 * minute,
   /**
    * The lifetime of a refresh token. Each refresh issues a new one. A client that does not refresh in this time must

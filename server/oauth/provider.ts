@@ -130,16 +130,17 @@ export async function buildProvider(server: ServerDependencies): Promise<BuiltPr
     async loadExistingGrant({ oidc }: Context) {
       return oidc.result?.consent && provider.Grant.find(oidc.result.consent.grantId);
     },
-    // This callback need not check that the user exists, because each lookup of a token checks the user.
+    // Does not check whether the user exists, because each lookup of a token checks the user.
     findAccount: async (_ctx: unknown, accountId: string) => ({ accountId, claims: async () => ({ sub: accountId }) }),
     expiresWithSession: async () => false,
     issueRefreshToken: async (_ctx: unknown, client: { grantTypeAllowed(type: string): boolean }) =>
       client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // A revoked token ends its grant. A grant without tokens would be useless, but would appear in the account's list
-    // of tokens.
+    // Makes the revocation of a token end its grant. A grant without tokens would be useless, but would still appear in
+    // the account's list of tokens.
     revokeGrantPolicy: () => true,
-    // The setting CORS_ORIGINS decides which origins may read an answer, so oidc-provider allows all.
+    // Allows all origins in oidc-provider, because the setting CORS_ORIGINS already decides which origins may read an
+    // answer.
     clientBasedCORS: () => true,
     fetch: fetchWith(outgoing),
     renderError: async (ctx: Context, body: OauthErrorBody) => noteRefusal(ctx.req, body),

@@ -43,7 +43,7 @@ export function buildOauth(server: ServerDependencies) {
         const outcome = await answerWithProvider(request, reply);
         if ('refusal' in outcome) return sendRefusalPage(reply, outcome);
         const location = String(reply.getHeader('location'));
-        // On the route with :uid, the user comes from the consent page, which has shown the redirect target.
+        // The route with :uid comes after the consent page, which has shown the redirect target to the user.
         const isAnswered = request.routeOptions.url !== routes.authorization;
         if (!isAnswered && leadsAway(location)) return sendReturnPage(reply, location);
         return reply.status(outcome.status).send('');
@@ -85,13 +85,13 @@ export function buildOauth(server: ServerDependencies) {
 
 /**
  * Whether a redirect leads to another site or to an application's own URL scheme, such as cursor:. Redirects to the
- * consent page and to loopback addresses do not lead away.
+ * consent page and to loopback addresses do not count.
  */
 function leadsAway(location: string): boolean {
   return !location.startsWith(consentPathOf('')) && !shownTarget(location).isLocal;
 }
 
-/** Leaves request bodies unread, because oidc-provider reads them itself. */
+/** Leaves the bodies of requests unread, because oidc-provider reads them itself. */
 function leaveBodies(app: FastifyInstance) {
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', (_request, _body, done) => done(null));

@@ -4,7 +4,7 @@ import { chatKinds } from '../entities/chat-channel.ts';
 import { roles } from '../entities/membership.ts';
 import { defineEntry as entry, field, oneOf, text, whole } from './define-entry.ts';
 
-/** Who caused an entry: an operator, a user in the pages, or the server itself. */
+/** The cause of an entry: an operator, a user in the pages, or the server itself. */
 const by = {
   by: oneOf(
     ['operator', 'user', 'server'],
@@ -29,7 +29,9 @@ const ofFollower = { ...ofIdea, user_id: whole('the id of the follower') };
 const ofProvider = { ...inAccount, provider_id: whole('the id of the identity provider') };
 const ofIdentity = {
   ...ofMember,
-  identity_id: whole('the id of the identity'),
+  identity_id: whole(
+    'the id of the external identity: a person at a provider, or in the application that embeds the boards',
+  ),
   provider_id: whole('the id of the identity provider')
     .nullable()
     .describe('the id of the identity provider; null for the application that embeds the boards of the account'),
@@ -44,7 +46,10 @@ const rows = z
   .record(z.string(), z.int())
   .describe('the number of rows that the clean-up deleted or changed, for each database table');
 
-/** Audit entries for administration of the server or an account. Each is written after its change was committed. */
+/**
+ * The audit entries for the administration of the server or of an account. The server writes each entry after the
+ * change was committed.
+ */
 export const administrationEntries = {
   'account.created': entry('An account was created.', {
     ...inAccount,
@@ -66,7 +71,9 @@ export const administrationEntries = {
 
   'user.created': entry('A user was created.', {
     ...ofUser,
-    email: text('the e-mail address of the user, masked; absent if the user belongs to an identity alone').optional(),
+    email: text(
+      'the e-mail address of the user, masked; absent if the user can sign in only with an external identity',
+    ).optional(),
   }),
   'user.updated': entry('Fields of a user were changed.', {
     ...ofUser,
@@ -129,23 +136,26 @@ export const administrationEntries = {
     ...changed,
   }),
   'identity_provider.deleted': entry(
-    'An OpenID Connect provider of an account was deleted. Its identities and their sessions ended.',
-    { ...ofProvider, identities: whole('the number of identities that ended') },
+    'An OpenID Connect provider of an account was deleted. The server also deleted its external identities and ended their sessions.',
+    { ...ofProvider, identities: whole('the number of deleted external identities') },
   ),
   'embedding_secret.created': entry(
-    'A secret was created. An application of the account signs people in on embedded boards with it.',
+    'An embedding secret was created. With it, an application of the account signs people in on embedded boards.',
     ofEmbeddingSecret,
   ),
   'embedding_secret.deleted': entry(
-    'An embedding secret was deleted. The sessions that it had begun ended.',
+    'An embedding secret was deleted. The server ended the sessions that began with this secret.',
     ofEmbeddingSecret,
   ),
   'identity.created': entry(
-    'A person signed in with an identity of an account for the first time. The server created a user who belongs to this identity alone.',
+    'A person signed in with an external identity of an account for the first time. The server created a user who can sign in only with this identity.',
     ofIdentity,
   ),
-  'identity.connected': entry('A user confirmed that an identity of an account is theirs.', ofIdentity),
-  'identity.removed': entry('A user removed an identity. Its sessions ended.', ofIdentity),
+  'identity.connected': entry('A user confirmed that an external identity of an account belongs to them.', ofIdentity),
+  'identity.removed': entry(
+    'A user removed an external identity. The server ended the sessions that began with it.',
+    ofIdentity,
+  ),
 
   'invitation.created': entry('An invitation to an account was created or renewed.', {
     ...ofInvitation,

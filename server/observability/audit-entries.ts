@@ -11,14 +11,19 @@ export const auditEntries = {
   ...administrationEntries,
 } satisfies Record<string, EntryDefinition>;
 
-/** The fields of each kind of audit entry. IP addresses and e-mail addresses are masked when an entry is written. */
+/**
+ * The fields of each kind of audit entry. The server masks IP addresses and e-mail addresses when it writes an entry.
+ */
 export type AuditEntries = { [Name in keyof typeof auditEntries]: z.input<(typeof auditEntries)[Name]['fields']> };
 
 export type AuditEntryName = keyof AuditEntries;
 
 export type AdministrationEntryName = keyof typeof administrationEntries;
 
-/** An operator has an id in the operator's panel, but not on the command line. */
+/**
+ * The id of the operator. Only operators who use the operator's panel have an id, and not operators on the command
+ * line.
+ */
 export type AuditActor =
   | { readonly by: 'operator' | 'server' }
   | { readonly by: 'operator' | 'user'; readonly by_user_id: number };

@@ -25,28 +25,30 @@ type Fields = Record<string, unknown>;
 /** Counts the repeated entries of one name. Entries with equal fields count together. */
 interface RepeatWindow {
   kinds: Map<string, { fields: Fields; repeated: number }>;
-  /** The number of entries with still other fields, after `kinds` has reached maxKinds. */
+  /**
+   * The number of entries with other fields, after the log has already counted maxKinds different entries of this name.
+   */
   others: number;
   timer: NodeJS.Timeout;
 }
 
 /**
- * The maximum number of different entries of one name in a time window. It limits the memory and lines that attackers
- * can use.
+ * The maximum number of different entries of one name in a time window. It limits the memory and the log lines that an
+ * attacker can cause.
  */
 const maxKinds = 100;
 
 const definitions: Record<AuditEntryName, EntryDefinition> = auditEntries;
 
 export function buildAuditLog({ destination, redactor, repeatWindowMs = 60_000 }: AuditLogOptions): AuditLog & {
-  /** Writes the numbers of repeated entries that are still being counted. */
+  /** Writes how often the current entries were repeated. */
   close(): void;
 } {
   const lines = pino(
     {
       base: null,
       timestamp: false,
-      // This field distinguishes audit lines from the ordinary log if both are on standard output.
+      // This field distinguishes audit entries from lines of the ordinary log if both go to standard output.
       formatters: { level: () => ({ log: 'audit' }), log: fields => redactor.value(fields) as Fields },
     },
     destination,

@@ -27,7 +27,7 @@ export const whole = (meaning: string) => z.int().describe(meaning);
 export const oneOf = <const Values extends readonly string[]>(values: Values, meaning: string) =>
   z.enum(values).describe(meaning);
 
-/** Fields with the same meaning in every audit entry. They use ids instead of names, because ids reveal nothing. */
+/** Fields that mean the same in every audit entry. They contain ids instead of names, because ids reveal nothing. */
 export const field = {
   accountId: whole('the id of the account'),
   boardId: whole('the id of the board'),

@@ -1,4 +1,6 @@
-/** The properties of an error that are logged. Others may hold the database client or the values of a query. */
+/**
+ * The properties of an error that are logged. Other properties may contain the database client or values of a query.
+ */
 const kept =
   'code severity constraint schema table column dataType routine errno syscall address port hostname command responseCode status statusCode key reason'.split(
     ' ',

@@ -1,4 +1,4 @@
-/** The context of a failure: short plain values that do not come from clients. */
+/** The context of a failure: short values that do not come from clients. */
 type FailureContext = Readonly<Record<string, string | number>>;
 
 /** Reports unexpected failures to a monitoring service, besides the log (specification: Limits, operational rule 4). */

@@ -29,8 +29,9 @@ const domain = String.raw`(?:${literal}|(?:[\p{L}\p{M}\p{N}\p{Cf}._-]|(?!${encod
 const masked = String.raw`(?:.\*{3}@)?.\*{3}(?:\.[\p{L}\p{N}-]{1,63})?#[0-9a-f]{12}`;
 
 /**
- * Matches each word, together with the domains or the mask after it. A match takes the whole word, so the time is
- * linear. If a word has several `@`, the last one starts the domain, and the others belong to the local part.
+ * Matches each word, together with the domains or the mask after it. A match always takes the whole word, so that the
+ * time grows only linearly with the text. If a word has several `@`, the last one starts the domain, and the others
+ * belong to the local part.
  */
 const words = new RegExp(
   `${encodedSeparator}(?!${sign})|(${quoted}|${encodedSeparator}|(?:(?!${encodedSeparator})[^${separator}])+)((?:${sign}(?!${masked}|${version})${domain})+)?(?:${sign}${masked})?`,
@@ -76,20 +77,20 @@ function describe(local: string, domain: string, hash: HashText): string {
 }
 
 /**
- * Returns the first character of a local part or domain, if it is a letter, a digit or an underscore. A reader could
- * mistake other characters for a part of the surrounding text.
+ * Returns the first character of a local part or domain, if it is a letter, a digit or an underscore. Other characters
+ * could look like a part of the surrounding text.
  */
 function firstOf(text: string): string {
   return /^"?([\p{L}\p{N}_])/u.exec(text)?.[1] ?? '*';
 }
 
-/** Decodes URL-encoded text until it is plain. Decodes it at most `times` times. */
+/** Decodes URL-encoded text up to `times` times, until nothing is encoded any more. */
 export function decodeUrl(text: string, times: number): string {
   if (times === 0 || !text.includes('%')) return text;
   try {
     return decodeUrl(decodeURIComponent(text), times - 1);
   } catch {
-    // The text has a percent sign that encodes nothing, so it is plain.
+    // A percent sign in the text encodes nothing, so the text is not URL-encoded.
     return text;
   }
 }

@@ -18,7 +18,7 @@ interface CountedRequest {
   /** The pattern of the path, such as `/ideas/:id`, so that ids share a time series. `none` for an unknown path. */
   route: string;
   status: number;
-  /** The error key of the answer. Empty if the answer is no error. */
+  /** The error key of the answer. Empty if the answer is not an error. */
   key: string;
   durationMs: number;
   userAgent?: string | undefined;
@@ -27,7 +27,10 @@ interface CountedRequest {
 /** Matches the name and the version of the SDK in a User-Agent. */
 const sdkProduct = /\bidea-board-client\/\d{1,4}\.\d{1,4}\.\d{1,4}\b/;
 
-/** The most SDK versions with a time series of their own. A client can invent versions, and each one takes memory. */
+/**
+ * The maximum number of SDK versions that the metrics count separately. A client can send invented versions, and each
+ * one takes memory.
+ */
 const mostSdkVersions = 50;
 
 /** Histogram buckets for requests, in seconds: from a cached read to a statement that almost times out. */
@@ -147,7 +150,10 @@ export function buildMetrics(): Metrics {
 
 type WaitingWork = RowOf<typeof selectWaitingWork>;
 
-/** Counts of waiting jobs and deliveries stop at this number. A higher count takes longer and says nothing new. */
+/**
+ * Counts of waiting jobs and deliveries stop at this number, because an exact higher count takes longer and is not more
+ * useful.
+ */
 const mostCounted = 10_000;
 
 /** Counts the waiting jobs and deliveries of all accounts, for the operator of the server. */
@@ -167,7 +173,7 @@ const selectWaitingWork = sql(
     ) pending) as "pendingDeliveries"`,
 );
 
-/** The time limit for counting in the database. The metrics of the process matter more and must not be late. */
+/** The time limit for counting in the database. The metrics of the process are more important and must not be late. */
 const timeoutMs = 1_000;
 
 /** Counts the waiting jobs and deliveries in the database. Returns undefined if PostgreSQL does not answer in time. */

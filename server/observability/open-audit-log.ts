@@ -20,7 +20,7 @@ export function openAuditLog(
   };
 }
 
-/** The size of the buffer for lines that cannot be written to the file, such as on a full disk. */
+/** The size of the buffer for lines that the server cannot write to the file, for example because the disk is full. */
 const maxKeptBytes = 1024 * 1024;
 const complaintIntervalMs = 60_000;
 

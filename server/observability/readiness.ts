@@ -13,8 +13,8 @@ export type ReadinessCheck = (typeof readinessChecks)[number];
 
 /**
  * Runs the checks of GET /ready and returns the failed ones (specification: Operations probes). The checks only read. A
- * check fails if it times out. The checks use reserved connections, because a server whose connection pool is exhausted
- * is busy, not broken. If a load balancer removed a busy server, its load would only move to the next server.
+ * check fails if it times out. The checks use reserved connections, so that a busy server with an exhausted connection
+ * pool still counts as ready. If a load balancer removed a busy server, the next server would get its load.
  */
 export async function findFailedChecks(server: ServerDependencies): Promise<ReadinessCheck[]> {
   const { reserve } = server.database;

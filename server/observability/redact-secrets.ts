@@ -12,7 +12,7 @@ const between = String.raw`\\{0,15}["']?\s{0,4}(?:[=:]|%(?:25)*3[AD])\s{0,4}`;
 const slash = '(?:/|%(?:25)*2F)';
 const space = String.raw`(?:\s|%20|\+)+`;
 const open = String.raw`(?!\[Redacted\])`;
-/** Excludes the `@` of a masked e-mail address, because it does not end the user and password of a URL. */
+/** Does not match the `@` of a masked e-mail address, because this `@` does not end the user and password of a URL. */
 const notMasked = String.raw`(?!.{1,2}\*{3}(?:\.[^\s#]{1,63})?#[0-9a-f]{12})`;
 
 /**
@@ -107,18 +107,19 @@ const maxQuotedLength = 66;
 
 /**
  * Cuts a long text. Also removes the last word of a text that was cut here or earlier. That word may be the first half
- * of a secret or an address, and no pattern matches a half.
+ * of a secret or an e-mail address, and no pattern matches a half.
  */
 export function cutText(text: string, maxLength: number): string {
   if (text.length <= maxLength && !text.endsWith(cutOff)) return text;
   const kept = text.length > maxLength ? text.slice(0, maxLength) : text.slice(0, -cutOff.length);
   let start = kept.length;
   while (start > 0 && !boundary.test(kept[start - 1] ?? '')) start--;
-  // The cut may have removed the `@` that shows a user and password in a URL, so the text after `://` is removed too.
+  // Also removes the text after `://`, because the cut may have removed the `@` that shows the user and password of a
+  // URL.
   const authority = kept.lastIndexOf('://');
   if (authority >= 0 && !/[\s"'<>\\]/.test(kept.slice(authority))) start = Math.min(start, authority + '://'.length);
-  // The cut may be before or after the second quotation mark of a quoted local part. The local part is removed from its
-  // first quotation mark.
+  // Removes a quoted local part from its first quotation mark on, because the cut may be before or after its second
+  // quotation mark.
   for (let marks = 0; marks < 2; marks++) {
     const quote = kept.lastIndexOf('"', start - 1);
     if (quote >= 0 && quote >= start - maxQuotedLength) start = quote;

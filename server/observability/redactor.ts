@@ -21,7 +21,7 @@ export interface Redactor {
 export interface RedactorOptions {
   /** The application key, or a function that returns it, so that the log can start before the key is loaded. */
   appKey: Uint8Array | (() => Uint8Array);
-  /** The settings of the server. The keys and passwords in them are removed from every text. */
+  /** The settings of the server. The redactor removes the keys and passwords in them from every text. */
   settings?: object;
   /** The extensions. The keys and passwords in their settings are also removed. */
   extensions?: readonly { settings?: object | undefined }[];
@@ -31,7 +31,7 @@ export interface RedactorOptions {
 const maxTextLength = 4_096;
 /** The maximum length of all texts in one value together. */
 const maxCharacters = 8 * maxTextLength;
-/** With these limits, a log line cannot become a dump of a socket object. */
+/** These limits prevent a log line from becoming a dump of a large object, such as a socket. */
 const maxDepth = 10;
 const maxValues = 5_000;
 const maxItems = 1_000;
@@ -150,7 +150,7 @@ function secretsOf(settings: object): string[] {
   });
 }
 
-/** Returns the secrets of a URL. A Sentry DSN has its key in the position of the user name. */
+/** Returns the secrets in a URL. In a Sentry DSN, the key is in the place of the user name. */
 function secretsOfUrl({ protocol, username, password, searchParams }: URL): string[] {
   return [password || (protocol.startsWith('http') ? username : ''), searchParams.get('password') ?? ''];
 }

@@ -106,7 +106,7 @@ export const signInEntries = {
     user_id: userId,
     method: oneOf(
       ['password', 'link', 'invitation', 'provider', 'embedding'],
-      'how the user signed in. `password`: with a password. `link`: through a mailed link. `invitation`: as a new user who accepted an invitation. `provider`: with an identity provider of an account, and only for this account. `embedding`: on an embedded board, with a token of the application around the board',
+      'how the user signed in. `password`: with a password. `link`: through a mailed link. `invitation`: as a new user who accepted an invitation. `provider`: with an identity provider of an account, and only for this account. `embedding`: on an embedded board, with a token of the application that embeds the board',
     ),
     ...atProvider,
   }),
@@ -120,7 +120,7 @@ export const signInEntries = {
     ...atProvider,
   }),
   'sign_in.token_refused': countedEntry(
-    'The server refused a token by an application that signs a person in on an embedded board.',
+    'An application sent a token to sign a person in on an embedded board, and the server refused the token.',
     {
       ...request,
       account_id: field.accountId,

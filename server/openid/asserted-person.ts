@@ -1,9 +1,9 @@
 import { ProviderError } from './provider-error.ts';
 
-/** A person as the claims of a provider describe them. */
+/** A person, read from the claims of a provider. */
 export interface AssertedPerson {
   subject: string;
-  /** Null if the provider asserts no address. */
+  /** Null if the provider has reported no verified e-mail address. */
   address: string | null;
   isAddressVerified: boolean;
   name: string;
@@ -14,13 +14,15 @@ export interface Claims {
   sub: string;
   email?: unknown;
   email_verified?: unknown;
-  /** Whether Microsoft Entra has verified the owner of the address's domain. Entra does not send email_verified. */
+  /**
+   * Whether Microsoft Entra has verified who owns the domain of the e-mail address. Entra does not send email_verified.
+   */
   xms_edov?: unknown;
   name?: unknown;
   preferred_username?: unknown;
 }
 
-/** The maximum length of a subject in bytes. A check constraint of the database has the same number. */
+/** The maximum length of a subject in bytes. A check constraint in the database has the same limit. */
 const maxSubjectBytes = 255;
 
 export function personIn(claims: Claims): AssertedPerson {
@@ -49,7 +51,10 @@ function textIn(value: unknown): string | undefined {
 
 const maxNameLength = 100;
 
-/** Returns a name on one line. Of an e-mail address, returns only the part before the @, because others see the name. */
+/**
+ * Returns a name on one line. If the name is an e-mail address, returns only the part before the @, because other
+ * people see the name.
+ */
 function nameIn(value: unknown): string | undefined {
   const text = textIn(value)
     ?.toWellFormed()

@@ -13,7 +13,7 @@ export interface ProviderAccess {
   clientSecret: string;
 }
 
-/** The secrets of one sign-in. Only the browser that began the sign-in has them. */
+/** The secrets of one sign-in. They are stored only in the browser that began the sign-in. */
 export interface SignInSecrets {
   state: string;
   nonce: string;
@@ -21,7 +21,7 @@ export interface SignInSecrets {
   verifier: string;
 }
 
-/** Signs people in at OpenID Connect providers: with an authorization code, PKCE, a state and a nonce. */
+/** Signs people in with OpenID Connect providers: by an authorization code, with PKCE, a state and a nonce. */
 export interface OpenidClient {
   /** Reads the metadata of a provider again. Throws a ProviderError if the provider cannot be used. */
   check(access: ProviderAccess): Promise<void>;
@@ -32,18 +32,21 @@ export interface OpenidClient {
   close(): void;
 }
 
-/** The time limit of each request to a provider. It is short, because a person waits. */
+/** The time limit of each request to a provider. It is short, because a person waits for the page. */
 const timeoutMs = 5_000;
-/** How long the metadata and the keys of a provider are kept. */
+/** How long the server caches the metadata and the keys of a provider. */
 const keptMs = 10 * 60_000;
-/** How long a failure is kept, so that a provider that is down does not hold up every visitor. */
+/**
+ * How long the server caches a failed request. During this time, the server sends no request to a provider that is
+ * down, and visitors do not wait for it.
+ */
 const keptFailureMs = 10_000;
-/** The maximum number of providers in memory. */
+/** The maximum number of providers in the cache. */
 const maxKept = 200;
 
 /**
- * Builds the client. Its requests go only to public IP addresses and to WEBHOOK_ALLOWED_CIDRS, because admins enter the
- * issuers. The first sign-in with a provider loads the library.
+ * Builds the client. The client sends requests only to public IP addresses and to WEBHOOK_ALLOWED_CIDRS, because admins
+ * enter the URLs of providers. The first sign-in with a provider loads the library.
  */
 export function buildOpenidClient({ WEBHOOK_ALLOWED_CIDRS }: Pick<Config, 'WEBHOOK_ALLOWED_CIDRS'>): OpenidClient {
   const outgoing = buildOutgoingRequests({ guard: buildAddressGuard(WEBHOOK_ALLOWED_CIDRS), timeoutMs });
@@ -101,7 +104,7 @@ export function buildOpenidClient({ WEBHOOK_ALLOWED_CIDRS }: Pick<Config, 'WEBHO
         });
         const claims = tokens.claims();
         if (!claims) throw new ProviderError('invalid', 'The answer has no ID token');
-        // Many providers put the address only into the answer of this endpoint.
+        // Many providers send the e-mail address only at their userinfo endpoint.
         const needsMore = claims.email === undefined && configuration.serverMetadata().userinfo_endpoint !== undefined;
         const more = needsMore ? await fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
         return personIn({ ...more, ...claims });
@@ -118,11 +121,12 @@ async function readMetadata(access: ProviderAccess, outgoing: OutgoingRequests):
   const configuration = await openid.discovery(new URL(issuer), clientId, clientSecret, authentication, {
     [openid.customFetch]: fetchWith(outgoing),
     timeout: timeoutMs / 1000,
-    // The library checks the signature of ID tokens only with this extension.
+    // Without this extension, the library does not check the signatures of ID tokens.
     execute: [openid.enableNonRepudiationChecks, ...(isLocal ? [openid.allowInsecureRequests] : [])],
   });
   const metadata = configuration.serverMetadata();
-  // The library accepts other issuers from some providers. Then people of any customer of the provider could sign in.
+  // For some providers, the library accepts any issuer of the provider. Then customers of other organizations could
+  // sign in.
   if (new URL(metadata.issuer).href !== new URL(issuer).href) {
     throw new ProviderError('issuer', `The metadata names the issuer ${metadata.issuer}`);
   }
@@ -131,7 +135,9 @@ async function readMetadata(access: ProviderAccess, outgoing: OutgoingRequests):
   }
   return configuration;
 
-  /** Sends the client secret in the way that the provider supports. Without metadata, it supports the first way. */
+  /**
+   * Sends the client secret in a way that the provider supports. If the metadata lists no way, uses the default way.
+   */
   function authentication(...given: Parameters<ReturnType<typeof openid.ClientSecretBasic>>) {
     const [{ token_endpoint_auth_methods_supported: methods = ['client_secret_basic'] }] = given;
     const isBasic = methods.includes('client_secret_basic') || !methods.includes('client_secret_post');
@@ -139,7 +145,9 @@ async function readMetadata(access: ProviderAccess, outgoing: OutgoingRequests):
   }
 }
 
-/** Builds the function that sends the requests of the library. Forbids redirects, and limits the size of answers. */
+/**
+ * Builds the function that sends the requests of the library. It follows no redirects and limits the size of answers.
+ */
 function fetchWith(outgoing: OutgoingRequests) {
   return async (url: string, { method, headers, body, signal }: CustomFetchOptions): Promise<Response> => {
     const request = { headers, signal };
@@ -147,7 +155,7 @@ function fetchWith(outgoing: OutgoingRequests) {
       method === 'POST'
         ? await outgoing.post(url, { ...request, body: String(body ?? '') })
         : await outgoing.get(url, request);
-    // A Response cannot have every status, and with some statuses it cannot have a body.
+    // A Response object cannot have every HTTP status. With some statuses, it must not have a body.
     const status = answer.status >= 200 && answer.status < 600 ? answer.status : 502;
     const isEmpty = [204, 205, 304].includes(status);
     const contentType = answer.headers['content-type'] ?? '';
@@ -158,7 +166,7 @@ function fetchWith(outgoing: OutgoingRequests) {
   };
 }
 
-/** Runs a request to a provider. Turns its failures into a ProviderError, whose message has no token. */
+/** Runs a request to a provider. Converts a failure to a ProviderError, whose message contains no token. */
 async function explained<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

@@ -1,12 +1,12 @@
 /**
- * - unreachable: the provider did not answer in time, or its address is not allowed.
+ * - unreachable: the provider did not answer in time, or its IP address is not allowed.
  * - denied: the person or the provider refused the sign-in.
  * - issuer: the metadata belongs to another issuer.
  * - invalid: the answer of the provider is invalid, such as an expired ID token.
  */
 export type ProviderErrorReason = 'unreachable' | 'denied' | 'issuer' | 'invalid';
 
-/** The failure of a request to a provider. The message is for the log. People read a text for the reason. */
+/** The failure of a request to a provider. The message is for the log. The page shows a text for `reason` instead. */
 export class ProviderError extends Error {
   override readonly name = 'ProviderError';
   readonly reason: ProviderErrorReason;

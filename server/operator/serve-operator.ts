@@ -19,7 +19,7 @@ const area: OwnArea = {
 
 /**
  * Serves the operator's panel: pages about all accounts and users, for signed-in users with the flag is_operator. No
- * code of the server sets this flag. The operator sets it with SQL.
+ * code of the server sets this flag: the person who runs the server sets it with SQL.
  */
 export function serveOperator(server: ServerDependencies) {
   return async (app: FastifyInstance) => {

@@ -9,16 +9,21 @@ import { writeForReaders } from './shell/language.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** Another server that a form on the page may redirect to, as a source for the directive form-action. */
+    /**
+     * Another server, as a source for the CSP directive form-action. A form on the page may redirect to this server.
+     */
     formTarget: string | null;
     /** The script that the page loads. */
     pageScript: Script | null;
-    /** The sites that may show the page in a frame, as sources for the directive frame-ancestors. Null for no site. */
+    /**
+     * The websites that may show the page in a frame, as sources for the CSP directive frame-ancestors. Null if no
+     * website may.
+     */
     frameAncestors: string | null;
   }
 }
 
-/** Paths that contain only pages and their files. A request for a missing path below them gets an error page. */
+/** The path prefixes of HTML pages. A request for a missing path with such a prefix gets an HTML error page. */
 const areas = ['/b', '/admin', '/operator', '/sign-in', '/assets'];
 
 /**
@@ -32,7 +37,8 @@ export async function buildPages(server: ServerDependencies) {
 
   function setHeaders(reply: FastifyReply) {
     for (const [name, value] of headers) {
-      // The directive frame-ancestors replaces this header, which cannot name other sites.
+      // Removes X-Frame-Options, because this header cannot list other websites. The CSP directive frame-ancestors
+      // replaces it.
       const isForFrames = name === 'x-frame-options' && reply.frameAncestors;
       if (!isForFrames && !reply.hasHeader(name)) reply.header(name, forPage(reply, name, value));
     }
@@ -47,7 +53,8 @@ export async function buildPages(server: ServerDependencies) {
       app.decorateReply('pageScript', null);
       app.decorateReply('frameAncestors', null);
       app.setErrorHandler(answerError);
-      // An onSend hook sets the headers, because error pages need them too and a page may have set some itself.
+      // Sets the headers in an onSend hook, because error pages need the headers, too, and a page may have set some
+      // headers itself.
       app.addHook('onSend', async (_request, reply) => setHeaders(reply));
       app.addHook('onSend', compressSharedPage);
       writeForReaders(app);
@@ -57,12 +64,12 @@ export async function buildPages(server: ServerDependencies) {
       }
     },
 
-    /** Whether a request for a missing path gets an error page instead of an API error. */
+    /** Whether a request for a missing path gets an HTML error page instead of an API error. */
     own(request: FastifyRequest): boolean {
       return areas.some(area => pathOf(request).startsWith(`${area}/`));
     },
 
-    /** Sends an error page for an error that occurs outside the hooks. */
+    /** Sends an error page for an error that occurs before or after the hooks. */
     answerError(error: unknown, request: FastifyRequest, reply: FastifyReply) {
       setHeaders(reply);
       return answerError(error, request, reply);
@@ -71,8 +78,8 @@ export async function buildPages(server: ServerDependencies) {
 }
 
 /**
- * Extends the content security policy for one page. Without the extension, browsers do not run its script, do not follow a
- * redirect to another server after a form, and do not show the page in a frame.
+ * Extends the content security policy for one page. It allows the script of the page, a redirect to another server
+ * after a form, or websites that show the page in a frame.
  */
 function forPage({ formTarget, pageScript, frameAncestors }: FastifyReply, name: string, value: string): string {
   if (name !== 'content-security-policy') return value;

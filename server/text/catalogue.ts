@@ -28,7 +28,7 @@ const catalogue = createInstance({
   resources: { en: { translation: english }, de: { translation: german } },
   supportedLngs: languages,
   fallbackLng: languages[0],
-  // Values are escaped here, and only in markup.
+  // i18next escapes no values. This file escapes values itself, but only in markup.
   interpolation: { escapeValue: false },
   nsSeparator: false,
   initAsync: false,
@@ -38,7 +38,7 @@ const catalogue = createInstance({
 });
 await catalogue.init();
 
-/** The texts without values, by language and key. Each page has many of them, and i18next takes 2 µs for a text. */
+/** Caches the texts without values, by language and key. A page has many of them, and i18next needs 2 µs for each. */
 const plainTexts: Record<Language, Map<string, string>> = { en: new Map(), de: new Map() };
 
 function plainTextOf(key: string): string {
@@ -48,7 +48,10 @@ function plainTextOf(key: string): string {
   return text;
 }
 
-/** Returns a text with its values. Without `nest`, a value such as a name could include other texts. */
+/**
+ * Returns a text with its values. The option `nest` is off. Otherwise a value, such as a name, could insert other
+ * texts.
+ */
 function textOf(key: string, values: TextValues): string {
   return String(catalogue.t(key, { ...values, lng: currentLanguage(), nest: false }));
 }
@@ -63,7 +66,7 @@ export function t(key: string, values?: TextValues): Html | string {
   return new Html(textOf(key, Object.fromEntries(escaped)));
 }
 
-/** Numbers stay numbers, so that they select the plural and can be formatted. */
+/** Keeps numbers as numbers, so that they can select the plural and can be formatted. */
 function markupOf(value: string | number | Html): string | number {
   if (value instanceof Html) return value.text;
   return typeof value === 'number' ? value : escapeHtml(value);

@@ -1,8 +1,8 @@
 import { t } from './catalogue.ts';
 
 /*
- * Anybody can write titles and names, and mails, chats and pages show them. Before such a text is escaped, it is
- * reduced to one line of limited length without control characters.
+ * Makes texts safe for pages, mails and chats, because anybody can write titles and names. Before escaping, these
+ * functions reduce a text to one line of limited length without control characters.
  */
 
 /**
@@ -12,7 +12,10 @@ import { t } from './catalogue.ts';
 // biome-ignore lint/suspicious/noControlCharactersInRegex: oneLine removes these characters.
 const control = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
-/** Matches a text of only invisible characters. Other texts may contain them, to join letters and emoji. */
+/**
+ * Matches a text that has only invisible characters. Other texts may contain such characters, which join letters and
+ * emoji.
+ */
 const blank = /^[\s\p{Default_Ignorable_Code_Point}\u2800]*$/u;
 
 /** Returns the text on one line. Returns an empty text if all characters are invisible. */
@@ -34,7 +37,7 @@ export function plainLines(text: string): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: visibleText escapes these characters.
 const invisible = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 
-/** Returns text from a program with each control character as a visible escape, such as \u202e. */
+/** Returns a text of another program, with each control character as a visible escape such as \u202e. */
 export function visibleText(text: string): string {
   return text
     .replaceAll('\r\n', '\n')
@@ -53,7 +56,7 @@ export function truncate(text: string, max: number): string {
     .trimEnd()}…`;
 }
 
-/** Returns the text on one line of at most `max` code points. Returns `otherwise` if the text is invisible. */
+/** Returns the text on one line of at most `max` code points. Returns `otherwise` if all characters are invisible. */
 export function shortLine(text: string, max: number, otherwise = t('shell.missing.title')): string {
   return truncate(oneLine(text), max) || otherwise;
 }

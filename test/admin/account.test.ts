@@ -60,7 +60,7 @@ describe('the account', () => {
     expect(html).not.toContain('name="slug"');
   });
 
-  test('an owner can change the name and the slug of an account, and the account page then works only with the new slug', async () => {
+  test('an owner can change the name and the slug of an account, and the URL of the account page then needs the new slug', async () => {
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       other.accountId,
@@ -181,20 +181,23 @@ describe('the deletion of the account', () => {
   });
 });
 
-describe.each(['admin', 'moderator', 'member'] as const)('the pages of the account, for a %s', role => {
-  test(`a person with the role ${role} cannot change or delete the account, and can open the account page only if the role is admin`, async () => {
-    const other = await signedIn(server, await createMember(server, world.accountId, role));
-    const mayWatch = role === 'admin';
-    const fields = hiddenFields((await other.get('/admin')).html, '/admin/sign-out');
-    expect((await other.get('/admin/account')).status).toBe(mayWatch ? 200 : 403);
-    expect((await other.get('/admin/account/delete')).status).toBe(403);
-    for (const path of ['/admin/account', '/admin/account/delete', '/admin/account/keep']) {
-      const given = { ...fields, name: 'Mine', slug, current_password: owner.password };
-      expect([path, (await other.post(path, given)).status]).toEqual([path, 403]);
-    }
-    expect(await account()).toMatchObject({ name: 'An account', slug, deletion_scheduled_at: null });
-  });
-});
+describe.each(['admin', 'moderator', 'member'] as const)(
+  'the pages of the account for a person with the role %s',
+  role => {
+    test(`a person with the role ${role} cannot change or delete the account, and can open the account page only if the role is admin`, async () => {
+      const other = await signedIn(server, await createMember(server, world.accountId, role));
+      const mayWatch = role === 'admin';
+      const fields = hiddenFields((await other.get('/admin')).html, '/admin/sign-out');
+      expect((await other.get('/admin/account')).status).toBe(mayWatch ? 200 : 403);
+      expect((await other.get('/admin/account/delete')).status).toBe(403);
+      for (const path of ['/admin/account', '/admin/account/delete', '/admin/account/keep']) {
+        const given = { ...fields, name: 'Mine', slug, current_password: owner.password };
+        expect([path, (await other.post(path, given)).status]).toEqual([path, 403]);
+      }
+      expect(await account()).toMatchObject({ name: 'An account', slug, deletion_scheduled_at: null });
+    });
+  },
+);
 
 test('the account page and the deletion page of another account get 404, and a visitor without a session must sign in first', async () => {
   const [other] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [

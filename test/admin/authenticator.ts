@@ -9,7 +9,7 @@ export const secondFactorPage = '/admin/profile/second-factor';
 /** An authenticator app with one secret, and the recovery codes that the user has saved. */
 export interface Authenticator {
   secret: string;
-  /** Returns the code of the present time step, or of a step before or after it. */
+  /** Returns the code of the current time step, or of a time step before or after it. */
   code(offset?: number): string;
   recoveryCodes: string[];
 }
@@ -39,7 +39,9 @@ function readRecoveryCodes(html: string): string[] {
   return shown.split('\n');
 }
 
-/** Turns on two-factor sign-in for a signed-in user. The present code of the app then no longer works. */
+/**
+ * Turns on two-factor sign-in for a signed-in user. This uses the current code of the app, which then no longer works.
+ */
 export async function enrol(visitor: Visitor, password: string, clock: Clock): Promise<Authenticator> {
   const { html, secret } = await openOffer(visitor, password);
   const app = authenticatorWith(secret, clock);

@@ -145,7 +145,7 @@ describe('the deadlines of a board', () => {
     const before = await stored();
     const other = { zone: 'America/New_York', voting_close_at: '2026-07-01T09:00', voting_open_at: '2026-06-01T10:00' };
     const looked = await save({ ...other, look: 'yes' });
-    // This form comes from a page that was opened before the person chose the other time zone.
+    // This form is from a page that the person opened before they chose the other time zone.
     visitor.cookies.delete('idea_board_zone');
     const refused = await save(other);
     for (const [answer, status] of [
@@ -220,13 +220,13 @@ describe('a time zone', () => {
     ['Europe/Berlin', '2026-03-29T03:00', ['2026-03-29T01:00:00.000Z']],
     ['Europe/Berlin', '2026-10-25T02:00', ['2026-10-25T00:00:00.000Z', '2026-10-25T01:00:00.000Z']],
     ['America/New_York', '2026-11-01T01:30', ['2026-11-01T05:30:00.000Z', '2026-11-01T06:30:00.000Z']],
-    // In the next three cases, the clock changes by half an hour, skips midnight, or skips a day.
+    // In the next three cases, the clock changes by half an hour, skips midnight, or skips a whole day.
     ['Australia/Lord_Howe', '2026-04-05T01:45', ['2026-04-04T14:45:00.000Z', '2026-04-04T15:15:00.000Z']],
     ['America/Sao_Paulo', '2018-11-04T00:00', []],
     ['Pacific/Apia', '2011-12-30T12:00', []],
     ['Asia/Kathmandu', '2026-01-01T00:00:30', ['2025-12-31T18:15:30.000Z']],
     ['UTC', '2026-02-29T00:00', undefined],
-  ])('a clock in the time zone %s shows the local time %s at exactly the times %j', (zone, text, times) => {
+  ])('for the time zone %s, the local time %s occurs at exactly these times: %j', (zone, text, times) => {
     expect(isoTimes(zone, text)).toEqual(times);
   });
 
@@ -244,7 +244,7 @@ describe('a time zone', () => {
     );
   });
 
-  test('the server converts 400 times to the same local times as PostgreSQL in each of six time zones', async () => {
+  test('the server and PostgreSQL convert 400 points in time to the same local times in each of six time zones', async () => {
     const zones = ['Europe/London', 'America/St_Johns', 'Asia/Tehran', 'Pacific/Chatham', 'Africa/Casablanca', 'UTC'];
     const hours = Array.from({ length: 400 }, (_, index) => new Date(Date.UTC(2001, 0, 1) + index * 500 * 3_600_000));
     const rows = await server.sql<{ zone: string; at: string; local: string }>(

@@ -330,7 +330,7 @@ describe('the pages of boards', () => {
   });
 });
 
-test('the pages of a board ask, answer and refuse in German for a browser that prefers German', async () => {
+test('the questions, notices and error messages on the pages of a board are in German for a browser that prefers German', async () => {
   const german = { headers: { 'accept-language': 'de' } };
   const question = await visitor.get(`${path}/freeze`, german);
   expect(question.html).toContain('<h1><bdi>A board</bdi> einfrieren?</h1>');

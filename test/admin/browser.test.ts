@@ -45,7 +45,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
   let routes: { path: string; pattern: RegExp }[];
   let server: TestServer;
   let world: World;
-  /** How far the clock of the server is ahead, in milliseconds. */
+  /** The difference in milliseconds between the clock of the server and the real time. */
   let ahead = 0;
 
   beforeAll(async () => {
@@ -59,7 +59,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     server = started;
     routes = registered
       .filter(({ method, url }) => method === 'GET' && /^\/(admin|operator)(\/|$)/.test(url))
-      // Fixed paths must come first. Otherwise /admin/members/leave would match the route /admin/members/:id.
+      // Puts fixed paths first. Otherwise /admin/members/leave would match the route /admin/members/:id.
       .sort((one, other) => Number(one.url.includes(':')) - Number(other.url.includes(':')))
       .map(({ url }) => ({ path: url, pattern: new RegExp(`^${url.replaceAll(/:\w+/g, '[^/]+')}$`) }));
     world = await createWorld(server, { name: 'Web app', isPublic: true });
@@ -123,7 +123,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.context().close();
   });
 
-  // The test opens eighty pages, so it needs more time on a busy machine.
+  // This test has a long timeout, because it opens eighty pages.
   test("axe-core finds no accessibility violation on the pages of the admin area and the operator's panel, and every page has fewer than 36,000 characters", {
     timeout: 300_000,
   }, async () => {

@@ -82,7 +82,7 @@ describe('a chat channel', () => {
     receiver.respondWith(closeEarly);
     const closed = await visitor.submit(list, path);
     expect([closed.status, closed.html.includes('The connection was closed')]).toEqual([409, true]);
-    // The server may retry once on a new connection if the chat server closed the first connection early.
+    // The server may send the message again on a new connection, if the chat server closed the first connection early.
     expect(receiver.received.length).toBeGreaterThanOrEqual(3);
 
     const { html } = await visitor.get(`${list}?notice=tested`);

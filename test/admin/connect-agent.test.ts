@@ -166,7 +166,7 @@ describe('the page of a new token', () => {
     expect(Object.keys(links)).toContain('Add to VS Code');
   });
 
-  test('the link that opens VS Code makes it ask the person for the API token and send the token in the Authorization header', async () => {
+  test('the link to VS Code contains a configuration: VS Code asks for the API token and sends it in the Authorization header', async () => {
     const { links } = await create('write');
     for (const [label, url] of [
       ['Add to VS Code', address],

@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 /**
- * Creates one delivery for each of these states. Each delivery has its own event with this body, and `tries` failed
+ * Creates one delivery in each of these states. Each delivery has its own event with this body, and `tries` failed
  * attempts with this response.
  */
 const insert = (states: DeliveryState[], { body = '{}', tries = 0, response = '' } = {}) =>

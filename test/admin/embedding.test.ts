@@ -50,13 +50,16 @@ describe('the origins that may embed the boards of an account', () => {
     ['https://bücher.example', ['https://xn--bcher-kva.example']],
     ['https://app.example.com:443', ['https://app.example.com']],
     ['', []],
-  ])('an owner can save the origins %j, and the server stores them as browsers write them', async (typed, saved) => {
-    const { status, location } = await saveOrigins(typed);
-    expect([status, location]).toEqual([303, `${path}?notice=saved`]);
-    expect(await originsOf()).toEqual(saved);
-    const changed = { event: 'account.updated', account_id: world.accountId, changed: ['embedding_origins'] };
-    expect(told()).toEqual(saved.length > 0 ? [{ ...changed, userId: world.ownerId }] : []);
-  });
+  ])(
+    'an owner can allow the origins %j to embed boards, and the server stores the origins in the form that browsers send',
+    async (typed, saved) => {
+      const { status, location } = await saveOrigins(typed);
+      expect([status, location]).toEqual([303, `${path}?notice=saved`]);
+      expect(await originsOf()).toEqual(saved);
+      const changed = { event: 'account.updated', account_id: world.accountId, changed: ['embedding_origins'] };
+      expect(told()).toEqual(saved.length > 0 ? [{ ...changed, userId: world.ownerId }] : []);
+    },
+  );
 
   test.each([
     'http://app.example.com',
@@ -72,7 +75,7 @@ describe('the origins that may embed the boards of an account', () => {
     'https:',
     "https://app.example.com;script-src'none'",
     "'self'",
-  ])('the origin %j is refused, and the form keeps it', async typed => {
+  ])('the embedding settings refuse the invalid origin %j, and the form still shows it', async typed => {
     await saveOrigins('https://first.example.com');
     const { status, html } = await saveOrigins(`https://app.example.com ${typed}`);
     expect([status, html.includes('is not an origin such as')]).toEqual([422, true]);
@@ -80,7 +83,7 @@ describe('the origins that may embed the boards of an account', () => {
     expect(await originsOf()).toEqual(['https://first.example.com']);
   });
 
-  test('an account can have at most 20 origins', async () => {
+  test('an account can allow at most 20 origins to embed its boards', async () => {
     const origins = Array.from({ length: 21 }, (_, n) => `https://app${n}.example.com`);
     expect((await saveOrigins(origins.join('\n'))).status).toBe(422);
     expect((await saveOrigins(origins.slice(1).join('\n'))).status).toBe(303);
@@ -89,7 +92,7 @@ describe('the origins that may embed the boards of an account', () => {
 });
 
 describe('the embedding secrets of an account', () => {
-  test('a new secret is shown once, is stored encrypted, and an account has at most two secrets', async () => {
+  test('a new embedding secret is shown once and stored encrypted, and an account can have at most two embedding secrets', async () => {
     const made = await createSecret();
     const secret = secretIn(made.html);
     expect([made.status, made.headers.get('cache-control')]).toEqual([201, 'no-store']);
@@ -117,7 +120,7 @@ describe('the embedding secrets of an account', () => {
     );
   });
 
-  test('the copied code for Node makes a token that signs a person in through the copied form', async () => {
+  test('the code samples on the page of a new embedding secret work: the Node code makes a token, and the form signs a person in', async () => {
     await saveOrigins(hostOrigin);
     const { html } = await createSecret();
     const [secret = '', code = '', page = ''] = [...html.matchAll(/<pre[^>]*>(.*?)<\/pre>/gs)].map(([, one = '']) =>
@@ -136,7 +139,7 @@ describe('the embedding secrets of an account', () => {
     expect(answer.location).toBe(`/b/${world.boardSlug}/embed?sign_in=done`);
   });
 
-  test('each of two secrets signs people in, and the page shows the last use of each', async () => {
+  test('people can sign in with tokens of both embedding secrets of an account, and the page shows the last use of each secret', async () => {
     await saveOrigins(hostOrigin);
     const secrets = [secretIn((await createSecret()).html), secretIn((await createSecret()).html)];
     expect((await visitor.get(path)).html.match(/never used/g)).toHaveLength(2);
@@ -148,7 +151,7 @@ describe('the embedding secrets of an account', () => {
     expect((await visitor.get(path)).html.match(/last used/g)).toHaveLength(2);
   });
 
-  test('only owners and admins of an account can see its embedding settings, create secrets and delete them', async () => {
+  test('only owners and admins of an account can see its embedding settings, and create and delete its embedding secrets', async () => {
     await createSecret();
     const [{ id } = { id: 0 }] = await server.sql<{ id: number }>(
       'select id from embedding_secrets where account_id = $1',
@@ -175,7 +178,7 @@ describe('the embedding secrets of an account', () => {
   });
 });
 
-test('the embedding settings are in German for a reader who prefers German', async () => {
+test('the embedding settings are in German for a browser that prefers German', async () => {
   const headers = { 'accept-language': 'de' };
   expect((await visitor.get(path, { headers })).html).toContain('Websites, die die Boards zeigen dürfen');
   const { html } = await visitor.post(

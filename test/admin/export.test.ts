@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** Downloads the file of the person as a browser does, after a sign-in with the recovery code. */
+/** Downloads the file of the person as a browser does, after a sign-in with the password and a recovery code. */
 async function download(userId: number) {
   const { email, password } = await givePassword(server, userId);
   const visitor = new Visitor(server);
@@ -29,14 +29,14 @@ async function download(userId: number) {
   return { ...sent, data: JSON.parse(sent.html) };
 }
 
-/** Returns the pieces of the file that exportUser() writes. */
+/** Returns the parts of the file, one by one, as exportUser() writes them. */
 async function piecesOf(userId: number): Promise<string[]> {
   const pieces: string[] = [];
   for await (const piece of exportUser(server.database, userId, new Date())) pieces.push(piece);
   return pieces;
 }
 
-test('the export has every table that refers to users, voters, votes, tokens or second factors, or names a reason to leave it out', async () => {
+test("the export of a person's data covers every table that refers to users, voters, votes, tokens or second factors, except tables with a given reason", async () => {
   const rows = await server.sql<{ table: string }>(
     `select distinct conrelid::regclass::text as table from pg_constraint
     where contype = 'f'
@@ -47,7 +47,7 @@ test('the export has every table that refers to users, voters, votes, tokens or 
   expect(covered.sort()).toEqual(rows.map(({ table }) => table));
 });
 
-test("the export has the person's own data of two accounts, in a file that the browser saves", async () => {
+test('a person can download a file with their own data of two accounts', async () => {
   const { personId, world, other, ideaId, otherIdeaId, personToken } = populated;
   const { data, headers } = await download(personId);
   expect(headers.get('content-disposition')).toMatch(/^attachment; filename="idea-board-data-\d{4}-\d\d-\d\d\.json"$/);
@@ -107,7 +107,7 @@ test("the export has the person's own data of two accounts, in a file that the b
   }
 });
 
-test('the export has no secrets, and no ideas or comments by other people', async () => {
+test("the export of a person's data contains no secrets, and no ideas or comments by other people", async () => {
   const { personId, personToken } = populated;
   const text = (await piecesOf(personId)).join('');
   const secret = personToken.token.replace(/^ib_\d+_/, '');
@@ -116,7 +116,7 @@ test('the export has no secrets, and no ideas or comments by other people', asyn
   }
 });
 
-test('the export writes a list of 450 rows in pieces of at most 200 rows, and has each row once', async () => {
+test("the export of a person's data writes 450 rows in parts of at most 200 rows, each row once", async () => {
   const { accountId, boardId } = await createWorld(server);
   const userId = await createMember(server, accountId, 'member');
   await server.sql(
@@ -148,7 +148,7 @@ test('the export writes a list of 450 rows in pieces of at most 200 rows, and ha
   expect(Math.max(...pieces.map(piece => piece.split('"account":').length - 1))).toBe(200);
 });
 
-test('the export needs the password, is in the audit log, and is limited to three in an hour', async () => {
+test("an export of a person's data needs the password, writes an audit entry, and is possible three times in an hour", async () => {
   const { accountId } = await createWorld(server);
   const userId = await createMember(server, accountId, 'member');
   const { email, password } = await givePassword(server, userId);

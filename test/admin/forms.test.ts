@@ -48,7 +48,7 @@ describe('a form of a signed-in user', () => {
   );
 
   test('a sign-out form from another site is refused even with the right form_token, and the refusal is in the audit log', async () => {
-    // This server has its own audit log, because an audit log combines identical entries into one line.
+    // This server has its own audit log. A shared audit log would combine equal entries of several tests into one line.
     const own = await startServerForTest({ on: server, environment: { BASE_URL: server.config.BASE_URL } });
     const there = new Visitor(own);
     for (const [name, value] of visitor.cookies) there.cookies.set(name, value);
@@ -125,7 +125,7 @@ describe('a form of a signed-in user', () => {
       '/sign-in?next=%2Fadmin%2Ftokens%3Faccount%3Dx&notice=expired',
     ]);
     expect((await visitor.get(answer.location ?? '')).html).toContain('your form was not processed');
-    // If the form's path has no page to show, the sign-in redirects to the home page.
+    // If the path of the form has no page, the browser goes to the home page after the sign-in.
     expect((await visitor.post('/admin/ideas/1/approve', {})).location).toBe('/sign-in?next=%2Fadmin&notice=expired');
   });
 });

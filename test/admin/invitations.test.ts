@@ -127,7 +127,7 @@ test('an invited person opens the link in the mail, chooses a password and joins
   for (const secret of [token, password, email]) expect(written).not.toContain(secret);
 });
 
-test('people who accept an invitation in a German browser get German as the language of their user', async () => {
+test("if a person accepts an invitation in a German browser, German becomes the language in the person's profile", async () => {
   const headers = { 'accept-language': 'de' };
   const emails = [newAddress(), await emailOf(server, await createUser(server))];
   const [newPath = '', knownPath = ''] = [await invited(emails[0] ?? ''), await invited(emails[1] ?? '')];
@@ -354,7 +354,7 @@ describe('an invitation', () => {
     },
   );
 
-  test('an invitation, its state and the page of an expired link are in German for a browser that prefers German', async () => {
+  test('the pages of an invitation and of an expired link, and the list of invitations, are in German for a browser that prefers German', async () => {
     const german = { headers: { 'accept-language': 'de' } };
     const path = await invited(newAddress(), 'moderator');
     const text = (html: string) => html.replaceAll(/<[^>]+>/g, '');
@@ -411,7 +411,7 @@ describe('an invitation', () => {
 });
 
 describe('the invitation mail', () => {
-  test('an invitation mail is retried after a temporary failure, and the list of invitations shows if the mail server refused a mail', async () => {
+  test('the server sends an invitation mail again after a temporary failure, and the list of invitations shows that a mail was refused', async () => {
     const [later, never] = [newAddress(), newAddress()];
     mail.refuse(later, 451);
     mail.refuse(never, 550);
@@ -439,7 +439,7 @@ describe('the invitation mail', () => {
     expect(await works(pathIn(mail.received[0]?.mail.text))).toBe(true);
   });
 
-  test('several invitations of a person before the mail is sent cause one mail with the last role, and a revoked invitation causes no mail', async () => {
+  test('if a person is invited several times before the mail is sent, one mail with the last role is sent, and after a revocation none', async () => {
     const [again, revoked] = [newAddress(), newAddress()];
     const before = await invited(again);
     mail.received.length = 0;
@@ -478,7 +478,7 @@ test('rate limits apply to the invitations of each inviter, account and e-mail a
     RATE_LIMIT_INVITATIONS_ACCOUNT: '6',
     RATE_LIMIT_INVITATIONS_ADDRESS: '2',
   };
-  // Start at midnight, so that both hours of this test count against the same daily limit of the account.
+  // Starts the clock at midnight, so that both hours of this test count against the same daily limit of the account.
   clock.set(new Date(Math.ceil(start.getTime() / day) * day));
   const strict = await startServerForTest({ on: server, clock, environment });
   const own = await createWorld(server);

@@ -85,7 +85,7 @@ describe('spellings of one address', () => {
     await Promise.all(tries.map(email => stranger().signIn(email, 'a wrong password')));
     const failures = readAudit(server.auditLines).filter(line => line.event === 'sign_in.failed');
     expect(failures.filter(({ user_id }) => user_id === irisId)).toHaveLength(4);
-    // No spelling bypasses the limit, so even the right password is refused.
+    // No spelling of the address avoids the limit, so even the right password is refused.
     for (const email of spellings(iris.email)) {
       expect((await stranger().signIn(email, iris.password)).status, email).not.toBe(303);
     }
@@ -189,7 +189,7 @@ describe('addresses that only look alike', () => {
   });
 });
 
-test("after the spelling of a user's e-mail address changes, the user is still found by the first spelling", async () => {
+test("after the spelling of a user's e-mail address changes, a request for a password link with the first spelling still finds the user", async () => {
   const inUnicode = `Iris.${count}@BÜCHER.example`;
   for (const email of [`iris.${count}@xn--bcher-kva.example`, inUnicode, iris.email, inUnicode]) {
     await asOperator(async admin => {

@@ -181,7 +181,7 @@ describe('the queue', () => {
     const there = await signedIn(server, await createMember(server, own.accountId, 'moderator'));
     expect((await there.get('/admin/queue')).html).toContain('href="/admin/queue/rejected"');
     expect((await there.get('/admin/queue/rejected')).html).toContain('No idea was rejected.');
-    // Several rejections have the same time, so these ideas are sorted by id.
+    // Several rejections happened at the same time, so the list sorts these ideas by id.
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, rejection_reason, updated_at)
       select $1, $2, $3, (select id from statuses where board_id = $2 order by position limit 1), 'Idea ' || n || ' <b>', 'B',
@@ -204,7 +204,7 @@ describe('the queue', () => {
     expect((await there.get('/admin/queue/rejected?cursor=WyJuZXdlc3QiLDEsMV0')).status).toBe(400);
   });
 
-  test('the queue and the refusal of a second decision about an idea are in German for a browser that prefers German', async () => {
+  test('the moderation queue and the error message for a second decision about an idea are in German for a browser that prefers German', async () => {
     const german = { headers: { 'accept-language': 'de' } };
     const id = await pending('Dark <b>mode</b>');
     expect((await ada.get('/admin/queue', german)).html).toContain(
@@ -403,7 +403,7 @@ describe('merging ideas', () => {
 
     await ada.submit(`${pathOf(earlier, '/merge')}?target=${source}`, pathOf(earlier, '/merge'));
     server.auditLines.length = 0;
-    // Upvotes, downvotes and score of the source, of the target, and of the merged idea.
+    // The upvotes, downvotes and score of the source, of the target, and of the target after the merge.
     const tallies = [4, 1, 3, 1, 1, 0, 3, 2, 1];
     const preview = await ada.get(`${path}?target=${target}`);
     expect(tallyIn(preview.html)).toEqual(tallies);

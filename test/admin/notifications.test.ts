@@ -115,7 +115,7 @@ describe('notifications', () => {
     }
   });
 
-  test('each page of notifications continues where the previous page ended, even if a new notification arrives meanwhile', async () => {
+  test('each page of notifications begins after the last notification of the previous page, even if a new notification arrives meanwhile', async () => {
     const ideaId = await followed('Dark mode');
     await tellOften(ideaId, 60);
     const first = await visitor.get(path);
@@ -197,7 +197,7 @@ describe('followed ideas', () => {
     ).toBe(303);
   });
 
-  test('each page of followed ideas continues where the previous page ended, even if the user follows a new idea meanwhile', async () => {
+  test('each page of followed ideas begins after the last idea of the previous page, even if the user follows a new idea meanwhile', async () => {
     for (let n = 0; n < 27; n++) await followed(`Idea ${n}`);
     const first = await visitor.get(following);
     const titles = (html: string) => [...html.matchAll(/<h2><a [^>]*><bdi>([^<]+)/g)].map(([, title]) => title);
@@ -269,7 +269,7 @@ test('the lists of notifications and followed ideas escape HTML in every text of
   }
 });
 
-test('the pages of notifications and followed ideas say so if there is nothing to list', async () => {
+test('an empty list of notifications and an empty list of followed ideas show a message', async () => {
   const nobody = await signedIn(server, await createUser(server));
   expect((await nobody.get(path)).html).toContain('You have no notifications yet');
   expect((await nobody.get(following)).html).toContain('You follow no idea.');

@@ -83,7 +83,7 @@ describe('a password link by mail', () => {
     expect(server.auditLines.join('') + server.logLines.join('')).not.toContain(password);
   });
 
-  test('a password link that a German browser asked for arrives in German, and its use sets the language of the user', async () => {
+  test("if a person asks for a password link in a German browser, the mail is in German, and the link sets the user's language", async () => {
     const visitor = new Visitor(server, { 'accept-language': 'de' });
     await visitor.post('/admin/password-link', { email });
     await runJobs(server);
@@ -141,7 +141,7 @@ describe('a password link by mail', () => {
     expect(mail.received.map(({ to }) => to)).toEqual([email]);
   });
 
-  test('the mail with a password link is retried after a temporary failure', async () => {
+  test('the server sends the mail with a password link again after a temporary failure', async () => {
     mail.refuse(email, 451);
     await new Visitor(server).post('/admin/password-link', { email });
     expect(await runJobs(server)).toMatchObject([{ task: 'mail_password_link' }]);

@@ -84,7 +84,7 @@ describe('the picture of a person', () => {
     expect(shown).toEqual([own, own]);
   });
 
-  test('a new picture replaces the old one under another path, and a removed picture gets 404', async () => {
+  test('a new picture of a person has a new path, and the paths of the replaced picture and of a removed picture answer 404', async () => {
     await upload(await draw().png().toBuffer());
     const first = pictureIn((await member.get(page)).html) ?? '';
     await upload(await draw(100, 100).png().toBuffer());
@@ -100,7 +100,7 @@ describe('the picture of a person', () => {
 });
 
 describe('a refused upload changes nothing', () => {
-  test('a text, a damaged picture, an SVG or GIF picture, a picture of 81 megapixels and a missing file are refused with an explanation', async () => {
+  test('the server refuses a text, a damaged picture, SVG, GIF, a picture of 81 megapixels and a missing file, with an explanation', async () => {
     const png = await draw().png().toBuffer();
     const unreadable = 'The file is not a JPEG, PNG or WebP picture, or it is damaged. Choose another file';
     const svg = Buffer.from(
@@ -121,7 +121,7 @@ describe('a refused upload changes nothing', () => {
     expect(await server.sql('select from pictures where user_id = $1', [memberId])).toEqual([]);
   });
 
-  test('a person whose erasure has begun gets no picture', async () => {
+  test('a person whose erasure has begun cannot upload a picture', async () => {
     await server.sql('update users set deletion_requested_at = now(), erasure_began_at = now() where id = $1', [
       memberId,
     ]);
@@ -131,12 +131,12 @@ describe('a refused upload changes nothing', () => {
     expect(await server.sql('select from pictures where user_id = $1', [memberId])).toEqual([]);
   });
 
-  test('a file larger than 5 MB is refused with 413', async () => {
+  test('a picture file larger than 5 MB is refused with 413', async () => {
     const { status, html } = await upload(Buffer.alloc(5 * 1024 * 1024 + 1));
     expect([status, problemIn(html)]).toEqual([413, 'The file is larger than 5 MB. Choose a smaller one.']);
   });
 
-  test('an upload without the form_token of the session, from another site or without a session is not stored', async () => {
+  test('a picture is not stored if its form has no valid form_token, comes from another site, or is sent without a session', async () => {
     const body = new FormData();
     body.append('picture', new Blob([await draw().png().toBuffer()]), 'me.png');
     expect((await member.sendForm(page, body)).status).toBe(403);
@@ -145,7 +145,7 @@ describe('a refused upload changes nothing', () => {
     expect(await server.sql('select from pictures where user_id = $1', [memberId])).toEqual([]);
   });
 
-  test('a person can upload 20 pictures in an hour, but not 21', async () => {
+  test('a person can upload at most 20 pictures in an hour', async () => {
     const file = await draw(4, 4).png().toBuffer();
     for (let count = 1; count <= 20; count++) expect((await upload(file)).status).toBe(303);
     expect((await upload(file)).status).toBe(429);

@@ -108,7 +108,7 @@ describe('the language of the pages', () => {
     return /<html lang="(\w+)">/.exec(html)?.[1];
   };
 
-  test("the language that a user chooses in the profile comes before the browser's languages", async () => {
+  test('pages are in the language that the user chose in the profile, even if the browser prefers another language', async () => {
     expect([await shown('fr, de-CH;q=0.9, en;q=0.8'), await shown('fr'), await shown('*')]).toEqual(['de', 'en', 'en']);
     expect((await choose('de')).location).toBe(`${profile}?notice=saved`);
     expect([await stored(), await shown('en')]).toEqual(['de', 'de']);
@@ -122,13 +122,13 @@ describe('the language of the pages', () => {
     expect(readAudit(server.auditLines)).toMatchObject([changed, changed]);
   });
 
-  test('the message of a refused form is in the language that the user chose', async () => {
+  test('the error message for a refused profile form is in the language that the user chose', async () => {
     await choose('de');
     const refused = await send(profile, { name: 'x'.repeat(101) });
     expect(refused.html).toContain('Der Name darf höchstens 100 Zeichen haben, hat aber 101');
   });
 
-  test('a user cannot choose a language that the server does not have', async () => {
+  test('a user cannot choose a language in the profile that the server does not have', async () => {
     const refused = await choose('fr');
     expect([refused.status, refused.html.includes('Choose a language from the list')]).toEqual([422, true]);
     expect([await stored(), readAudit(server.auditLines)]).toEqual([null, []]);
@@ -170,7 +170,7 @@ describe('a new sign-in address', () => {
     expect(wrong.html).toContain('value="new@example.org"');
     const none = await askForEmail('no address');
     expect([none.status, none.html.includes('is not an e-mail address')]).toEqual([422, true]);
-    // A request with the user's current address changes nothing, and right passwords do not count as wrong attempts.
+    // A request with the user's current address changes nothing. Right passwords do not count as wrong attempts.
     for (let asked = 0; asked < 4; asked++) {
       expect((await askForEmail(person.email)).location).toBe('/admin/profile?notice=saved');
     }
@@ -212,7 +212,7 @@ describe('a new sign-in address', () => {
     clock.advance(1);
     expect((await visitor.get(path)).status).toBe(404);
     await askForEmail(address);
-    // The password may also change after the request for a new address and before the mail is sent.
+    // The password may change after the user asked for a new address and before the mail is sent.
     const waiting = await linkTo(address);
     await askForEmail(address);
     mail.received.length = 0;

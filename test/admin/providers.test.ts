@@ -42,7 +42,7 @@ const stored = () =>
 const events = () => readAudit(server.auditLines).map(({ event, changed }) => [event, changed]);
 
 describe('the providers of an account', () => {
-  test('an admin adds a provider, whose secret is stored encrypted and shown on no page', async () => {
+  test('an admin can add a sign-in provider, and its client secret is stored encrypted and shown on no page', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     const added = await add({ issuer: `${provider.issuer}/.well-known/openid-configuration` }, admin);
     expect(added.location).toBe(`${path}?notice=added`);
@@ -62,15 +62,18 @@ describe('the providers of an account', () => {
     ['on a private network', { issuer: 'https://10.0.0.1' }, 'on the public internet'],
     ['without a client secret', { client_secret: ' ' }, 'Enter the client secret'],
     ['without a name', { name: '' }, 'must not be empty'],
-  ])('a provider %s is refused, and the form keeps its fields except the secret', async (_, changes, message) => {
-    const refused = await add(changes);
-    expect([refused.status, refused.html.includes(message)]).toEqual([422, true]);
-    expect(refused.html).toContain(`value="${provider.clientId}"`);
-    expect(refused.html).not.toContain(provider.clientSecret);
-    expect(await stored()).toEqual([]);
-  });
+  ])(
+    'a sign-in provider %s is refused, and the form keeps its fields except the client secret',
+    async (_, changes, message) => {
+      const refused = await add(changes);
+      expect([refused.status, refused.html.includes(message)]).toEqual([422, true]);
+      expect(refused.html).toContain(`value="${provider.clientId}"`);
+      expect(refused.html).not.toContain(provider.clientSecret);
+      expect(await stored()).toEqual([]);
+    },
+  );
 
-  test('a provider whose metadata names another issuer is refused', async () => {
+  test('a sign-in provider is refused if its metadata names another issuer', async () => {
     provider.answer = (_request, response) => {
       const metadata = { issuer: 'https://other.example.com', authorization_endpoint: 'https://other.example.com/a' };
       response.setHeader('content-type', 'application/json');
@@ -85,7 +88,7 @@ describe('the providers of an account', () => {
     }
   });
 
-  test('a saved form changes everything except the issuer, and an empty secret stays as it is', async () => {
+  test('an admin can change everything of a sign-in provider except the issuer, and an empty secret field keeps the stored secret', async () => {
     await add();
     const [before] = await stored();
     const own = `${path}/${before?.id}`;
@@ -101,7 +104,7 @@ describe('the providers of an account', () => {
     ]);
   });
 
-  test('a deleted provider signs nobody in, and moderators and other accounts do not reach the pages', async () => {
+  test('nobody can sign in with a deleted provider, and moderators and other accounts cannot open the pages of providers', async () => {
     await add();
     const [row] = await stored();
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
@@ -113,7 +116,7 @@ describe('the providers of an account', () => {
     expect((await owner.get(`/sign-in/provider/${row?.key}`)).status).toBe(404);
   });
 
-  test('an admin requires the provider and then needs it too, a moderator cannot require it, and an owner ends the requirement', async () => {
+  test('an admin can require a sign-in with the provider, also of themselves, an owner can end the requirement, and a moderator cannot change it', async () => {
     const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
     const required = '/admin/account/require-provider';

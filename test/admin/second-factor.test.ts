@@ -23,7 +23,7 @@ let mail: SmtpReceiver;
 let server: TestServer;
 let userId: number;
 let person: Person;
-/** The browser that turned on two-factor sign-in. */
+/** The browser in which the user turned on two-factor sign-in. */
 let visitor: Visitor;
 let app: Authenticator;
 
@@ -77,7 +77,7 @@ const sessions = async () =>
   ).map(({ has_second_factor }) => has_second_factor);
 
 describe('turning on two-factor sign-in', () => {
-  test('the database contains the secret only encrypted and the recovery codes only as hashes, and no log contains them', async () => {
+  test('the database stores the secret of an authenticator app encrypted and the recovery codes as hashes, and no log contains them', async () => {
     const rows = JSON.stringify(await server.sql('select * from second_factors')) + server.auditLines + server.logLines;
     const stored = await server.sql<{ text: string }>(
       `select encode(secret, 'escape') as text from second_factors
@@ -89,14 +89,14 @@ describe('turning on two-factor sign-in', () => {
     expect(await server.sql('select from recovery_codes where user_id = $1', [userId])).toHaveLength(10);
   });
 
-  test('the page of a user with two-factor sign-in shows neither the secret nor the recovery codes again', async () => {
+  test('after two-factor sign-in is turned on, the page shows neither the secret of the app nor the recovery codes again', async () => {
     const { html } = await visitor.get(secondFactorPage);
     expect(html).toContain('You have 10 unused recovery codes');
     expect(html).not.toContain(app.secret);
     for (const code of app.recoveryCodes) expect(html).not.toContain(code);
   });
 
-  test('two-factor sign-in stays off until the user enters a right code of the new secret', async () => {
+  test('two-factor sign-in stays off until the user enters a right code of the authenticator app', async () => {
     userId = await createUser(server, 'Ada');
     person = await givePassword(server, userId);
     const browser = await passwordOnly();
@@ -125,7 +125,7 @@ describe('turning on two-factor sign-in', () => {
     expect(refused.html).not.toContain('qr-code');
   });
 
-  test('the secret of a QR code expires after thirty minutes and does not work in the session of another user', async () => {
+  test('the QR code to turn on two-factor sign-in expires after thirty minutes, and does not work in the session of another user', async () => {
     userId = await createUser(server, 'Ada');
     person = await givePassword(server, userId);
     const browser = await passwordOnly();
@@ -144,7 +144,7 @@ describe('turning on two-factor sign-in', () => {
     expect(await server.sql('select from second_factors where user_id = $1', [userId])).toEqual([]);
   });
 
-  test('turning on two-factor sign-in ends the other session of the user, and marks the session that turned it on', async () => {
+  test("turning on two-factor sign-in ends the user's other session, and the current session then counts as having two factors", async () => {
     userId = await createUser(server, 'Ada');
     person = await givePassword(server, userId);
     const [one, other] = [await passwordOnly(), await passwordOnly()];
@@ -186,7 +186,7 @@ describe('a sign-in with two factors', () => {
     ]);
   });
 
-  test('a wrong code, a code that is two time steps old and a code that is two time steps early are refused', async () => {
+  test('a sign-in refuses a wrong code, and a code that is two time steps too old or too early', async () => {
     const browser = await passwordOnly();
     clock.advance(5 * minute);
     for (const code of ['000000', app.code(-2), app.code(2), '', 'abcdef']) {
@@ -197,13 +197,13 @@ describe('a sign-in with two factors', () => {
     expect(told('sign_in.second_factor_failed')[0]).toMatchObject({ user_id: userId, method: 'totp' });
   });
 
-  test('a code that is one time step old or one time step early is accepted', async () => {
+  test('a sign-in accepts a code of an authenticator app that is one time step too old or too early', async () => {
     clock.advance(5 * minute);
     expect((await enter(await passwordOnly(), app.code(-1))).status).toBe(303);
     expect((await enter(await passwordOnly(), app.code(1))).status).toBe(303);
   });
 
-  test('a code that has been accepted is refused when it is sent again, and so is a code of an earlier step', async () => {
+  test('a sign-in refuses a code that was already accepted, and a code of an earlier time step', async () => {
     clock.advance(5 * minute);
     const code = app.code();
     expect((await enter(await passwordOnly(), code)).status).toBe(303);
@@ -214,7 +214,7 @@ describe('a sign-in with two factors', () => {
     expect((await enter(browser, app.code())).status).toBe(303);
   });
 
-  test('the code that turned on two-factor sign-in does not work for a sign-in', async () => {
+  test('the code with which a user turned on two-factor sign-in does not work for a sign-in', async () => {
     clock.advance(-30_000);
     expect((await enter(await passwordOnly(), app.code())).status).toBe(422);
   });
@@ -254,7 +254,7 @@ describe('a sign-in with two factors', () => {
     expect((await enter(await passwordOnly(), code)).status).toBe(422);
   });
 
-  test('the page for the code expires after ten minutes, and works only in the browser that sent the password', async () => {
+  test('after the password, a user has ten minutes to enter the code, and only in the same browser', async () => {
     const browser = await passwordOnly();
     expect((await new Visitor(server).get(codePage)).location).toBe('/sign-in?next=%2Fadmin&notice=code_expired');
     expect((await new Visitor(server).post(codePage, { next: '', code: app.code() })).location).toContain(
@@ -267,13 +267,13 @@ describe('a sign-in with two factors', () => {
     expect(await isSignedIn(browser)).toBe(false);
   });
 
-  test('if the form of the code page names a page on another host, the sign-in leads to the home page', async () => {
+  test('if the form for the code names a page on another host, the browser goes to the home page after the sign-in', async () => {
     const browser = await passwordOnly('https://evil.example/x');
     const answer = await browser.post(codePage, { next: '//evil.example', code: app.code() });
     expect(answer.location).toBe('/admin');
   });
 
-  test('a change of the password between password and code ends the sign-in', async () => {
+  test('if the password changes between the entry of the password and the entry of the code, the sign-in ends', async () => {
     const browser = await passwordOnly();
     person = await givePassword(server, userId);
     const answer = await browser.post(codePage, { next: '', code: app.code() });
@@ -282,13 +282,13 @@ describe('a sign-in with two factors', () => {
     expect((await enter(await passwordOnly(), app.code())).status).toBe(303);
   });
 
-  test('signing out in every browser also ends the sign-ins that wait for a code', async () => {
+  test('"Sign out everywhere" also ends the sign-ins of the user that wait for a code', async () => {
     const browser = await passwordOnly();
     await visitor.submit('/admin/profile', '/admin/sign-out-everywhere');
     expect((await browser.post(codePage, { next: '', code: app.code() })).location).toContain('code_expired');
   });
 
-  test('a user who is blocked between password and code gets no session', async () => {
+  test('a user who is blocked between the entry of the password and the entry of the code gets no session', async () => {
     const world = await createWorld(server);
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, userId]);
     const before = await sessions();
@@ -307,7 +307,7 @@ describe('a sign-in with two factors', () => {
     expect((await enter(browser, app.code())).status).toBe(303);
   });
 
-  test('a user who changes their own password stays signed in with two factors', async () => {
+  test('after a user with two-factor sign-in changes their password, the session still counts as having two factors', async () => {
     const password = 'another long password';
     const changed = await visitor.submit('/admin/profile', '/admin/profile/password', {
       current_password: person.password,
@@ -318,7 +318,7 @@ describe('a sign-in with two factors', () => {
     expect(await sessions()).toEqual([true]);
   });
 
-  test('after nine sign-ins beside a request that turns on two-factor sign-in, only the session of this request is left', async () => {
+  test('if nine sign-ins run in parallel with a request that turns on two-factor sign-in, only the session of this request remains', async () => {
     userId = await createUser(server, 'Ada');
     person = await givePassword(server, userId);
     const browser = await passwordOnly();
@@ -335,14 +335,14 @@ describe('a sign-in with two factors', () => {
 });
 
 describe('a mailed sign-in link of a user with two factors', () => {
-  /** Asks for a link and uses it in a new browser. */
+  /** Asks for a sign-in link, and opens the link in a new browser. */
   async function linkOnly(next = '/admin') {
     const token = await mailedToken({ server, clock, mail }, person.email, { next });
     const browser = from('203.0.113.60');
     return { token, browser, answer: await follow(browser, token) };
   }
 
-  test('a mailed sign-in link starts no session without a code, and the page that asked for the sign-in opens after the code', async () => {
+  test('a mailed sign-in link of a user with two factors starts a session only after the code, and then opens the requested page', async () => {
     const next = '/admin/profile/notifications';
     const { browser, answer } = await linkOnly(next);
     expect([answer.status, answer.location]).toEqual([303, `${codePage}?${new URLSearchParams({ next })}`]);
@@ -361,14 +361,14 @@ describe('a mailed sign-in link of a user with two factors', () => {
     ]);
   });
 
-  test('a mailed sign-in link works only once, even if nobody enters the code', async () => {
+  test('a mailed sign-in link of a user with two factors works only once, even if nobody enters the code', async () => {
     const { token } = await linkOnly();
     const again = from('203.0.113.61');
     expect((await follow(again, token)).status).toBe(404);
     expect((await again.get(codePage)).location).toContain('code_expired');
   });
 
-  test('a new password, another e-mail address or a block between the mailed sign-in link and the code ends the sign-in', async () => {
+  test('a sign-in by a mailed link ends if the password or the e-mail address changes or the user is blocked before the code is entered', async () => {
     const world = await createWorld(server);
     const changes = [
       () => givePassword(server, userId),
@@ -394,7 +394,7 @@ describe('a mailed sign-in link of a user with two factors', () => {
 describe('the limits of wrong codes', () => {
   const wrong = async (browser: Visitor) => (await browser.post(codePage, { next: '', code: '000000' })).status;
 
-  test('wrong codes of one user are limited for each day across networks, and right passwords do not reset the limit', async () => {
+  test('the wrong codes of one user have a daily limit for all networks together, and a right password does not reset the limit', async () => {
     const statuses = [];
     for (let n = 0; n < 7; n++) statuses.push(await wrong(await passwordOnly()));
     expect(statuses).toEqual([422, 422, 422, 422, 422, 429, 429]);
@@ -412,7 +412,7 @@ describe('the limits of wrong codes', () => {
     expect(statuses.sort()).toEqual([...Array(5).fill(422), ...Array(4).fill(429)]);
   });
 
-  test('a browser that has signed in with a code has its own limit, but a browser with only the right password has none', async () => {
+  test('a browser with an earlier complete sign-in has its own limit of wrong codes, but a browser with only the right password has not', async () => {
     const own = await passwordOnly();
     await enter(own, app.code());
     for (let n = 0; n < 5; n++) await wrong(await passwordOnly());
@@ -425,7 +425,7 @@ describe('the limits of wrong codes', () => {
     expect((await enter(own, app.code())).status).toBe(303);
   });
 
-  test('wrong codes from one network are limited across users', async () => {
+  test('the wrong codes from one network have a limit for all users together', async () => {
     const statuses = [];
     for (let n = 0; n < 2; n++) {
       for (let attempt = 0; attempt < 5; attempt++) {
@@ -439,7 +439,7 @@ describe('the limits of wrong codes', () => {
     expect(statuses).toEqual([...Array(8).fill(422), 429, 429]);
   });
 
-  test('seven right codes do not reach the limit of five wrong codes', async () => {
+  test('seven right codes do not count against the limit of five wrong codes', async () => {
     for (let n = 0; n < 7; n++) {
       clock.advance(minute);
       expect((await enter(await passwordOnly(), app.code())).status).toBe(303);
@@ -453,7 +453,7 @@ describe('changing two-factor sign-in', () => {
   const regenerate = (fields: Record<string, string>) =>
     visitor.submit(secondFactorPage, `${secondFactorPage}/recovery-codes`, fields);
 
-  test('turning off two-factor sign-in needs the password and a code, and removes the recovery codes', async () => {
+  test('a user can turn off two-factor sign-in only with the password and a code, which also removes the recovery codes', async () => {
     const current_password = person.password;
     expect((await disable({ current_password: 'wrong', code: app.code() })).status).toBe(422);
     expect((await disable({ current_password, code: '000000' })).status).toBe(422);
@@ -468,7 +468,7 @@ describe('changing two-factor sign-in', () => {
     expect(mail.received.map(({ mail: { subject } }) => subject)).toEqual(['Two-factor sign-in for Idea-Board is off']);
   });
 
-  test('replacing the recovery codes needs a right code, and the old recovery codes stop working', async () => {
+  test('a user can replace the recovery codes only with a right code, and the old recovery codes then stop working', async () => {
     const [old = '', other = ''] = app.recoveryCodes;
     const current_password = person.password;
     expect((await regenerate({ current_password, code: '000000' })).status).toBe(422);
@@ -480,7 +480,7 @@ describe('changing two-factor sign-in', () => {
     expect(await server.sql('select from recovery_codes where user_id = $1', [userId])).toHaveLength(9);
   });
 
-  test('the user gets a mail when two-factor sign-in is turned on', async () => {
+  test('a user gets a mail when two-factor sign-in is turned on', async () => {
     userId = await createUser(server, 'Ada');
     person = await givePassword(server, userId);
     await turnOn(await passwordOnly(), person.password, clock);
@@ -490,13 +490,13 @@ describe('changing two-factor sign-in', () => {
     ]);
   });
 
-  test('after the operator has reset two-factor sign-in, the password alone signs in, and no session counts as having two factors', async () => {
+  test('after the operator turns off two-factor sign-in for a user, the password is enough, and no session counts as having two factors', async () => {
     await server.database.transaction(transaction => resetSecondFactor(operatorIn(transaction, clock.now()), userId));
     expect(await sessions()).toEqual([false]);
     expect(await isSignedIn(await passwordOnly())).toBe(true);
   });
 
-  test('after a change of APP_KEY, a code does not sign in and gets the status 500', async () => {
+  test('after a change of APP_KEY, a sign-in with a code fails with status 500', async () => {
     const rekeyed = await startServerForTest({ on: server, clock, dependencies: { appKey: Buffer.alloc(32, 9) } });
     const browser = new Visitor(rekeyed);
     await browser.signIn(person.email, person.password);
@@ -526,7 +526,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
   };
   const required = (path: string) => `${secondFactorPage}?${new URLSearchParams({ notice: 'required', next: path })}`;
 
-  test('an owner can require two-factor sign-in, and an admin cannot', async () => {
+  test("an owner can require two-factor sign-in of the account's owners and admins, and an admin cannot", async () => {
     expect((await requireIt()).location).toContain('notice=saved');
     expect(told('account.updated')).toMatchObject([
       { account_id: world.accountId, changed: ['requires_second_factor'], by_user_id: world.ownerId },
@@ -560,7 +560,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect(await server.sql(`select from accounts where slug = 'another-slug'`)).toEqual([]);
   });
 
-  test('a moderator and a member need no second factor in an account that requires it of owners and admins', async () => {
+  test('moderators and members need no second factor in an account that requires one of owners and admins', async () => {
     await requireIt();
     expect((await (await asMember('moderator')).get('/admin/queue')).status).toBe(200);
     expect((await (await asMember('member')).get('/admin')).status).toBe(200);
@@ -574,7 +574,7 @@ describe('an account that requires two-factor sign-in of its owners and admins',
     expect((await owner.submit('/admin/profile', '/admin/sign-out')).location).toContain('signed_out');
   });
 
-  test('an owner who turns on two-factor sign-in gets a link back to the page that required it', async () => {
+  test('after an owner turns on two-factor sign-in, a link leads back to the page that required it', async () => {
     await requireIt();
     const page = await owner.get((await owner.get('/admin/members')).location ?? '');
     const offer = `${secondFactorPage}/offer`;

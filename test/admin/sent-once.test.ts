@@ -76,7 +76,7 @@ test.each(Object.keys(forms))('%s is created only once if its form is sent sever
   expect(await left()).toBe(before + 2);
 });
 
-test("a form that is sent three times rotates a webhook's secret only once, so the old secret is kept as the previous secret", async () => {
+test("if the form that rotates a webhook's secret is sent three times, the secret changes only once, and the old secret is kept", async () => {
   const path = `/admin/webhooks/${webhookId}/rotate-secret`;
   const read = () =>
     server.sql('select secret, previous_secret from webhook_endpoints where id = $1', [webhookId]) as Promise<

@@ -108,13 +108,13 @@ describe('signing in', () => {
     expect(visitor.cookies.get('idea_board_session')).not.toBe(planted);
   });
 
-  test('the sign-in page redirects a user who is already signed in to the requested page', async () => {
+  test('the sign-in page redirects an already signed-in user to the requested page', async () => {
     const visitor = await signedIn(server, world.ownerId);
     const answer = await visitor.get('/sign-in?next=/admin/tokens');
     expect([answer.status, answer.location]).toEqual([303, '/admin/tokens']);
   });
 
-  test("after a change of the password hash parameters, a user's next sign-in stores a new hash, and later sign-ins do not", async () => {
+  test("after a change of the cost settings for password hashes, a user's next sign-in stores a new hash, and later sign-ins store none", async () => {
     const raised = buildPasswords({ memoryKib: 16, passes: 1 });
     const costly = await startServerForTest({ on: server, clock, dependencies: { passwords: raised } });
     const credential = async () =>
@@ -131,7 +131,7 @@ describe('signing in', () => {
     expect(await credential()).toBe(stored);
   });
 
-  test('a sign-in gets the usual 422 if the e-mail address is empty or contains a character that the database cannot store', async () => {
+  test('a sign-in gets 422 if the e-mail address is empty, invalid or contains a character that the database cannot store', async () => {
     for (const email of ['a\0b@example.com', '%', '']) {
       expect((await new Visitor(server).signIn(email, 'whatever it is')).status).toBe(422);
     }
@@ -154,11 +154,11 @@ describe('a refused sign-in', () => {
   };
 
   test('a sign-in gets the same response after one hash comparison if the password is wrong or the user is unknown, blocked or without a password', async () => {
-    // This server has its own audit log, because an audit log combines identical entries into one line.
+    // This server has its own audit log. A shared audit log would combine equal entries of several tests into one line.
     const own = await startServerForTest({ on: server, clock });
     const verify = vi.spyOn(argon2, 'verify');
     const pages = new Set<string>();
-    // The first sign-in also creates the hash with which the server compares the passwords of unknown users.
+    // The first sign-in also creates the hash with which the server compares the password of an unknown user.
     await new Visitor(own).signIn(owner.email, owner.password);
     for (const [reason, arrange] of Object.entries(cases)) {
       const { userId, ...person } = await arrange();
@@ -276,7 +276,7 @@ describe('a session', () => {
     expect((await visitor.get('/admin')).status).toBe(303);
   });
 
-  test("after a sign-out a copy of the session cookie is invalid, and the user's other sessions continue", async () => {
+  test("after a sign-out, copies of the session cookie are invalid, and the user's other sessions stay valid", async () => {
     const visitor = await signedIn(server, world.ownerId);
     owner = await givePassword(server, world.ownerId);
     await visitor.signIn(owner.email, owner.password);

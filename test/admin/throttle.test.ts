@@ -75,7 +75,7 @@ describe('password attempts', () => {
     expect((await from('203.0.113.8').signIn(owner.email, owner.password)).status).toBe(303);
   });
 
-  test('password attempts from one network are limited across e-mail addresses', async () => {
+  test('the password attempts from one network have a limit for all e-mail addresses together', async () => {
     const answers = await Promise.all(
       Array.from({ length: 10 }, (_, n) => trySignIn('2001:db8::1', `user${n}@example.com`)),
     );
@@ -131,7 +131,7 @@ describe('successful sign-ins', () => {
   });
   const countSuccesses = () => readAudit(server.auditLines).filter(({ event }) => event === 'sign_in.succeeded').length;
 
-  test('successful sign-ins of one user are limited across networks, also in a browser with an earlier sign-in', async () => {
+  test('the successful sign-ins of one user have a limit for all networks together, also in a browser with an earlier sign-in', async () => {
     const known = from('203.0.113.200');
     expect((await known.signIn(owner.email, owner.password)).status).toBe(303);
     const answers = await Promise.all(

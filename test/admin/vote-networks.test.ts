@@ -35,7 +35,7 @@ async function castFrom(ip: string, voter: Visitor, value: string) {
   return voter;
 }
 
-/** Returns the lines of the section about votes from the same network. */
+/** Returns the lines of the page's section about votes from the same network. */
 async function networksOn(by = moderator) {
   const { html } = await by.get(`/admin/ideas/${ideaId}`);
   return parse(html)
@@ -43,7 +43,7 @@ async function networksOn(by = moderator) {
     .map(line => line.textContent);
 }
 
-test('a moderator sees which people voted on an idea from the same network, but not the network', async () => {
+test('a moderator sees which people voted on an idea from the same network, but does not see the network', async () => {
   await voteFrom('203.0.113.7', 'Ada');
   await voteFrom('203.0.113.8', 'Alone');
   expect(await networksOn()).toEqual([]);
@@ -60,7 +60,7 @@ test('a moderator sees which people voted on an idea from the same network, but 
   expect(stored?.text).not.toContain('203.0.113');
 });
 
-test('a moderator sees the names of 20 people of one network, and the number of the others', async () => {
+test('for people who voted from one network, a moderator sees 20 names and the number of the other people', async () => {
   await voteFrom('203.0.113.7', 'Voter');
   await server.sql(
     `with people as (insert into users (name, email) select 'Voter', 'voter' || n || '@example.com' from generate_series(1, 30) n returning id),
@@ -76,7 +76,7 @@ test('a moderator sees the names of 20 people of one network, and the number of 
   expect(await networksOn()).toEqual([`31 people: ${'Voter, '.repeat(20)}and 11 more`]);
 });
 
-test('a withdrawn vote has no network, another vote of the person replaces the network, and the vote of a token has none', async () => {
+test("the server stores the network of a person's latest vote, and no network for a withdrawn vote or for the vote of a token", async () => {
   const ada = await voteFrom('203.0.113.7', 'Ada');
   const bert = await voteFrom('203.0.113.7', 'Bert');
   await castFrom('203.0.113.7', ada, 'none');

@@ -182,7 +182,7 @@ describe('a webhook', () => {
     const { html } = await visitor.get(path);
     expect(html).toContain('Disabled by an administrator');
     expect(html).not.toContain(`action="${path}/test"`);
-    // This form comes from a page that was opened before the webhook was disabled.
+    // This form is from a page that was opened before the webhook was disabled.
     const refused = await visitor.post(`${path}/test`, hiddenFields(before.html, `${path}/test`));
     expect([refused.status, refused.html.includes('enable it first')]).toEqual([409, true]);
 
@@ -271,7 +271,7 @@ describe('the pages of webhooks', () => {
     const { id } = await addWebhook(server, of, { url: 'https://hooks.example.com/' });
     const deliveryId = await administer(server, async admin => {
       const made = await sendTestEvent(admin, of.accountId, id);
-      // The worker must not send this delivery.
+      // Prevents the worker from sending this delivery.
       await admin.query(giveUp, [made]);
       return made;
     });

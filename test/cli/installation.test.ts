@@ -77,7 +77,7 @@ test.concurrent('on a database without migrations, account list and doctor repor
   expect(await empty.json('account', 'list')).toEqual([]);
 });
 
-test.concurrent('without DATABASE_URL, only the command migrate creates a database in DATA_DIR, and later commands start that database', async ({
+test.concurrent('without DATABASE_URL, only the command migrate creates an embedded database in DATA_DIR, and later commands start it', async ({
   onTestFinished,
 }) => {
   const directory = await makeScratchDirectory();

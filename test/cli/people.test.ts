@@ -192,7 +192,7 @@ test.concurrent('the command notification list shows the notifications of a user
   expect((await cli.run('notification', 'read', ...user)).exitCode).toBe(2);
 });
 
-test.concurrent('the command user reset-second-factor turns off two-factor sign-in, and is refused for a user without it', async ({
+test.concurrent('the command user reset-second-factor turns off two-factor sign-in of a user, and fails for a user without two-factor sign-in', async ({
   db,
   world,
   cli,
@@ -210,7 +210,7 @@ test.concurrent('the command user reset-second-factor turns off two-factor sign-
   expect(await cli.refusal(...reset)).toContain('The user does not use two-factor sign-in');
 });
 
-test.concurrent('the command account update requires two-factor sign-in of owners and admins, and ends the requirement', async ({
+test.concurrent('the command account update can require two-factor sign-in of owners and admins, and end this requirement', async ({
   world,
   cli,
 }) => {
@@ -220,7 +220,7 @@ test.concurrent('the command account update requires two-factor sign-in of owner
   expect(await update('no')).toMatchObject({ requires_second_factor: false });
 });
 
-test.concurrent('the command account update requires a provider of members, and ends the requirement if the provider fails', async ({
+test.concurrent('the command account update can require that members sign in with a provider, and can end this requirement if the provider fails', async ({
   world,
   cli,
 }) => {

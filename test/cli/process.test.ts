@@ -16,13 +16,13 @@ beforeAll(async () => {
   db = await createTestDatabase();
   await createWorld(db, { slug: 'web-app', name: 'Web app ☾' });
   await db.sql(`update users set email = 'ada@example.com'`);
-  // With this change, the command doctor reports an error.
+  // With this change of the database, the command doctor reports an error.
   await db.sql(`update statuses set category = 'planned'`);
   settings = { DATABASE_URL: db.url, APP_KEY: testAppKey.toString('base64') };
 });
 afterAll(() => db.drop());
 
-/** A command for each exit code and each output stream, from each test file of this folder. */
+/** The commands to compare: one for each exit code and each output stream, from each test file in this folder. */
 const commands = [
   { line: 'board list --json', exitCode: 0, writes: 'stdout' },
   { line: 'member remove --user ada@example.com', exitCode: 1, writes: 'stderr' },
@@ -33,7 +33,7 @@ const commands = [
 ];
 
 test.each(commands)(
-  'the command "$line" has the same output in its own process as in a process that ran other commands before',
+  'the command "$line" has the same output in its own process and in a process that ran other commands before',
   async one => {
     const words = one.line.split(' ');
     const [alone, afterOthers] = await Promise.all([runCliProcess(settings, ...words), runCli(settings, ...words)]);

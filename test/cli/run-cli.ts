@@ -19,8 +19,9 @@ let last: Promise<unknown> = Promise.resolve();
 
 /**
  * Runs a CLI command with only these settings. All commands share one process and run one after another, because
- * separate processes would take five times as long. process.test.ts tests that the output is the same. The shared
- * process keeps loaded modules, such as extensions. If that matters, use runCliProcess.
+ * separate processes would take five times as long. The file process.test.ts tests that the output is the same in a
+ * process of its own. The shared process keeps loaded modules, such as extensions. If a test needs freshly loaded
+ * modules, it uses runCliProcess.
  */
 export function runCli(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
   const result = last.then(() => runResident({ settings: withBasics(settings), parameters }));

@@ -48,7 +48,7 @@ describe('the option etag', () => {
     expect(await client.ideas.get(ideaId, { etag })).toMatchObject({ id: ideaId, score: 1 });
   });
 
-  test('the header If-None-Match without the option etag gives an error that names the option', async () => {
+  test('a read with the header If-None-Match but without the option etag fails with an error that names the option', async () => {
     const client = new IdeaBoard({ baseUrl: gateway.url, token });
     const { etag = '' } = await client.ideas.get(ideaId).withResponse();
     await expect(client.ideas.get(ideaId, { headers: { 'If-None-Match': etag } })).rejects.toMatchObject({
@@ -73,7 +73,7 @@ describe('the option cache', () => {
     await client.ideas.vote(ideaId, { value: 'up' });
     expect(await client.ideas.get(ideaId).withResponse()).toMatchObject({ status: 200, data: { score: 1 } });
     expect(await client.ideas.get(ideaId).withResponse()).toMatchObject({ status: 304, data: { score: 1 } });
-    // Writes and reads with another URL have no cached response.
+    // Writes, and reads with another URL, have no cached response.
     await client.board.get();
     expect(sentTags()).toEqual([
       undefined,
@@ -95,7 +95,7 @@ describe('the option cache', () => {
     expect(sentTags().map(tag => tag !== undefined)).toEqual([false, false, true, true]);
   });
 
-  test('a token gets its own responses from a cache that it shares with another token', async () => {
+  test('if two tokens share a cache, each token gets only its own responses from the cache', async () => {
     const cache = new MemoryCache();
     const other = await issueToken(server, world, 'write');
     const [one, two] = [token, other.token].map(each => new IdeaBoard({ baseUrl: gateway.url, token: each, cache }));

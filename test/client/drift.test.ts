@@ -8,7 +8,10 @@ import { compilingMs, repository } from './packed.ts';
 
 const run = promisify(execFile);
 
-/** The files to copy with all their imports: the code and the type test that use comment_count, and the generators. */
+/**
+ * The files to copy, besides all files that they import: the code and the type test that use comment_count, and the
+ * generators.
+ */
 const sources = [
   'server/domain/ideas/present-idea.ts',
   'test/client/surface.test.ts',
@@ -26,7 +29,7 @@ beforeAll(async () => {
   }
   await symlink(join(repository, 'node_modules'), join(copy, 'node_modules'));
   const configuration = JSON.parse(await readFile(join(repository, 'tsconfig.json'), 'utf8'));
-  // Each of several type checkers would check the shared files again, so a single type checker is faster.
+  // Uses a single type checker. Several type checkers would each check the shared files, which takes longer.
   configuration.compilerOptions.checkers = 1;
   await writeFile(join(copy, 'tsconfig.json'), JSON.stringify(configuration));
 });
@@ -65,7 +68,7 @@ async function rename(directory: string, from: string, to: string) {
   }
 }
 
-test('after a field is renamed in the contract, npm run check fails where code uses the old name, and the checks of outdated generated files fail', {
+test('after a field is renamed in the contract, npm run check reports code with the old name, and outdated generated files', {
   timeout: compilingMs,
 }, async () => {
   await rename('contract', 'comment_count', 'number_of_comments');

@@ -10,7 +10,9 @@ const run = promisify(execFile);
 
 export const repository = fileURLToPath(new URL('../../', import.meta.url));
 
-/** The timeout of tests that compile or run npm. Such a test takes seconds, or up to a minute on a busy machine. */
+/**
+ * The timeout of tests that compile or run npm. Such a test takes some seconds, and up to a minute on a busy machine.
+ */
 export const compilingMs = 180_000;
 
 export interface PackedPackage {

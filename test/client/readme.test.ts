@@ -169,13 +169,13 @@ describe('the code of the README', () => {
   const typescript5 = findTypeScript5();
   const onNode = { module: 'nodenext', types: ['node'], lib: ['es2022'] };
   const bundled = { module: 'esnext', moduleResolution: 'bundler', types: ['node'], lib: ['es2022'] };
-  // skipDefaultLibCheck skips only the declaration files that come with TypeScript.
+  // The option skipDefaultLibCheck skips only the declaration files of TypeScript itself.
   const page = { moduleResolution: 'bundler', types: [], lib: ['es2022', 'dom'], skipDefaultLibCheck: true };
   const inPage = { module: 'esnext', ...page };
 
   const whole = blocksOf('js', 'ts');
-  // The type declarations of ts-rest have errors. Only the last chapter of the README needs ts-rest, so `program` ends
-  // before that chapter.
+  // Ends `program` before the last chapter of the README. Only this chapter needs ts-rest, whose type declarations have
+  // errors.
   const program = whole.slice(0, whole.indexOf("import { validateRequest } from '@idea-board/contract/validation'"));
   const start = program.slice(0, program.indexOf('\nconst { statuses')).replaceAll(/process\.env\.\w+ \?\? /g, '');
   const ofServer = blocksIn(serverReadme, 'ts');

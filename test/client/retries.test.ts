@@ -22,7 +22,7 @@ let gateway: Gateway;
 let world: World;
 let token: string;
 
-/** The wait before each retry, in milliseconds. The simulated clock advances only during these waits. */
+/** The waits before the retries, in milliseconds. The simulated clock advances only during these waits. */
 let waits: number[];
 let now: number;
 
@@ -103,7 +103,7 @@ describe('retried requests', () => {
 
   test('the client retries a write that timed out, and the write takes effect once', async () => {
     gateway.plan('hang');
-    // Between retries this client waits in real time, so that a slow server has time to finish the first request.
+    // Between retries, this client waits in real time, so that the server has time to finish the first request.
     const impatient = new Ideas(new Caller({ baseUrl: gateway.url, token, timeoutMs: 200, maxRetries: 10 }));
     const created = await impatient.create(idea).withResponse();
     expect(created.attempts).toBeGreaterThan(1);

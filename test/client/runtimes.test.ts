@@ -62,7 +62,7 @@ beforeAll(async () => {
     const fetch = async request => Response.json(await runScenario(sdk, await request.json()));
     export default { fetch };`,
   );
-  // With the platform "neutral", the build fails if the client imports a module that only one runtime has.
+  // With the platform "neutral", the build fails if the client imports a module that not every runtime has.
   const { outputFiles } = await build({
     entryPoints: [join(project.directory, 'bundled.js')],
     bundle: true,

@@ -74,7 +74,10 @@ describe('the answers of the test server', () => {
     await real.close();
   });
 
-  /** A request to both servers. The words first, second, comment and tag in the line and in the body stand for ids. */
+  /**
+   * A request that goes to both servers. In the path and in the body, the words first, second, comment and tag stand
+   * for ids.
+   */
   interface Step {
     line: string;
     as?: 'moderator' | 'writer' | 'reader' | 'nobody';
@@ -158,7 +161,7 @@ describe('the answers of the test server', () => {
     expect(ofReal?.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 201, 400, 401, 403, 404, 405]));
   });
 
-  test('the test server answers a read with the ETag of an earlier answer with 304, until the answer changes', async () => {
+  test('if a read sends the ETag of an earlier answer, the test server answers 304 until the answer changes', async () => {
     for (const target of targets) {
       const read = (etag = '') =>
         fetch(`${target.baseUrl}/api/v1/board`, {
@@ -258,7 +261,7 @@ describe('failures that a test plans', () => {
     }
   });
 
-  test('a failure that a test plans at the test server happens once by default, and planned failures of one operation happen in their order', async () => {
+  test('a planned failure of the test server happens once by default, and planned failures of one operation happen in their order', async () => {
     const server = await startForTest();
     const client = clientOf(server);
     const create = () => keyOf(client.ideas.create({ title: 'A', body: 'B' }));
@@ -291,7 +294,7 @@ describe('failures that a test plans', () => {
 });
 
 describe('the board of the test server', () => {
-  test('a frozen board of the test server refuses writes, and its closed windows refuse ideas and votes', async () => {
+  test('the test server refuses writes on a frozen board, and ideas and votes outside their time windows', async () => {
     const server = await startForTest({ board: { slug: 'mobile', is_frozen: true } });
     const client = clientOf(server, { board: 'mobile' });
     const create = () => keyOf(client.ideas.create({ title: 'A', body: 'B' }));
@@ -325,7 +328,7 @@ describe('the board of the test server', () => {
     ]);
   });
 
-  test('an idea by a token without the moderate grant stays pending on a board with pre-moderation until a test approves it', async () => {
+  test('on a test server with pre-moderation, an idea by a token without the moderate grant is pending until the test approves it', async () => {
     const server = await startForTest({ board: { pre_moderation: true } });
     const [moderator, writer] = [clientOf(server), clientOf({ ...server, token: server.issueToken('write', 'Jun') })];
     const idea = await writer.ideas.create({ title: 'A', body: 'B' });
@@ -340,7 +343,7 @@ describe('the board of the test server', () => {
     expect(await writer.ideas.get(idea.id)).toMatchObject({ moderation_state: 'published' });
   });
 
-  test('the user of another token can answer a comment, and each token of the test server is a voter of its own', async () => {
+  test('on the test server, the user of another token can comment after a comment, and each token is a separate voter', async () => {
     const server = await startForTest();
     const [ada, jun] = [clientOf(server), clientOf({ ...server, token: server.issueToken('write', 'Jun') })];
     const { id } = await ada.ideas.create({ title: 'A', body: 'B' });

@@ -15,7 +15,10 @@ const input = {
   placeholder: z.string(),
 };
 
-/** The rules of the schema 2025-12-11 and of the checks at publishing, for the fields that the entry has. */
+/**
+ * The rules of the registry for the fields of the entry: the rules of the schema 2025-12-11, and the checks when an
+ * entry is published.
+ */
 const Entry = z.strictObject({
   $schema: z.literal('https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json'),
   name: z

@@ -45,7 +45,7 @@ beforeAll(async () => {
   return () => server.close();
 });
 
-/** Whether a URL is an HTML page or an OAuth endpoint. The contract contains neither pages nor OAuth endpoints. */
+/** Whether a URL belongs to an HTML page or an OAuth endpoint. The contract describes neither. */
 const isPage = (url: string) =>
   ['/', '/unsubscribe', '/robots.txt', '/sitemap.xml', '/sitemap-:part.xml'].includes(url) ||
   /^\/(b|admin|operator|sign-in|pictures|assets|oauth|\.well-known)(\/|$)/.test(url);
@@ -128,7 +128,7 @@ describe('documented routes over HTTP', () => {
     '$method $path knows each of its query parameters in the OpenAPI document and rejects an unknown query parameter',
     async operation => {
       const names = operation.parameters.filter(one => one.in === 'query').map(({ name }) => name);
-      // The invalid values ensure that the request never takes effect.
+      // The values are invalid, so that the request never changes anything.
       const query = new URLSearchParams({ not_a_parameter: '?' });
       for (const name of names) if (name !== 'board') query.set(name, '?');
       const body = operation.method === 'POST' ? { json: {} } : {};

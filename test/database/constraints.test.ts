@@ -14,7 +14,10 @@ import {
 
 let db: TestDatabase;
 let world: World;
-/** `otherBoardId` is a second board of the account of `world`. `stranger` is another account with its own board. */
+/**
+ * `world` is a test account, and `otherBoardId` is a second board of this account. `stranger` is another account with
+ * its own board.
+ */
 let otherBoardId: number;
 let stranger: World;
 let memberId: number;
@@ -78,7 +81,9 @@ async function refusalOf(text: string, values: unknown[] = []): Promise<string |
 
 const long = (length: number) => '😀'.repeat(length);
 
-/** An SQL statement with the parameter $1. The constraint rejects the values in `refused` but none in `accepted`. */
+/**
+ * An SQL statement with the parameter $1. The constraint rejects each value in `refused`, and no value in `accepted`.
+ */
 interface Promised {
   constraint: string;
   promise: string;

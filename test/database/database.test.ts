@@ -11,7 +11,7 @@ import { startProxy, type TcpProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
 
-// These timeouts are short, because the tests wait until the timeouts expire.
+// The timeouts are short, because the tests wait until they expire.
 const statementTimeoutMs = 400;
 /** If PostgreSQL does not answer a query, the server gives up one second after the statement timeout. */
 const readTimeoutMs = statementTimeoutMs + 1000;
@@ -226,7 +226,7 @@ describe('an unavailable database', () => {
   });
 
   test('requests get 503 without waiting for the connect timeout while the database refuses connections, and work again when it accepts them', async () => {
-    // The connect timeout is so long that only a refusal can explain a fast response.
+    // The connect timeout is very long. So if the response is fast, PostgreSQL must have refused the connection.
     const [proxy, server] = await proxied({ connectTimeoutMs: 60_000 });
     await read(server);
     proxy.sever();
@@ -278,7 +278,8 @@ describe('a transaction', () => {
         await transaction.query(renameTag, { tagId: tags[second] ?? 0, name: `${name} ${second}` });
       });
     await Promise.all([rename(0, 1, 'A'), rename(1, 0, 'B')]);
-    // The canceled transaction may run more than twice if it locks its first row again before the other one ends.
+    // If the canceled transaction locks its first row again before the other transaction ends, it is canceled again. So
+    // it may run more than twice.
     expect(runs).toBeGreaterThanOrEqual(3);
     const rows = await db.sql<{ name: string }>('select name from tags where id = any($1) order by id', [tags]);
     // The canceled transaction commits last, so both tags have the name from that transaction.

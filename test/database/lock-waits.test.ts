@@ -16,7 +16,7 @@ let db: TestDatabase;
 let world: World;
 let token: string;
 let ideaIds: number[];
-/** A token that can read only another board. The locks on the ideas do not affect its reads. */
+/** A token for another board only. The locks on the ideas do not affect its reads. */
 let reader: string;
 /** The connection `holder` locks ideas, and the connection `watcher` counts the SQL statements that wait for a lock. */
 let holder: pg.Client;

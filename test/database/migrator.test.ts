@@ -190,7 +190,7 @@ describe('several processes that migrate', () => {
     await vi.waitFor(() => expect(onWait).toHaveBeenCalled(), { timeout: 10_000 });
     const [{ pid } = { pid: 0 }] = await db.rows<{ pid: number }>('select pg_backend_pid() as pid');
     expect(onWait.mock.calls).toEqual([[expect.stringContaining(`session ${pid} of `)]]);
-    // A newer version of the server would add this row.
+    // A newer version of the server would have added this row.
     await client.query(`insert into schema_migrations values ('core', '0002_newer.sql', 'x')`);
     await client.query('select pg_advisory_unlock(4216839001)');
     expect(await waiting).toMatch(/database is newer.*core\/0002_newer\.sql/);

@@ -31,7 +31,7 @@ describe('migrated schema and entities', () => {
     const all = [...db.database.orm.getMetadata().getAll().values()] as EntityMetadata[];
     metadata = all.filter(meta => meta.tableName !== undefined);
     await db.sql(`create schema ${described}`);
-    // PostgreSQL parses the column types of the entities, because one type can have two spellings.
+    // PostgreSQL itself parses the column types of the entities, because a type can have two spellings.
     for (const meta of metadata) await db.sql(tableOf(meta));
   });
 
@@ -97,7 +97,7 @@ describe('the migrated schema', () => {
       from pg_constraint c where c.contype = 'f' and c.connamespace = 'public'::regnamespace`);
     const cascading = (foreign: string) =>
       rows.filter(row => row.foreign_table === foreign && row.action === 'c').map(row => row.table_name);
-    // The server itself deletes these rows.
+    // No foreign key deletes these rows. The server deletes them itself.
     const withoutForeignKey = ['oauth_records', 'sessions', 'sign_in_challenges', 'sign_in_links'];
     const carrying = (await columns('public')).filter(
       column => column.column_name === 'account_id' && !withoutForeignKey.includes(column.table_name),
@@ -133,7 +133,7 @@ function columnName(property: EntityProperty | undefined): string {
 function columnOf(property: EntityProperty): string {
   const { columnTypes, nullable, autoincrement, generated, defaultRaw } = property;
   const type = autoincrement ? 'bigint generated always as identity' : columnTypes[0];
-  // Ignores the default of a generated column. It only tells MikroORM that a new row needs no value for the column.
+  // Ignores the default of a generated column, which only tells MikroORM that a new row needs no value for this column.
   const value = generated
     ? `generated always as ${generated}`
     : defaultRaw === undefined

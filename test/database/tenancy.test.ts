@@ -117,8 +117,8 @@ describe('the schema', () => {
       from pg_attribute a join pg_class c on c.oid = a.attrelid
       where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and a.attname = 'account_id'`);
     const tables = columns.map(({ table }) => table);
-    // In oauth_records, account_id is null until the record has a token. In sign_in_links, only a link to sign up has an
-    // account. Of sessions and sign_in_challenges, only those of an identity have an account.
+    // In oauth_records, account_id is null until the record has a token. In sign_in_links, only a link to sign up has
+    // an account. In sessions and sign_in_challenges, only the rows of an external identity have an account.
     const others = ['oauth_records', 'sessions', 'sign_in_challenges', 'sign_in_links'];
     expect(
       columns

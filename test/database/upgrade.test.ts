@@ -219,7 +219,8 @@ test('an upgrade from migration 0009 keeps every row, even while the SQL stateme
     union all select 'deliveries' from webhook_deliveries d where d.state = 'pending' and d.lane <> 1`);
   expect(mixed).toEqual([]);
 
-  // The table ext_links stands for a table of an extension. Its foreign key names only an idea's id, not the account.
+  // The table ext_links represents a table of an extension. Its foreign key contains only an idea's id, and not the
+  // account.
   await expect(client.query('insert into ext_links values (0)')).rejects.toThrow('ext_links_idea_id_fkey');
   await client.query(`delete from ideas where title = 'Idea 50'`);
   expect((await client.query('select from ext_links')).rows).toEqual([]);

@@ -99,7 +99,7 @@ test('a worker continues if PostgreSQL ends its connection after a job ran and b
       const { rows } = await watcher.query(`select ${backends} and wait_event_type = 'Lock' and query ~ $1`, [
         statement,
       ]);
-      // At the start of a minute, a cron job may wait for the lock, too. Then the query finds several connections.
+      // At the start of a minute, a cron job may also wait for the lock, so the query may find several connections.
       expect(rows.length).toBeGreaterThan(0);
     }, patience);
 

@@ -21,7 +21,7 @@ afterAll(() => db.drop());
 
 const lanes = 8;
 
-/** Creates an account with eight ideas. An endpoint gets the events of each idea in a lane (sequence) of its own. */
+/** Creates an account with eight ideas. Each idea's events have their own lane (delivery queue) at an endpoint. */
 async function createAccount() {
   const world = await createWorld(db);
   const ideas: number[] = [];
@@ -77,7 +77,8 @@ test('a new webhook endpoint gets one delivery at a time until it has answered q
   const release = hold(receiver);
   await record(ideas);
   await receiver.waitForRequests(1);
-  // Jobs start in order. When the last delivery to the second endpoint arrives, all eight jobs of the first have run.
+  // Jobs start in order. So when the last delivery to the second endpoint arrives, all eight jobs for the first
+  // endpoint have run.
   await neighbour.waitForRequests(lanes);
   expect(receiver.maxConcurrent()).toBe(1);
   expect((await deliveriesOf(db, id)).map(one => one.state)).toEqual(Array(lanes).fill('pending'));
@@ -115,8 +116,8 @@ test('if a process is killed while it holds back webhook deliveries to limit the
   await child.begin();
   await record(ideas);
   await receiver.waitForRequests(1);
-  // Only the job of the current delivery is left in the queue. The other jobs have ended, and only the memory of the
-  // process says that their deliveries wait.
+  // Only the job of the current delivery is still in the queue. The jobs of the other deliveries have ended, and only
+  // the memory of the process knows that these deliveries wait.
   await eventually(async () => {
     const jobs = await db.sql(`select id from graphile_worker._private_jobs where payload->>'endpoint_id' = $1`, [
       String(id),
@@ -161,7 +162,8 @@ test('quick webhook endpoints of one account get at most half of all concurrent 
   const { id } = await addWebhook(db, stranger.world, { url: elsewhere.url });
   await record(stranger.ideas);
   await delivered(id);
-  // All deliveries of the other account have arrived, although twelve of the first account's have no response yet.
+  // All deliveries of the other account have arrived, although twelve deliveries of the first account still wait for a
+  // response.
   expect(receiver.received).toHaveLength(before + 12);
   expect(receiver.maxConcurrent()).toBe(12);
   release();

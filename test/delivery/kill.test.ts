@@ -16,7 +16,10 @@ const serving = 2;
 const spares = 2;
 const writers = 4;
 const longestPauseMs = 80;
-/** The pause of a writer between two requests. It is longer while a server loads, because loading needs the CPU. */
+/**
+ * The pause of a writer between two requests. The pause is longer while a server loads its modules, because loading
+ * needs the CPU.
+ */
 const writeDelayMs = { beforeKill: 8, whileLoading: 250 };
 /** The longest delay of a webhook receiver's response. Because of the delays, some kills interrupt a delivery. */
 const longestAnswerMs = 30;

@@ -83,7 +83,7 @@ const store = (data: object | null, body: object) =>
     JSON.stringify(body),
   ]);
 
-/** The lane (a sequence of deliveries) of the event. The SQL function record_event computes it from the idea's id. */
+/** The lane (delivery queue) of the event, which the SQL function record_event computes from the idea's id. */
 const laneOfEvent = () => event.body.data.idea.id % 8;
 
 /** Adds the urls of the ideas to the data of an event. The database does not store them. */

@@ -222,7 +222,8 @@ describe('a failed webhook delivery', () => {
     for (const [index, delayS] of delaysS.entries()) {
       await receiver.waitForRequests(index + 1);
       await eventually(async () => {
-        // On a slow machine, the next attempt may already have run, because the first pause is only about five seconds.
+        // On a slow machine, the next attempt may already have run, because the first retry comes after only about five
+        // seconds.
         const [delivery] = await deliveriesOf(server, id);
         expect(delivery?.attempt_count).toBeGreaterThan(index);
       });
@@ -541,7 +542,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     const ideas = await Promise.all(Array.from({ length: 12 }, () => insertIdea(server, world)));
     const { token } = await issueToken(server, world, 'moderate');
     const statuses = ['planned', 'in_progress', 'done', 'declined', 'open'];
-    // The responses are slow, so that a worker with a bug would have time to send a later event too early.
+    // The responses are slow. If a worker sent a later event too early, the test would notice it.
     receiver.respondWith(response => setTimeout(() => response.writeHead(204).end(), Math.random() * 15));
     await startWorkerForTest(server);
     await startWorkerForTest(server);
@@ -582,7 +583,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     }
   });
 
-  test('a hanging webhook endpoint gets one attempt at a time from each process, a failing endpoint one from all processes together, and neither delays other endpoints', async () => {
+  test('each process makes one attempt at a time at a hanging webhook endpoint, all processes together one at a failing endpoint, without delay for others', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);
@@ -618,7 +619,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     await again.waitForRequests(1);
     await delay(300);
     expect(again.maxConcurrent()).toBe(1);
-    // The job queue has at most one job for each of the eight lanes (sequences of deliveries) and each failed delivery.
+    // The job queue has at most one job for each of the eight lanes (delivery queues) and each failed delivery.
     await eventually(async () => {
       const jobs = await server.sql<{ key: string | null }>(
         `select key from graphile_worker._private_jobs where payload->>'endpoint_id' = $1 and locked_at is null`,

@@ -71,7 +71,7 @@ const connect = (person: AssertedIdentity, userId: number) =>
 const countUsers = async () => (await db.sql('select id from users')).length;
 
 describe('a new person with an identity', () => {
-  test('a new person becomes a member with a user who has no address for the sign-in, and gets notifications at the verified address', async () => {
+  test('a new person with an external identity becomes a member without a sign-in address, and gets notifications at the verified address', async () => {
     const person = newPerson();
     const outcome = await signIn(person);
     expect(outcome).toMatchObject({ token: expect.any(String), userId: expect.any(Number) });
@@ -88,7 +88,7 @@ describe('a new person with an identity', () => {
     });
   });
 
-  test('the same identity signs in the same user again, and another account gives the same subject another user', async () => {
+  test('an external identity always signs in the same user, and the same subject in another account signs in another user', async () => {
     const person = newPerson();
     const first = await signIn(person);
     const again = await signIn({ ...person, address: 'changed@partner.example', name: 'Other' });
@@ -99,7 +99,7 @@ describe('a new person with an identity', () => {
     expect(ids[2]).not.toBe(ids[0]);
   });
 
-  test('parallel first sign-ins of a person all get a session of the same user', async () => {
+  test('parallel first sign-ins with one external identity all get a session of the same user', async () => {
     const person = newPerson();
     const before = await countUsers();
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => signIn(person)));
@@ -108,13 +108,13 @@ describe('a new person with an identity', () => {
     expect(await countUsers()).toBe(before + 1);
   });
 
-  test('an unverified address is refused, and creates no user', async () => {
+  test('a sign-in with an external identity whose e-mail address is unverified is refused and creates no user', async () => {
     const before = await countUsers();
     expect(await signIn(newPerson({ isAddressVerified: false }))).toEqual({ refused: 'unverified_address' });
     expect(await countUsers()).toBe(before);
   });
 
-  test('an account that only invited people may join refuses a new person, unless everybody from the provider may join', async () => {
+  test('an account that only invited people may join refuses a new external identity, unless everybody from its provider may join', async () => {
     const before = await countUsers();
     expect(await signIn(newPerson({ isAdmitted: false }))).toEqual({ refused: 'may_not_join' });
     await db.sql(`update accounts set join_rule = 'domains', join_domains = '{partner.example}' where id = $1`, [
@@ -127,7 +127,7 @@ describe('a new person with an identity', () => {
     expect(await signIn(newPerson({ isAdmitted: false }))).toMatchObject({ token: expect.any(String) });
   });
 
-  test('an account that is being erased admits nobody, and a session of its identities reaches no account', async () => {
+  test('an account that is being erased signs nobody in, and sessions of its external identities reach no account', async () => {
     const person = newPerson();
     const known = await signIn(person);
     await db.sql('update accounts set deletion_scheduled_at = now(), erasure_began_at = now() where id = $1', [
@@ -139,7 +139,7 @@ describe('a new person with an identity', () => {
 });
 
 describe('an identity with the address of an existing user', () => {
-  test('nobody is signed in, in any spelling of the address, until the user connects the identity', async () => {
+  test("an external identity with an existing user's e-mail address, in any spelling, signs nobody in until the user connects it", async () => {
     const userId = await createMember(db, world.accountId, 'admin');
     const email = await addressOf(userId);
     const person = newPerson({ address: ` ${email.toUpperCase()}` });
@@ -152,7 +152,7 @@ describe('an identity with the address of an existing user', () => {
     expect(session).toMatchObject({ id: userId, accounts: [{ id: world.accountId, role: 'admin' }] });
   });
 
-  test('a connected identity of one user cannot be connected to another user', async () => {
+  test('an external identity that is connected to one user cannot be connected to another user', async () => {
     const [first, second] = [await createUser(db), await createUser(db)];
     const person = newPerson({ address: await addressOf(first) });
     await connect(person, first);
@@ -163,7 +163,7 @@ describe('an identity with the address of an existing user', () => {
     ]);
   });
 
-  test('a connection token works only until it expires, and only as this server made it', () => {
+  test('a token to connect an external identity is refused if it has expired or was changed', () => {
     const tokens = buildConnectionTokens(appKey);
     const connection = { accountId: 4, providerId: null, userId: 7, subject: 'with spaces\nand lines 9' };
     const token = tokens.make(connection, terms.expiresAt);
@@ -176,7 +176,7 @@ describe('an identity with the address of an existing user', () => {
 });
 
 describe('a session of an identity', () => {
-  test('the session reaches its account alone, without the operator flag and without notifications from other accounts', async () => {
+  test('a session of an external identity reaches only its account, without operator rights and without notifications from other accounts', async () => {
     const userId = await createMember(db, world.accountId, 'owner');
     const other = await createWorld(db);
     await db.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
@@ -207,7 +207,7 @@ describe('a session of an identity', () => {
     expect(ordinary?.accounts).toHaveLength(2);
   });
 
-  test('the session ends when the user disconnects the identity, and a user without another sign-in cannot disconnect', async () => {
+  test('a session ends when the user disconnects its external identity, and a user cannot disconnect their only way to sign in', async () => {
     const userId = await createMember(db, world.accountId, 'member');
     const person = newPerson({ address: await addressOf(userId) });
     await connect(person, userId);
@@ -226,7 +226,7 @@ describe('a session of an identity', () => {
     expect(await sessionOf(alone)).toBeDefined();
   });
 
-  test('a user who is blocked in the account cannot sign in with an identity, even as a member of another account', async () => {
+  test('a user who is blocked in an account cannot sign in with an external identity of this account, even as a member of another', async () => {
     const userId = await createMember(db, world.accountId, 'member');
     const other = await createWorld(db);
     await db.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
@@ -239,15 +239,15 @@ describe('a session of an identity', () => {
     expect(await signIn(person)).toEqual({ refused: 'blocked', userId });
   });
 
-  test('a server of the previous version does not accept the cookie of the session', async () => {
+  test('a server of the previous version does not accept the cookie of a session of an external identity', async () => {
     const outcome = await signIn(newPerson());
-    // The form of a cookie in the previous version.
+    // The previous version accepts only cookies of this form.
     expect('token' in outcome && /^[A-Za-z0-9_-]{43}$/.test(outcome.token)).toBe(false);
   });
 });
 
 describe('the erasure of an account', () => {
-  test('the erasure ends the sessions of its identities, and requests the deletion of users who belong to an identity alone', async () => {
+  test('the erasure of an account ends the sessions of its external identities, and requests the deletion of users without another sign-in', async () => {
     const alone = await signIn(newPerson());
     const member = await createMember(db, world.accountId, 'member');
     const person = newPerson({ address: await addressOf(member) });
@@ -267,7 +267,7 @@ describe('the erasure of an account', () => {
 });
 
 describe('an account that requires its provider', () => {
-  test('ordinary sessions of members do not reach the account, but those of owners and sessions of an identity do', async () => {
+  test('if an account requires its provider, only owners and sessions of its external identities reach the account', async () => {
     const [member, admin] = [
       await createMember(db, world.accountId, 'member'),
       await createMember(db, world.accountId, 'admin'),

@@ -16,11 +16,11 @@ const vectors: [seconds: number, code: string][] = [
   [20_000_000_000, '353130'],
 ];
 
-test.each(vectors)('at %i seconds, the code %s of RFC 6238 is valid', (seconds, code) => {
+test.each(vectors)('%i seconds after 1970, the code %s of RFC 6238 is valid', (seconds, code) => {
   expect(timeStepOf(secret, code, new Date(seconds * 1000))).toBe(Math.floor(seconds / 30));
 });
 
-test('a code of an authenticator app is valid from one time step before its own step to one step after it', () => {
+test('a code of an authenticator app is valid in its own time step, and in the steps directly before and after it', () => {
   const at = (step: number) => timeStepOf(secret, '081804', new Date(step * 30_000));
   const own = Math.floor(1_111_111_109 / 30);
   expect([-2, -1, 0, 1, 2].map(offset => at(own + offset))).toEqual([undefined, own, own, own, undefined]);
@@ -34,13 +34,13 @@ test('a code of an authenticator app may contain spaces, but no other characters
   );
 });
 
-test('twenty new secrets of authenticator apps have 160 bits and are all different', () => {
+test('each of twenty new secrets for authenticator apps has 160 bits, and all are different', () => {
   const secrets = Array.from({ length: 20 }, makeTotpSecret);
   expect(new Set(secrets).size).toBe(20);
   for (const one of secrets) expect(one).toMatch(/^[A-Z2-7]{32}$/);
 });
 
-test('the URL in the QR code names the issuer and the user, and has SHA-1, six digits and 30 seconds as parameters', () => {
+test('the URL in the QR code for an authenticator app names the issuer, the user, SHA-1, six digits and 30 seconds', () => {
   const url = new URL(totpUrl(secret, { issuer: 'Idea-Board (ideas.example.com)', label: 'ada@example.com' }));
   expect([url.protocol, url.host, decodeURIComponent(url.pathname)]).toEqual([
     'otpauth:',
@@ -56,13 +56,13 @@ test('the URL in the QR code names the issuer and the user, and has SHA-1, six d
   });
 });
 
-test('ten recovery codes of 80 bits are all different, and contain no i, l, o or u', () => {
+test('ten new recovery codes have 80 bits each, are all different, and contain no i, l, o or u', () => {
   const codes = makeRecoveryCodes();
   expect(new Set(codes).size).toBe(10);
   for (const code of codes) expect(code).toMatch(/^[0-9a-hjkmnp-tv-z]{4}(-[0-9a-hjkmnp-tv-z]{4}){3}$/);
 });
 
-test('a recovery code is recognized in capitals, without hyphens, with spaces and with mistaken letters', () => {
+test('a recovery code is accepted in capitals, without hyphens, with spaces, and with letters that look like the right digits', () => {
   const spellings = ['7k2m-x9qd-4c0v-h8t1', '7K2MX9QD4C0VH8T1', ' 7k2m x9qd 4cov h8tl ', '7K2M-X9QD-4COV-H8TI'];
   for (const one of spellings) expect(normalizeRecoveryCode(one)).toBe('7k2mx9qd4c0vh8t1');
   for (const one of ['', '287082', '7k2m-x9qd-4c0v-h8tu', '7k2m-x9qd-4c0v-h8t', '7k2m-x9qd-4c0v-h8t11']) {
@@ -70,7 +70,7 @@ test('a recovery code is recognized in capitals, without hyphens, with spaces an
   }
 });
 
-test('an offered secret can be opened only for its own user, until it expires, and with the same application key', () => {
+test('the encrypted new secret of an authenticator app can be decrypted only for its user, before its expiry, and with the same APP_KEY', () => {
   const keys = buildSecondFactorKeys(Buffer.alloc(32, 1));
   const expiresAt = new Date('2026-03-02T09:30:00Z');
   const before = new Date(expiresAt.getTime() - 1);
@@ -83,7 +83,7 @@ test('an offered secret can be opened only for its own user, until it expires, a
   expect(buildSecondFactorKeys(Buffer.alloc(32, 2)).openOffer(7, offer, before)).toBeUndefined();
 });
 
-test('a stored secret cannot be opened for another user, and the hash of a recovery code depends on the user', () => {
+test('a stored secret of an authenticator app cannot be decrypted for another user, and hashes of recovery codes depend on the user', () => {
   const keys = buildSecondFactorKeys(Buffer.alloc(32, 1));
   expect(keys.open(7, keys.seal(7, secret))).toBe(secret);
   expect(() => keys.open(8, keys.seal(7, secret))).toThrow();

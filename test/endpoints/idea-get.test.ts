@@ -94,7 +94,7 @@ test.each([
   expect(body).toMatchObject({ status, status_key: 'custom-key', status_category: category, status_label: 'Custom' });
 });
 
-test('the url of an idea follows the setting IDEA_URL in the idea, in lists, and in the responses to a new idea, status change and merge', async () => {
+test('the url of an idea follows the setting IDEA_URL in a single idea, in lists, and after its creation, a status change and a merge', async () => {
   const own = await startServerForTest({
     environment: {
       BASE_URL: 'https://ideas.example.com',

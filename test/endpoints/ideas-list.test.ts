@@ -134,12 +134,12 @@ describe('the bodies of the list', () => {
     const cursor: string = first.body.next_cursor;
     const { [first.body.data[0].title as keyof typeof cut]: _, ...others } = cut;
     expect(await read({ per_page: '100', body: 'excerpt', cursor })).toEqual(others);
-    // A cursor does not fix the form of the bodies.
+    // A client can read the next page with another form of the bodies, because a cursor does not contain the form.
     const { [first.body.data[0].title]: __, ...wholeOthers } = whole;
     expect(await read({ per_page: '100', cursor })).toEqual(wholeOthers);
   });
 
-  test('the list of ideas with whole bodies and the list with excerpts have different ETags', async () => {
+  test('the ETag of the list of ideas with whole bodies differs from the ETag of the list with excerpts', async () => {
     const [full, excerpt] = [await board.list({ body: 'full' }), await board.list({ body: 'excerpt' })];
     const tag = excerpt.headers.get('etag') ?? '';
     expect(tag).not.toBe(full.headers.get('etag'));
@@ -198,7 +198,7 @@ describe('the filters by status', () => {
     ['new', ['is new']],
     ['spam', ['is spam']],
     ['declined', ['is declined']],
-    // No status of the board has one of these keys, so the filter finds no ideas.
+    // The board has no status with these keys, so the filter finds no ideas.
     ['open', []],
     ['inbox', []],
     ['no-such-status', []],
@@ -341,7 +341,7 @@ describe('the search in titles', () => {
     expect(await finds('export & pdf')).toEqual(['Export as PDF']);
     expect(await finds('!export')).toEqual(await finds('export'));
     expect(await finds('export | nothing')).toEqual([]);
-    // PostgreSQL's text search parser keeps the apostrophe in the words of a URL.
+    // PostgreSQL's text search parser keeps an apostrophe as a part of a word in a URL.
     expect(await finds("example.org/it's")).toEqual(["See example.org/it's-here first"]);
     expect(await finds('temp a%b_c')).toEqual(['C:\\temp and a%b_c']);
   });
@@ -444,7 +444,7 @@ describe('the pages of the list', () => {
   });
 
   test.each(['1', '20', '100'])(
-    'a page of up to %s ideas says whether another page follows, and if so, has a cursor for it',
+    'a page of up to %s ideas says whether another page follows, and contains a cursor if it does',
     async perPage => {
       const size = Number(perPage);
       const first = (await board.list({ per_page: perPage })).body;

@@ -80,7 +80,7 @@ describe('a name after @', () => {
     ['(@Mona Member)', 'in brackets'],
     ['@Mona Member’s idea', 'before an apostrophe'],
     ['first line\n@Mona Member\nlast line', 'on a line of its own'],
-  ])('the comment %j mentions the member Mona Member: the name is %s', async body => {
+  ])('the comment %j mentions the member Mona Member, because the name is %s', async body => {
     const mona = await member('Mona Member');
     expect((await comment(body)).body.body).toBe(body);
     expect(await told()).toEqual({ 'user.mentioned': [mona] });
@@ -95,7 +95,7 @@ describe('a name after @', () => {
     '@Mona Members',
     '@Mona\nMember',
     '@Mona Member-Smith',
-  ])('the comment %j mentions nobody', async body => {
+  ])('the comment %j mentions no member', async body => {
     await member('Mona Member');
     await comment(body);
     expect(await told()).toEqual({});
@@ -109,7 +109,7 @@ describe('a name after @', () => {
     expect(await told()).toEqual({ 'user.mentioned': [ann, annLee] });
   });
 
-  test(`a name mentions up to ${maxNamesakes} members who have it, and nobody if more members have it`, async () => {
+  test(`a name mentions all members with this name, up to ${maxNamesakes}, and nobody if more members have the name`, async () => {
     const people = [];
     for (let n = 0; n < maxNamesakes; n++) people.push(await member('Sam'));
     await comment('@Sam');
@@ -119,7 +119,7 @@ describe('a name after @', () => {
     expect(await told()).toEqual({ 'user.mentioned': people });
   });
 
-  test('a text mentions nobody who is no member of the account', async () => {
+  test('a text does not mention people who are not members of the account', async () => {
     await createUser(server, 'Olga Outside');
     const elsewhere = await createWorld(server);
     await createMember(server, elsewhere.accountId, 'member', 'Eve Elsewhere');
@@ -144,14 +144,14 @@ describe('the notification of a mention', () => {
     expect(await told()).toEqual({ 'user.mentioned': [mona] });
   });
 
-  test('a mentioned follower gets the notification of the mention and no second one of the comment', async () => {
+  test('a follower who is mentioned in a comment gets only one notification, which is about the mention', async () => {
     const [mona, other] = [await member('Mona'), await member('Other')];
     for (const userId of [mona, other]) await follow(userId);
     await comment('@Mona, what do you think?');
     expect(await told()).toEqual({ 'user.mentioned': [mona], 'comment.created': [other] });
   });
 
-  test('a member who is blocked or removed before the worker runs gets no notification', async () => {
+  test('a mentioned member who is blocked or removed before the worker runs gets no notification', async () => {
     const [mona, otto] = [await member('Mona'), await member('Otto')];
     await comment('@Mona @Otto');
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, mona]);
@@ -177,7 +177,7 @@ describe('the notification of a mention', () => {
     expect(await highlighted(visitor, idea.id)).toEqual(['@Mona', '@Max Moderator']);
   });
 
-  test('the notification links to the idea and quotes the text, on the page and by mail', async () => {
+  test('the notification of a mention links to the idea and quotes the text, on the page and by mail', async () => {
     const mona = await member('Mona');
     await server.sql(`update users set notification_email = 'mona@example.com' where id = $1`, [mona]);
     await comment('What do you\nthink, @Mona?');
@@ -199,7 +199,7 @@ describe('the notification of a mention', () => {
     expect(mail?.text).toContain('You get this because somebody mentioned you on the board A board.');
   });
 
-  test('a member who turned off mentions in the profile gets none, but still the notification of a new comment', async () => {
+  test('a follower who turned off mentions in the profile gets no notification of a mention, but still one of the new comment', async () => {
     const mona = await member('Mona');
     await follow(mona);
     const visitor = await signedIn(server, mona);
@@ -213,7 +213,7 @@ describe('the notification of a mention', () => {
     expect(await told()).toEqual({ 'comment.created': [mona], 'user.mentioned': [mona] });
   });
 
-  test('a member who turns off mentions before the mail server takes the mail gets no mail', async () => {
+  test('a mentioned member who turns off mentions before the mail is sent gets no mail', async () => {
     const mona = await member('Mona');
     await server.sql(`update users set notification_email = 'mona@example.com' where id = $1`, [mona]);
     smtp.refuse('mona@example.com', 451);
@@ -271,7 +271,7 @@ describe('the edit of a comment', () => {
   });
 });
 
-test('a text with many mentions runs the same SQL statements as a text with one mention, and a text without @ runs fewer', async () => {
+test('a text with many mentions needs the same SQL statements as a text with one mention, and a text without @ needs fewer', async () => {
   const people = ['Mona', 'Otto', 'Nina', 'Paul'];
   for (const name of people) await member(name);
   const statementsOf = async (body: string) => {
@@ -279,14 +279,14 @@ test('a text with many mentions runs the same SQL statements as a text with one 
     const { statements } = await logStatements(() => comment(body, id));
     return statements.map(({ text }) => text);
   };
-  // The first request of a token also notes the time of its use.
+  // Sends one request first, because the first request of a token also stores the time of its use.
   await statementsOf('Hello');
   const one = await statementsOf('@Mona');
   expect(await statementsOf(people.map(name => `@${name}`).join(' '))).toEqual(one);
   expect((await statementsOf('Mona')).length).toBe(one.length - 2);
 });
 
-test('the comment form suggests only the names of members who wrote on the page, and not to visitors', async () => {
+test('the comment form suggests only names of members who wrote on the page, and suggests no names to visitors', async () => {
   await server.sql('update boards set is_public = true where id = $1', [world.boardId]);
   await member('Silent Sue');
   const gone = await member('Gone Gus');

@@ -8,13 +8,16 @@ import { type Answer, request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { type Command, type IdeaState, type Outcome, VoteModel } from '../helpers/vote-model.ts';
 
-/** There are few ideas and voters, so that random commands often concern the same idea and voter. */
+/** There are only a few ideas and voters, so that random commands often affect the same idea and voter. */
 const ideaCount = 3;
 const voterCount = 3;
 /** The index of the voter whose token has the moderate grant. This token sends all merges and unmerges. */
 const moderator = 0;
 
-/** To run other random sequences: PROPERTY_SEED=$RANDOM vitest run test/endpoints/merging.property.test.ts */
+/**
+ * Sets the seed of the random commands. To run other commands: PROPERTY_SEED=$RANDOM vitest run
+ * test/endpoints/merging.property.test.ts
+ */
 const seed = Number(process.env.PROPERTY_SEED ?? 20_260_314);
 
 let server: TestServer;

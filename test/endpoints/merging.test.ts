@@ -129,7 +129,7 @@ test('a voter of a merged idea sees their vote on the target of the merge, and c
 
   await unmerge(source);
   expect(await votes(source)).toEqual(['up', 'up', 'up', 'none', 'none', 'none']);
-  // By repeating their vote on the target, the first voter made it a direct vote, and it stays after the unmerge.
+  // The first voter has repeated their vote on the target. So it is a direct vote now, and stays after the unmerge.
   expect(await votes(target)).toEqual(['up', 'down', 'none', 'none', 'none', 'none']);
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });
@@ -145,7 +145,7 @@ test('if a voter has withdrawn their vote on the target, a merge of another idea
   expect(await votes(target)).toEqual(Array(6).fill('none'));
   await unmerge(first);
   expect(await votes(target)).toEqual(Array(6).fill('none'));
-  // After the last unmerge, the withdrawn vote overrides no other vote, so the server deletes its row.
+  // After the last unmerge, the withdrawn vote replaces no other vote, so the server deletes its row.
   await unmerge(second);
   expect(await server.sql('select value from votes where idea_id = $1', [target])).toEqual([]);
   await merge(second, target);
@@ -209,7 +209,7 @@ describe('a chain of merges', () => {
     for (const target of [a, b]) expect((await merge(c, target)).key).toBe('idea_already_merged');
   });
 
-  test('the votes on two ideas of a chain of a hundred merged ideas count on the last idea of the chain', async () => {
+  test('votes on two ideas of a chain of a hundred merged ideas count on the last idea of the chain', async () => {
     const ideas: number[] = [];
     for (let n = 0; n < 100; n++) ideas.push(await insertIdea(server, world));
     await vote(ideas[0] ?? 0, 0, 'up');
@@ -323,7 +323,7 @@ describe('rejected merges', () => {
   });
 });
 
-test('an unmerge of a missing idea answers 404, and an unmerge of a pending idea answers 200 with the target null', async () => {
+test('an unmerge of a missing idea gets 404, and an unmerge of a pending idea gets 200 with the target null', async () => {
   const pending = await insertIdea(server, world, { moderationState: 'pending' });
   expect((await unmerge(999_999_999)).key).toBe('not_found');
   const answer = await unmerge(pending);
@@ -407,7 +407,7 @@ test('an unmerge holds no locks on other ideas while it waits for a lock on an i
   expect(await tally(target)).toEqual({ up_count: 1, down_count: 1, score: 0 });
 });
 
-test('six concurrent merges, each of one idea into the next in a ring, get 200 or idea_already_merged and close no circle', async () => {
+test('six concurrent merges that together would close a circle get 200 or idea_already_merged, and no circle arises', async () => {
   for (let round = 0; round < 5; round++) {
     const ring = await Promise.all(Array.from({ length: 6 }, () => idea('up')));
     const answers = await Promise.all(ring.map((ideaId, n) => merge(ideaId, ring[(n + 1) % ring.length])));

@@ -92,7 +92,7 @@ async function told() {
 }
 
 describe('the official reply of a status change', () => {
-  test('an official reply is a comment with official set, by the user who issued the token, and counts as a comment', async () => {
+  test('an official reply is a counted comment with the field official set, and its author is the user who issued the token', async () => {
     const answer = await setStatus('planned', '  In spring.\n');
     expect([answer.status, answer.body.status_key, answer.body.comment_count]).toEqual([200, 'planned', 1]);
     expect(await comments()).toEqual([
@@ -109,7 +109,7 @@ describe('the official reply of a status change', () => {
     expect(row).toEqual({ is_official: true });
   });
 
-  test('an official reply has an event comment.created, and the event of the status change contains it too', async () => {
+  test('an official reply causes an event comment.created, and the event of the status change also contains the reply', async () => {
     await setStatus('planned', 'In spring.');
     const [reply] = await comments();
     const events = Object.fromEntries((await eventsOf()).map(({ type, body }) => [type, body.data]));
@@ -125,13 +125,16 @@ describe('the official reply of a status change', () => {
     ['501 characters', 'x'.repeat(501)],
     ['a number', 7],
     ['null', null],
-  ])('an official reply with %s is refused with validation_failed, and the status stays', async (_, reply) => {
-    const before = await snapshot(server);
-    expect(await setStatus('planned', reply)).toMatchObject({ status: 422, key: 'validation_failed' });
-    expect(await snapshot(server)).toEqual(before);
-  });
+  ])(
+    'an official reply with %s is refused with validation_failed, and the status of the idea does not change',
+    async (_, reply) => {
+      const before = await snapshot(server);
+      expect(await setStatus('planned', reply)).toMatchObject({ status: 422, key: 'validation_failed' });
+      expect(await snapshot(server)).toEqual(before);
+    },
+  );
 
-  test('an official reply is not stored if the board has no such status or is frozen, or if the idea is pending or merged', async () => {
+  test('an official reply is not stored if the status does not exist, the board is frozen, or the idea is pending or merged', async () => {
     const expectRefusal = async (status: string, code: number, key: string) => {
       const before = await snapshot(server);
       expect(await setStatus(status, 'Never.')).toMatchObject({ status: code, key });
@@ -149,7 +152,7 @@ describe('the official reply of a status change', () => {
     await expectRefusal('planned', 422, 'idea_already_merged');
   });
 
-  test('an official reply needs a moderate token', async () => {
+  test('an official reply needs a token with the moderate grant', async () => {
     const { token: writer } = await issueToken(server, world, 'write');
     const answer = await request(server, `POST /api/v1/ideas/${ideaId}/status`, {
       token: writer,
@@ -158,13 +161,13 @@ describe('the official reply of a status change', () => {
     expect(answer.key).toBe('insufficient_scope');
   });
 
-  test('an official reply may follow a comment by the same user, who then cannot comment', async () => {
+  test('a user can give an official reply directly after their own comment, but cannot comment directly after the reply', async () => {
     await comment('We look into it.');
     expect((await setStatus('planned', 'In spring.')).status).toBe(200);
     expect(await comment('One more thing.')).toMatchObject({ status: 422, key: 'consecutive_comment' });
   });
 
-  test('an official reply can give the reason for a status that is closed for comments, and its author can correct it there', async () => {
+  test('an official reply is possible with a status that is closed for comments, and its author can then edit the reply', async () => {
     expect((await setStatus('no', 'It does not fit our gaols.')).status).toBe(200);
     expect(await comment('Why?', (await issueToken(server, world, 'write')).token)).toMatchObject({
       key: 'status_comments_closed',
@@ -197,7 +200,7 @@ describe('the official reply of a status change', () => {
     expect(types).toEqual(['comment.created', 'comment.created', 'idea.status_changed']);
   });
 
-  test('an official reply is added again with the same text if the status changes', async () => {
+  test('if the status changes, an official reply with the same text as before is added again', async () => {
     await setStatus('planned', 'Thank you.');
     await setStatus('no', 'Thank you.');
     expect(await comments()).toHaveLength(2);
@@ -205,7 +208,7 @@ describe('the official reply of a status change', () => {
 });
 
 describe('the message about an official reply', () => {
-  test('a follower gets one notification and one mail of the status change, which quotes the reply', async () => {
+  test('a follower gets one notification and one mail of a status change with an official reply, and both quote the reply', async () => {
     const follower = await createFollower('grace');
     await setStatus('planned', 'In spring.\nPromised.');
     expect(await told()).toEqual([{ kind: 'idea.status_changed', user_id: follower }]);
@@ -219,13 +222,13 @@ describe('the message about an official reply', () => {
     expect(html).toContain('In spring. Promised.');
   });
 
-  test('a follower gets the notification of a new comment if the status stays the same', async () => {
+  test('if an official reply does not change the status, a follower gets a notification of a new comment', async () => {
     const follower = await createFollower('grace');
     await setStatus('new', 'We look into it.');
     expect(await told()).toEqual([{ kind: 'comment.created', user_id: follower }]);
   });
 
-  test('a member whom the reply mentions gets one notification, of the mention or as a follower of the status change', async () => {
+  test('a member whom an official reply mentions gets one notification: followers of the status change, others of the mention', async () => {
     const follower = await createFollower('Grace');
     const other = await createMember(server, world.accountId, 'member', 'Otto');
     await setStatus('planned', 'Thanks @Grace and @Otto.');
@@ -235,7 +238,7 @@ describe('the message about an official reply', () => {
     ]);
   });
 
-  test('the edit of a reply notifies newly mentioned members, but no follower a second time', async () => {
+  test('the edit of an official reply notifies newly mentioned members, but notifies no follower a second time', async () => {
     const follower = await createFollower('Grace');
     const other = await createMember(server, world.accountId, 'member', 'Otto');
     await setStatus('planned', 'Thanks.');
@@ -249,7 +252,7 @@ describe('the message about an official reply', () => {
     ]);
   });
 
-  test('a chat channel gets one post, and a channel that shows only comments gets the reply as a comment', async () => {
+  test('a chat channel gets one post for a status change with an official reply, and a channel for comments gets the reply as a comment', async () => {
     const add = (path: string, eventTypes: string[]) =>
       server.sql(
         `insert into chat_channels (account_id, board_id, kind, url, event_types) values ($1, $2, 'slack', $3, $4)`,
@@ -278,7 +281,7 @@ describe('the pages with an official reply', () => {
     moderator = await signedIn(server, moderatorId);
   });
 
-  test('the form on the page of the idea sets a status with a reply, which the page shows above the comments to everybody', async () => {
+  test('a moderator can give an official reply on the page of an idea, and the page shows the reply to everybody above the comments', async () => {
     const { location } = await moderator.submit(ideaPath(), onBoard(), { status: 'planned', reply: ' In spring.\n' });
     expect(location).toBe(`${ideaPath()}?notice=status_set`);
     const html = await read(ideaPath());
@@ -287,7 +290,7 @@ describe('the pages with an official reply', () => {
     expect(parse(html).querySelector('.comments li .chip')?.textContent).toBe('Official reply');
   });
 
-  test('the page shows only the newest official reply above the comments, also on later pages of comments, until it is deleted', async () => {
+  test('the page of an idea shows the newest official reply above all pages of comments, until the reply is deleted', async () => {
     await setStatus('planned', 'In spring.');
     await setStatus('new', 'Not yet.');
     await server.sql(
@@ -307,7 +310,7 @@ describe('the pages with an official reply', () => {
     await server.sql('update ideas set comment_count = 0 where id = $1', [ideaId]);
   });
 
-  test('the form in the admin area does the same, and without a reply adds no comment', async () => {
+  test('a moderator can give an official reply in the admin area, and an empty reply adds no comment', async () => {
     await moderator.submit(statusForm().replace('/status', ''), statusForm(), { status: 'planned', reply: ' ' });
     expect(await comments()).toEqual([]);
     await moderator.submit(statusForm().replace('/status', ''), statusForm(), { status: 'new', reply: 'Not yet.' });
@@ -315,7 +318,7 @@ describe('the pages with an official reply', () => {
     expect(pinnedOn(html)).toEqual(['Not yet.', 'Mo Derator']);
   });
 
-  test('a refused form keeps the reply and the status that the moderator entered, and changes nothing', async () => {
+  test('a refused status form changes nothing, and still shows the official reply and the status that the moderator entered', async () => {
     const reply = 'x'.repeat(501);
     const { status, html } = await moderator.submit(ideaPath(), onBoard(), { status: 'planned', reply });
     expect(status).toBe(422);
@@ -326,7 +329,7 @@ describe('the pages with an official reply', () => {
     expect(await comments()).toEqual([]);
   });
 
-  test('the Atom feed has the newest official reply after the text of the idea, and its time', async () => {
+  test('the Atom feed contains the newest official reply after the text of the idea, and the time of the reply', async () => {
     await setStatus('planned', 'In spring <soon>.');
     await server.sql(`update ideas set updated_at = '2026-01-01' where id = $1`, [ideaId]);
     const [{ created_at }] = await comments();

@@ -118,7 +118,7 @@ describe('GET /ready', () => {
     expect((await request(server, 'HEAD /ready')).status).toBe(503);
   });
 
-  test('/ready accepts a 120-minute-old heartbeat of the cron by default, and answers 503 if the last heartbeat is one millisecond older', async () => {
+  test('/ready by default accepts a heartbeat of the cron that is 120 minutes old, and answers 503 if it is one millisecond older', async () => {
     clock.set('2026-03-14T11:00:00.000Z');
     expectReady(await ready());
     clock.set('2026-03-14T11:00:00.001Z');
@@ -216,18 +216,21 @@ describe('GET /ready', () => {
   test.each([
     ['schema_migrations', 'migrations'],
     ['heartbeats', 'cron'],
-  ])('/ready answers within 2.5 s while the table %s is locked: only the check %s fails', async (table, check) => {
-    const holder = await server.database.pool.connect();
-    await holder.query('begin');
-    await holder.query(`lock table ${table}`);
-    await expectInTime(
-      2_500,
-      () => ready(),
-      answer => expectNotReady(answer, [check]),
-    );
-    await holder.query('rollback');
-    holder.release();
-  });
+  ])(
+    'while the table %s is locked, /ready answers within 2.5 seconds, and only the check %s fails',
+    async (table, check) => {
+      const holder = await server.database.pool.connect();
+      await holder.query('begin');
+      await holder.query(`lock table ${table}`);
+      await expectInTime(
+        2_500,
+        () => ready(),
+        answer => expectNotReady(answer, [check]),
+      );
+      await holder.query('rollback');
+      holder.release();
+    },
+  );
 
   test('50 concurrent requests to /ready share their checks and write fewer than 50 audit entries', async () => {
     const answers = await Promise.all([...Array(50)].map(() => ready()));

@@ -116,7 +116,7 @@ test('if several requests add the same tag to an idea at the same time, the idea
   expect(await stored(ideaId)).toHaveLength(1);
 });
 
-test('adding a tag to an idea waits while the tag is being removed from the board, and then gets invalid_tag', async () => {
+test('if a tag is being removed from the board, a request to add the tag to an idea waits and then gets invalid_tag', async () => {
   const ideaId = await insertIdea(server, world);
   const tagId = await createTag(server, world.accountId, world.boardId);
   const remover = await server.database.pool.connect();
@@ -149,7 +149,7 @@ test('an idea with 10 tags gets no other tag until one of its tags is removed', 
   for (const tagId of tagIds) expect((await add(ideaId, tagId)).status).toBe(200);
   const before = await snapshot(server);
   expect(await add(ideaId, another)).toMatchObject({ status: 422, key: 'too_many_tags' });
-  // An id that is not a tag of the board, and a tag that the idea already has, get their usual answers.
+  // An unknown tag, and a tag that the idea already has, get their usual answers although the idea has 10 tags.
   expect(await add(ideaId, 999_999_999)).toMatchObject({ status: 422, key: 'invalid_tag' });
   expect((await add(ideaId, tagIds[0])).body).toEqual((await read(ideaId)).body);
   expect(await snapshot(server)).toEqual(before);

@@ -57,7 +57,7 @@ describe('the vote of a token', () => {
   const values: Value[] = ['none', 'up', 'down'];
   const changes = values.flatMap(from => values.map(to => ({ from, to })));
 
-  test.each(changes)('a vote $to replaces the earlier vote $from of the same token', async ({ from, to }) => {
+  test.each(changes)('the vote "$to" of a token replaces its earlier vote "$from"', async ({ from, to }) => {
     expect(await vote(from)).toMatchObject({ status: 200, body: tally(...tallyOf[from], from) });
     const answer = await vote(to);
     expect(answer.status).toBe(200);

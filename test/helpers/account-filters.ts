@@ -111,7 +111,7 @@ class FilterFinder {
   }
 
   #visitLevel(statement: Statement, ctes: readonly string[]) {
-    // The lockingClause repeats relations of `from`, so it is not checked.
+    // The lockingClause names relations of `from` again, so it is not checked.
     const { withClause, relation, fromClause, usingClause, sourceRelation, lockingClause, ...rest } = statement;
     const visible = this.#visitCtes(withClause, ctes);
     const conditions: Condition[] = [];

@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * A load balancer like HAProxy and nginx. It polls /ready of every server and sends requests in turn to the ready
- * servers. It keeps connections open and retries no request. If no server is ready, it sends requests to all servers.
+ * servers. It keeps connections open, and does not repeat failed requests. If no server is ready, it sends requests to
+ * all servers.
  */
 export interface Balancer {
   /** The URL of the balancer: http://127.0.0.1:<port> */

@@ -19,7 +19,10 @@ export function testClock(start: Date | string = new Date()): TestClock {
   };
 }
 
-/** Returns the start of the present hour. Rate limits count in whole hours, so a test from then on stays in one hour. */
+/**
+ * Returns the start of the current hour. Rate limits count in whole hours, so a test that starts at this time stays
+ * within one hour.
+ */
 export function startOfHour(): Date {
   const hour = 3_600_000;
   return new Date(Math.floor(Date.now() / hour) * hour);

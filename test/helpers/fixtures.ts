@@ -102,7 +102,7 @@ export async function createTag({ database }: Db, accountId: number, boardId: nu
   });
 }
 
-/** Issues a token. Returns its plaintext and id. By default the issuer is the owner of the account in `world`. */
+/** Issues a token. Returns its plaintext and id. By default, the issuer is the owner of the test account (`world`). */
 export async function issueToken(
   { database }: Db,
   world: World,

@@ -1,7 +1,9 @@
 import { expect } from 'vitest';
 import type { TestDatabase } from './database.ts';
 
-/** Returns the SQL condition that a vote counts. A vote copied by a merge counts only while the merge is in force. */
+/**
+ * Returns the SQL condition that a vote counts. A vote that a merge has copied counts only until the merge is undone.
+ */
 const countsAsVote = (vote: string) =>
   `(${vote}.carried_from_id is null or exists (
     select from ideas origin
@@ -9,7 +11,7 @@ const countsAsVote = (vote: string) =>
       and origin.merged_into_id = ${vote}.idea_id
   ))`;
 
-/** Rules that are always true for the data. Each has a query for the rows that violate the rule. */
+/** Rules that the data must always obey. Each rule has a query for the rows that violate it. */
 const invariants: Record<string, string> = {
   'a tally is the sum of the votes': `
     select i.id, i.up_count, i.down_count, count(*) filter (where v.value = 1) as ups,
@@ -34,7 +36,7 @@ const invariants: Record<string, string> = {
     ) c where author_id = previous
       -- An official reply may follow a comment by the same user.
       and not is_official
-      -- Between the two comments there may have been one that was deleted. Its event is still there.
+      -- A comment between the two may have been deleted. The event of the deleted comment still exists.
       and not exists (
         select from events e
         where e.idea_id = c.idea_id and e.type = 'comment.created'
@@ -71,7 +73,7 @@ const invariants: Record<string, string> = {
     select v.idea_id, v.voter_id from votes v
     left join votes source
       on source.idea_id = v.carried_from_id and source.voter_id = v.voter_id and ${countsAsVote('source')}
-    -- Skips copies that were made ahead of a merge and do not count yet.
+    -- Skips votes that a future merge has already copied and that do not count yet.
     where v.carried_from_id is not null and ${countsAsVote('v')}
       and (source.value is distinct from v.value or v.value = 0)`,
   'a vote on a merged idea has a vote of the same voter on the target': `

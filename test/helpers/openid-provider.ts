@@ -12,7 +12,7 @@ export interface PersonAtProvider {
   name?: string;
 }
 
-/** A real OpenID provider on loopback. The same person is always signed in there. */
+/** A real OpenID provider on this machine. The same person is signed in there all the time. */
 export interface OpenidProvider {
   issuer: string;
   clientId: string;
@@ -104,7 +104,7 @@ function providerAt(issuer: string, own: OpenidProvider, configuration: object):
       return grant;
     },
   });
-  // Each test has other accounts, and so other redirect URIs.
+  // Each test has other accounts, and each account has another redirect URI.
   Object.assign(provider.Client.prototype, { redirectUriAllowed: () => true });
   (provider as unknown as { silent: boolean }).silent = true;
   return provider;

@@ -64,7 +64,7 @@ export async function startOwnPostgres(settings: Record<string, string> = {}, da
       try {
         process.kill(pid, 'SIGCONT');
       } catch {
-        // The paused process no longer exists.
+        // Ignores an error, because the paused process may no longer exist.
       }
     }
   }

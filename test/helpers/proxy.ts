@@ -55,7 +55,7 @@ export async function startProxy(serverUrl: string, bitsPerSecond = Number.POSIT
         pass(Buffer.alloc(0), () => other.destroy());
       });
     }
-    // The 'data' listeners make the sockets flow. During a silence, pause the sockets of new connections again.
+    // Pauses the sockets of new connections again during a silence, because the 'data' listeners make the sockets flow.
     if (isSilent) for (const socket of [client, upstream]) socket.pause();
   });
   server.listen(0, '127.0.0.1');
@@ -103,7 +103,7 @@ export async function startProxy(serverUrl: string, bitsPerSecond = Number.POSIT
 function startLine(bitsPerSecond: number) {
   const bytesPerMs = bitsPerSecond / 8000;
   let freeAt = 0;
-  // Timers alone can fire in another order.
+  // Does not rely on timers alone, because several timers can fire in another order.
   let delivered: Promise<unknown> = Promise.resolve();
   return (data: Buffer, deliver: (part: Buffer) => unknown) => {
     if (bytesPerMs === Number.POSITIVE_INFINITY) return deliver(data);

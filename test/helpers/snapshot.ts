@@ -6,8 +6,8 @@ const ignoredTables = new Set(['rate_limits', 'schema_migrations']);
 const statements = new WeakMap<object, string>();
 
 /**
- * Returns the number of rows and a hash of each table. Equal snapshots mean equal data. A snapshot ignores the time of
- * a token's last use, because the server may store this time after the response.
+ * Returns the number of rows and a hash of each table. Equal snapshots mean equal data. A snapshot does not contain the
+ * time of a token's last use, because the server may store this time after the response.
  */
 export async function snapshot({
   database,

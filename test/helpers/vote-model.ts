@@ -82,7 +82,10 @@ export class VoteModel {
     return { status: 200, idea: this.state(idea, moderator), target: this.state(target, moderator) };
   }
 
-  /** A direct vote wins, even a withdrawn one. Otherwise the voter's vote on the first merged idea with one counts. */
+  /**
+   * A direct vote on the idea counts first, even a withdrawn one. Otherwise the voter's vote on the idea that was
+   * merged first counts.
+   */
   private voteOf(idea: number, voter: number): VoteWord {
     const own = this.ownOf(idea).get(voter);
     if (own !== undefined) return own;

@@ -24,7 +24,7 @@ export interface TestWebhook {
   secret: string;
 }
 
-/** Creates a webhook endpoint in the account of `world`, by default for all event types of all boards. */
+/** Creates a webhook endpoint in the test account (`world`), by default for all event types of all boards. */
 export async function addWebhook(
   db: Pick<TestDatabase, 'database'>,
   world: Pick<World, 'accountId'>,

@@ -417,7 +417,7 @@ describe('the issuer of a token', () => {
   );
 
   test.each(['member', null])(
-    "after the role of a token's issuer changes to %s (null: not a member), the token's moderator actions get 403 and its other actions work",
+    "after the role of a token's issuer changes to %s (null means no member), moderator actions of the token get 403 and others work",
     async role => {
       await setRole('moderator');
       const sample = await samples(own);

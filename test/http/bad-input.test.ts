@@ -173,7 +173,7 @@ describe.each(writes.filter(({ hasIdeaId }) => hasIdeaId))('$method $path', oper
     await refusesAll(
       operation.method,
       badIds
-        // Leaves out unused ids with a valid format: the removal of a tag with such an id succeeds.
+        // Leaves out unused ids with a valid format, because the removal of a tag that does not exist succeeds.
         .filter(id => !/^\d+$/.test(id) || !Number.isSafeInteger(Number(id)))
         .map(tagId => [tagId, pathOf(operation, { tagId }), options, notFound]),
     );

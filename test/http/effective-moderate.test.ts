@@ -78,7 +78,7 @@ const everything = {
 };
 
 /**
- * The answers to a token with the moderate grant if its issuer is not a moderator: new ideas are pending, and requests
+ * The answers to a token with the moderate grant whose issuer is not a moderator. New ideas are pending, and requests
  * for pending ideas get not_found.
  */
 const asMember = {
@@ -117,7 +117,7 @@ test.each(['owner', 'admin', 'moderator'])(
   },
 );
 
-test('if the issuer of a token gets the role member, the token cannot moderate from the next request on, until the issuer is a moderator again', async () => {
+test('if the issuer of a token gets the role member, the token cannot moderate until the issuer is a moderator again', async () => {
   expect(await abilities()).toEqual(everything);
   await setRole('member');
   expect(await abilities()).toEqual(asMember);
@@ -125,7 +125,7 @@ test('if the issuer of a token gets the role member, the token cannot moderate f
   expect(await abilities()).toEqual(everything);
 });
 
-test('if the issuer of a token leaves the account, the token cannot moderate from the next request on, until the issuer joins the account again', async () => {
+test('if the issuer of a token leaves the account, the token cannot moderate until the issuer joins the account again', async () => {
   expect(await abilities()).toEqual(everything);
   await server.sql('delete from memberships where account_id = $1 and user_id = $2', [world.accountId, issuerId]);
   expect(await abilities()).toEqual(asMember);

@@ -30,7 +30,8 @@ beforeAll(async () => {
     'another account': await createTargets(server, stranger),
     'another board of the account': await createTargets(server, sibling),
   };
-  // Ideas out of the token's reach have a comment and a vote, so that the tests notice an answer that leaks them.
+  // The ideas that the token must not see have a comment and a vote, so that the tests notice an answer that reveals
+  // them.
   for (const [place, where] of [
     ['another account', stranger],
     ['another board of the account', sibling],

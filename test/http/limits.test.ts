@@ -229,7 +229,7 @@ describe('requests that count against the rate limit', () => {
     },
   );
 
-  test("a request with the answer 423 counts against the token's rate limit", async () => {
+  test("a request that gets 423 counts against the token's rate limit", async () => {
     await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
     let answer: Answer | undefined;
     const count = await charged('apitoken:write', async () => {
@@ -239,12 +239,12 @@ describe('requests that count against the rate limit', () => {
     await server.sql('update boards set is_frozen = false where id = $1', [world.boardId]);
   });
 
-  test("a request with the answer 429 counts against the token's rate limit", async () => {
+  test("a request that gets 429 counts against the token's rate limit", async () => {
     await setCount('apitoken:read', 120);
     expect(await charged('apitoken:read', () => read())).toBe(1);
   });
 
-  test("a request with the answer 304 does not count against the token's rate limit, and the rate limit headers show this", async () => {
+  test("a request that gets 304 does not count against the token's rate limit, and the rate limit headers show this", async () => {
     const first = await read();
     const headers = { 'if-none-match': first.headers.get('etag') ?? '' };
     let answer: Answer | undefined;
@@ -262,7 +262,7 @@ describe('requests that count against the rate limit', () => {
     await setCount('apitoken:read', 119);
     for (let n = 0; n < 3; n++) expect((await read(server, { headers })).status).toBe(304);
     expect((await read()).status).toBe(200);
-    // The token has used up its rate limit, so even this request, which would get 304, gets 429.
+    // The token has used up its rate limit. So even this request gets 429, although its answer would be 304.
     expect((await read(server, { headers })).status).toBe(429);
   });
 
@@ -307,7 +307,7 @@ describe('requests that count against the rate limit', () => {
     expect(empty.status).toBe(200);
     expect(empty.body.buckets).toMatchObject({ 'apitoken:read': { remaining: 0 }, 'apitoken:write': { remaining: 0 } });
     expect(await countOf(`apitoken:read:${tokenId}`)).toBe(500);
-    // In the next minute, the requests of the previous minute must not count any more.
+    // The requests of the previous minute do not count in the new minute.
     clock.set('2026-03-14T09:27:00.000Z');
     expect((await self()).body.buckets['apitoken:read']).toEqual(state('apitoken:read', 120, 60));
   });

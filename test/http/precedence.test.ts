@@ -13,7 +13,10 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A valid request and its data in the database. Each condition changes one of the two to cause its error. */
+/**
+ * A valid request and its data in the database. Each condition below changes the request or the data, to cause one
+ * error.
+ */
 interface Scene {
   world: World;
   issuerId: number;
@@ -288,7 +291,7 @@ describe('the order of the checks in other operations', () => {
     expect(await send({ ...scene, query: '?x=1', headers: text })).toMatchObject({ status: 415 });
   });
 
-  test('a query parameter that needs a higher grant causes the error for the grant, even if the value of the parameter is invalid', async () => {
+  test('if a query parameter needs a higher grant and also has an invalid value, the error is about the grant', async () => {
     const { world } = await arrange();
     const { token } = await issueToken(server, world, 'read');
     const answer = await request(server, 'GET /api/v1/ideas?moderation_state=none', { token });

@@ -222,7 +222,7 @@ describe('an invalid path', () => {
 });
 
 describe('the caching headers', () => {
-  test('Cache-Control lets a client cache GET /api/v1/board and any cache the OpenAPI document, and is no-store for writes, errors, /health and /docs', async () => {
+  test('Cache-Control lets only the client cache the board, lets every cache store the OpenAPI document, and forbids storing other answers', async () => {
     const kept: Record<string, string> = {
       'GET /api/v1/board 200': 'private, no-cache',
       'GET /api/v1/openapi.json 200': 'public, max-age=300',
@@ -291,7 +291,7 @@ describe('If-None-Match', () => {
     }
   });
 
-  test('when the answer for an idea changes, its ETag changes, and when the old answer returns, the old ETag is valid again', async () => {
+  test('when the answer for an idea changes, its ETag changes, and when the answer changes back, the old ETag is valid again', async () => {
     const before = await currentTag();
     expect(await currentTag()).toBe(before);
     await request(server, `POST ${path()}/vote`, { token, json: { value: 'up' } });

@@ -92,7 +92,7 @@ describe.each(posts)('$method $path with an Idempotency-Key', operation => {
     expect(log.texts.at(-1)).toContain('insert into "idempotency_keys"');
     expectOneTransaction(log);
 
-    // A replay reads the rate limit counter for the response headers, but does not increase it.
+    // A repeated request reads the rate limit counter for the response headers, but does not increase it.
     const replay = await statementsOf(line, json, headers);
     expect([replay.status, replay.authentications, replay.control]).toEqual([log.status, 1, []]);
     expect(replay.texts).toEqual([expect.stringMatching(/^select "key", "count" from "rate_limits"/)]);
@@ -128,7 +128,7 @@ test('a request with an insufficient grant or an invalid token runs no SQL state
   expect([nobody.result.status, nobody.statements.length]).toEqual([401, 1]);
 });
 
-test('a request to set an unknown status is rolled back and releases its database connection', async () => {
+test('a request to set an unknown status rolls back its transaction and releases its database connection', async () => {
   const { line } = requestOf({ id: 'setIdeaStatus', method: 'POST', path: '/api/v1/ideas/:id/status' }, targets);
   for (let n = 0; n < 40; n++) {
     const log = await statementsOf(line, { status: 'unknown' });

@@ -44,7 +44,7 @@ const unfinished: [string, string][] = [
 
 describe('slow requests', () => {
   test.each(unfinished)(
-    'an unfinished request gets an error by the request timeout at the latest, and the server closes the connection: %s',
+    'an unfinished request gets an error before the end of the request timeout, and the server closes the connection: %s',
     async (_, text) => {
       const server = await start({ REQUEST_TIMEOUT_MS: '300' });
       const answer = await exchangeRaw(server, text);
@@ -81,8 +81,8 @@ describe('slow requests', () => {
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\n');
     await expect.poll(() => requestLines(server)).toHaveLength(1);
-    // The request timeout closes this second connection. If it applied to idle connections, it would also have closed
-    // the first connection by then.
+    // Waits until the request timeout closes this second connection. If the timeout applied to idle connections, it
+    // would have closed the first connection, too.
     await exchangeRaw(server, 'GET /health HTTP/1.1\r\n');
     await send('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect((await closed).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
@@ -238,7 +238,7 @@ describe('invalid HTTP', () => {
     const server = await start();
     const { send, closed } = await openConnection(server);
     await send('GET /health HTTP/1.1\r\nHost: x\r\n\r\nbroken');
-    // If the server sent only a 400, the client would take the 400 for the answer to its first request.
+    // If the server sent a single answer with 400, the client would take it for the answer to its first request.
     expect((await closed).match(/^HTTP\/1\.1 \d+/)?.[0] ?? 'HTTP/1.1 200').toBe('HTTP/1.1 200');
   });
 

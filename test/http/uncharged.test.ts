@@ -43,12 +43,13 @@ function expectUnavailable(answer: Answer) {
 
 const many = (ask: (n: number) => Promise<Answer>) => Promise.all(Array.from({ length: 12 }, (_, n) => ask(n + 1)));
 
-test('while the rate limit counters are locked, a server serves all clients together only as many requests a minute as one IP address may send', async () => {
+test('while the rate limit counters are locked, all clients together can send only as many requests a minute as one IP address may send', async () => {
   await lockCounters();
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
   for (const answer of answers.filter(({ status }) => status !== 200)) expectUnavailable(answer);
-  // While the table is locked, all paths share the allowed number of requests. The next minute allows as many again.
+  // While the table is locked, all paths together may get only this number of requests. In the next minute, they may
+  // get the same number again.
   expectUnavailable(await ask('GET /no/such/path', '203.0.113.50'));
   clock.advance(60_000);
   const next = await many(n => ask('GET /no/such/path', `203.0.113.${n}`));
@@ -76,10 +77,11 @@ test('/health and /ready answer as usual while the rate limit counters are locke
   await outside.query('rollback');
 });
 
-test('a request without a token waits longer for its rate limit counter than a readiness probe, and counts if the counter becomes free', async () => {
+test('a request without a token waits longer for a locked rate limit counter than a readiness probe does, and counts when it gets free', async () => {
   await lockCounters();
   const counted = ask('GET /api/v1/openapi.json', '203.0.113.77');
-  // The probe gives up on its own counter first. The time that this takes is too short for the other request.
+  // The probe stops waiting for its own counter before the other request does. So the counter becomes free early enough
+  // for the other request.
   await ask('GET /ready', '203.0.113.78');
   await outside.query('rollback');
   expect((await counted).status).toBe(200);

@@ -48,7 +48,7 @@ test('two workers together start the cron job of an extension once in a minute, 
     return known?.last_execution ? new Date(known.last_execution).toISOString() : null;
   };
 
-  // The minute is in the past for PostgreSQL, so that the cron jobs of the minute run immediately.
+  // For PostgreSQL, the tested minute is in the past, so the cron jobs of the minute run immediately.
   const minute = new Date(Math.floor(Date.now() / minuteMs) * minuteMs);
   const at = minute.toISOString();
   const [first, second, third] = [load('one', 20_000), load('one', 20_000), load('two', 0)];

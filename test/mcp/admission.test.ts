@@ -98,7 +98,7 @@ describe('a refused MCP request', () => {
     expect(called.body.result.content[0].text).toContain('"agent_api_unavailable"');
   });
 
-  test('an MCP request from a web page of an origin that is not allowed is refused and does not count against the rate limit of its token', async () => {
+  test("an MCP request from a web page of a forbidden origin is refused and does not count against the token's rate limit", async () => {
     const { token, id } = await newToken();
     for (const origin of [
       'https://evil.example.com',
@@ -165,9 +165,9 @@ describe('an invalid MCP message', () => {
     ['an array of messages', { json: [list, list] }, 400, 'invalid_message', -32_600],
     ['an empty array', { json: [] }, 400, 'invalid_message', -32_600],
     ['an object without JSON-RPC', { json: { method: 'tools/list' } }, 400, 'invalid_message', -32_600],
-    // The SDK would write an error for each value.
+    // With this body, the SDK would write an error for each value.
     ['an object of very many values', sentWith(`[${'1,'.repeat(10_000)}1]`), 400, 'invalid_message', -32_600],
-    // The SDK would overflow the call stack.
+    // With this body, the SDK would overflow the call stack.
     ['an object that is very deep', sentWith('['.repeat(5000) + ']'.repeat(5000)), 400, 'invalid_message', -32_600],
   ])('an MCP request whose body is %s is refused with a JSON-RPC error', async (_, sent, status, key, code) => {
     const { token, id } = await newToken();
@@ -327,8 +327,8 @@ describe('a failure of the server or the database', () => {
     const create = (title: string) =>
       callTool(server, { token, name: 'create_idea', args: { title, body: 'B' }, meta });
     await create('Charged once');
-    // A call with a reused idempotency key counts against the token's rate limit only just before the answer. The
-    // trigger makes this counting fail.
+    // If a call repeats an earlier call with the same idempotency key, the server counts it against the token's rate
+    // limit only just before the answer. The trigger makes this counting fail.
     await server.sql(`
       create function fail_charge() returns trigger language plpgsql as $$ begin raise 'no charge'; end $$;
       create trigger fail_charge before insert or update on rate_limits for each row

@@ -16,14 +16,14 @@ import { tools } from './cases.ts';
 const maxCharacters = 100_000;
 
 /**
- * The character that takes the most room: JSON writes it as two. The API and the pages accept no character that JSON
- * writes as six (see the first test).
+ * The character that needs the most space: JSON writes it as two characters. The API and the pages accept no character
+ * that JSON writes as six (see the first test).
  */
 const quotes = (count: number) => '"'.repeat(count);
 
 let server: TestServer;
 let world: World;
-/** The token of an admin, with the maximum of boards. */
+/** The token of an admin, for the maximum number of boards. */
 let token: string;
 let slug: string;
 let tagIds: number[];
@@ -89,7 +89,8 @@ beforeAll(async () => {
     }
     ideaIds.push(id);
   }
-  // Every idea but the first gets the maximum of tags. add_idea_tag gives the first idea its last tag.
+  // Every idea except the first has the maximum number of tags. The tool add_idea_tag gives the first idea its last
+  // tag.
   for (const id of ideaIds.slice(1)) {
     await rest(`POST /api/v1/ideas/${id}/tags`, { tag_id: tagIds[maxTagsOfIdea - 1] });
   }
@@ -129,7 +130,7 @@ test('the API returns no control character in a title or body that JSON writes a
   }
 });
 
-/** A call of each tool with as few arguments as possible, and the least size of its answer with the largest data. */
+/** A call of each tool with as few arguments as possible, and the minimum size of its answer with the largest data. */
 const calls: Record<string, [least: number, args: () => Record<string, unknown>]> = {
   getBoard: [45_000, () => ({})],
   listIdeas: [50_000, () => ({})],

@@ -48,7 +48,7 @@ export function sendCall(
   });
 }
 
-/** The error statuses that a tool call can return. All other errors are tool results with the status 200. */
+/** The error statuses that a tool call can return. For all other errors, the tool result has the status 200. */
 const toldByStatus: ReadonlySet<number> = new Set([401, 429, 500, 503]);
 
 /** Fails unless the answer to a tool call has the headers, the body and the error of the REST answer. */

@@ -2,8 +2,8 @@ import { request } from '../helpers/request.ts';
 import type { TestServer } from '../helpers/server.ts';
 
 /**
- * The forms of a tool call. Each MCP era has a plain form, which the server answers itself, and an unusual form, which
- * the SDK answers.
+ * The forms of a tool call. The MCP protocol versions before 2026, and the version of 2026, each have a plain form and
+ * an unusual form. The server itself answers the plain form, and the SDK answers the unusual form.
  */
 export const forms = ['modern', 'legacy', 'modern-unusual', 'legacy-unusual'] as const;
 export type Form = (typeof forms)[number];

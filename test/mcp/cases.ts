@@ -52,7 +52,10 @@ const ofNoCase: readonly string[] = [
   'service_unavailable',
 ];
 
-/** Builds the cases of each tool: a success, a repetition under an idempotency key, and every error of its route. */
+/**
+ * Builds the cases of each tool: a successful call, a repeated call with an idempotency key, and a call for every error
+ * of its route.
+ */
 export function buildCases(): Case[] {
   return tools.flatMap(operation => {
     const repeated: Condition = { idempotencyKey: 'a-key', earlier: given => given };
@@ -219,11 +222,11 @@ const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>>
 
 /**
  * Whether an operation can never have the given error. Its route may still declare the error, because all routes of the
- * same kind do.
+ * same kind declare the same errors.
  */
 function isImpossible({ id, metadata }: Operation, key: string): boolean {
   if (key === 'insufficient_scope') return metadata.auth === 'board' && metadata.grant === 'read' && id !== 'listIdeas';
-  // An idempotency key belongs to one path, so two requests without a body never differ.
+  // An idempotency key belongs to one path. Two requests to the same path without a body are equal.
   if (key === 'idempotency_key_reused') return !(id in otherBodies);
   return key === 'rate_limited' && metadata.auth === 'token';
 }

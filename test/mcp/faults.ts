@@ -25,7 +25,10 @@ const dying = `
     return true;
   end $$;`;
 
-/** Hides two tables. Every operation on a board reads one of them. Admission, which runs before, reads neither. */
+/**
+ * Hides two tables. Every operation on a board reads one of them. The check of the token, which comes before the
+ * operation, reads neither.
+ */
 const hidden = 'alter table ideas rename to hidden_ideas; alter table statuses rename to hidden_statuses;';
 const shown = 'alter table hidden_ideas rename to ideas; alter table hidden_statuses rename to statuses;';
 

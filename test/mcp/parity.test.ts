@@ -21,7 +21,7 @@ const clock = testClock('2026-03-14T09:00:00.000Z');
 const environment = { PLANS_WITHOUT_AGENT_API: 'starter' };
 
 const cases = buildCases();
-/** A successful case of each operation, each with its own data. The tests that use them change no data. */
+/** A successful case of each operation, each with its own data. The tests that use these cases change no data. */
 const unchanging = buildSuccesses().map((one, n) => ({ one, scene: sceneOf(cases.length + n) }));
 
 let rest: TestServer;
@@ -46,9 +46,9 @@ test('every operation of the API that needs a token is also an MCP tool', () => 
 const numbered = cases.map((one, n) => ({ ...one, n, tool: one.operation.metadata.tool.name }));
 
 describe('requests and tool calls', () => {
-  test.each(numbered)('the tool $tool $name, with the same answer as the HTTP request', async ({ n, ...one }) => {
+  test.each(numbered)('the tool $tool $name and gives the same answer as the HTTP request', async ({ n, ...one }) => {
     const scene = sceneOf(n);
-    // The cases use the four forms of a tool call in turn.
+    // The cases alternate between the four forms of a tool call.
     const form = forms[n % forms.length] as Form;
     const [ofRest, ofMcp] = await Promise.all([
       perform(rest, one, scene, given => sendRequest(rest, one, scene, given)),
@@ -64,7 +64,7 @@ describe('requests and tool calls', () => {
   });
 
   test.each(faults)(
-    'each operation that the fault concerns answers $key in the case of $what, both to an HTTP request and to a tool call',
+    'HTTP requests and tool calls of every affected operation get the error $key in the case of $what',
     async fault => {
       const { key, breaks, concerns } = fault;
       const concerned = unchanging.filter(({ one }) => concerns(one.operation));
@@ -91,7 +91,7 @@ describe('requests and tool calls', () => {
     },
   );
 
-  test('after all cases, the server that got HTTP requests and the server that got tool calls have the same database rows and jobs', async () => {
+  test('after the same cases as HTTP requests and as tool calls, two servers have the same database rows and jobs', async () => {
     const [ofRest, ofMcp] = await Promise.all([dump(rest), dump(mcp)]);
     expect(ofMcp).toEqual(ofRest);
     expect(ofRest.events?.length).toBeGreaterThan(5);
@@ -155,7 +155,7 @@ async function perform(server: TestServer, one: Case, scene: Scene, send: (given
   };
 }
 
-/** Returns the rate limit counters of the tokens of some scenes. */
+/** Returns the rate limit counters of the tokens of some test cases. */
 function countsOf({ sql }: TestServer, scenes: { scene: Scene }[]) {
   const keys = scenes.flatMap(({ scene: { tokenId } }) => [`apitoken:read:${tokenId}`, `apitoken:write:${tokenId}`]);
   return sql<{ key: string; count: number }>('select key, count from rate_limits where key = any ($1) order by key', [
@@ -167,7 +167,7 @@ async function chargedOf(server: TestServer, scenes: { scene: Scene }[]): Promis
   return (await countsOf(server, scenes)).reduce((sum, { count }) => sum + count, 0);
 }
 
-/** Returns the audit entries after the first `told` lines, without times and request ids. */
+/** Returns the new audit entries, after the first `told` lines, without times and request ids. */
 function auditAfter({ auditLines }: TestServer, told: number | undefined) {
   return readAudit(auditLines.slice(told)).map(({ time: _, request_id: __, ...line }) => line);
 }

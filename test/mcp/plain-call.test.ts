@@ -86,7 +86,10 @@ const text = (value: object) => JSON.stringify(value);
 const call = (id: string, given: object) =>
   `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${text({ name: 'get_idea', arguments: {}, ...given })}}`;
 
-/** Returns the messages of an MCP era. Their `_meta` begins with the fields that the era requires. */
+/**
+ * Returns the messages of one kind of MCP protocol version: before 2026, or of 2026. Their `_meta` begins with the
+ * required fields.
+ */
 function messagesOf(start: object): string[] {
   return [
     ...[...ids, ...noIds].map(id => call(id, { _meta: start })),

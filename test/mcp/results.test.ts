@@ -43,7 +43,7 @@ for (const name of ['merge_ideas', 'unmerge_idea']) {
 }
 
 describe('the text of users in the results of tools', () => {
-  test('the result of each MCP tool names its fields with text by users, in metadata for programs and in a text for language models', async () => {
+  test('the result of each MCP tool names the fields with text by users, in metadata for programs and in a text for language models', async () => {
     const ofTargets = await createWorld(server);
     const targets = await createTargets(server, ofTargets);
     const { token } = await issueToken(server, ofTargets, 'moderate');

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Grant } from '../../contract/grants.ts';
 
-/** The data of a test case: an account with a board. Both servers have the same ids. */
+/** The data of one test case: an account with a board. The ids are the same on both servers. */
 export interface Scene {
   accountId: number;
   issuerId: number;
@@ -20,7 +20,7 @@ export interface Scene {
 const secret = 'A'.repeat(43);
 const secretHash = createHash('sha256').update(secret).digest('hex');
 
-/** Returns the scene of the n-th case. Its ids are far above the ids that the database assigns. */
+/** Returns the data of the n-th case. Its ids are far above the ids that the database assigns. */
 export function sceneOf(n: number): Scene {
   const base = 1_000_000 + n * 10;
   return {
@@ -39,7 +39,7 @@ export function sceneOf(n: number): Scene {
   };
 }
 
-/** Returns the SQL that creates a scene. One statement can join the SQL of all scenes. */
+/** Returns the SQL that creates the data of a case. The SQL of all cases can run as one statement. */
 export function makeScene(scene: Scene, grant: Grant): string {
   const { accountId, issuerId, boardId, boardSlug, otherBoardId, tokenId, ideaId, targetId, mergedId } = scene;
   const idea = (id: number, title: string, mergedInto = 'null') => `

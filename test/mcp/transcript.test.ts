@@ -5,8 +5,8 @@ import { createBoard, createTag, createWorld, insertIdea, issueToken, type World
 import { startServer, type TestServer } from '../helpers/server.ts';
 
 /*
- * Plays a language model that knows nothing but the list of tools and the answers. The transcript of its session
- * is in the file beside this test, which `vitest -u` writes.
+ * Simulates a language model that knows only the list of tools and the answers. The file beside this test contains the
+ * transcript of the session. `vitest -u` updates the file.
  */
 
 let server: TestServer;
@@ -62,7 +62,7 @@ function withoutChance(transcript: string[]): string {
     .replace(/:\d+(?=[/,}\]])/g, ':<n>');
 }
 
-test('an agent that knows only the tools and their answers goes from whoami to a merged duplicate without a refused call', async () => {
+test('an agent that knows only the list of tools and their answers can merge a duplicate idea without a refused call', async () => {
   const { call, transcript, close } = await openSession();
   const turns = [await call('whoami')];
   const boards = turns[0]?.fields.boards as { slug: string; grant: string }[];

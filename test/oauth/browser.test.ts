@@ -89,7 +89,7 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
       arguments: { title: 'Dark mode', body: 'At night.' },
     });
     expect(created.structuredContent).toMatchObject({ title: 'Dark mode' });
-    // After its access token has expired, the OAuth client refreshes it.
+    // The access token of the OAuth client has expired, so the client refreshes it.
     const before = memory.held?.access_token;
     await server.sql(`update oauth_records set expires_at = now() - interval '1 second' where model = 'AccessToken'`);
     expect(await list()).toMatchObject({ data: [{ title: 'Dark mode' }] });

@@ -68,9 +68,9 @@ export async function connectClient(
 }
 
 /**
- * Sends requests, but holds each token refresh until the given number of calls got 401 since the last reset. So all
- * these calls refresh the same token. Otherwise, version 1.32 of the SDK may lose a call: it gives up if a call gets
- * 401 after another call has refreshed the token.
+ * Sends requests, but delays each token refresh until the given number of calls have got 401 since the last reset. So
+ * all these calls refresh the same token. Otherwise version 1.32 of the SDK may lose a call: the SDK gives up if a call
+ * gets 401 after another call has refreshed the token.
  */
 export class HeldRefreshes {
   #missing = 0;

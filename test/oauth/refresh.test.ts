@@ -105,7 +105,7 @@ test('a token refresh issues a new refresh token and extends the OAuth grant', a
   expect(kept).toEqual({ days: 30 });
 });
 
-test('a refresh token can be used again within 60 seconds if no token that replaced it is used, and a later use ends the OAuth grant', async () => {
+test('a refresh token can be used again for 60 seconds until a new token is used, and a later use ends the OAuth grant', async () => {
   const clock = testClock();
   const own = await startServerForTest({
     on: server,
@@ -290,8 +290,8 @@ test('the clean-up deletes an expired refresh token, and other tokens of the OAu
 
 test('a token refresh that conflicts with other transactions is retried, and if all retries fail, the client can send it again', async () => {
   const tokens = await connectProgram();
-  // The first refresh gives up before the last conflict, and the second refresh succeeds. A sequence counts the
-  // conflicts, because a rollback does not reset a sequence.
+  // The first refresh gives up before the last conflict, and the second refresh succeeds. A database sequence counts
+  // the conflicts, because a rollback does not reset a sequence.
   await server.sql(`
     create sequence conflicts;
     create function lose() returns trigger language plpgsql as $$

@@ -31,7 +31,7 @@ export class Remembering {
   saveTokens(tokens: object) {
     this.#tokens = tokens as never;
   }
-  /** The SDK calls this method when the client must discard its credentials. */
+  /** The SDK calls this method when the client must delete its stored credentials. */
   invalidateCredentials() {
     this.#tokens = undefined;
   }

@@ -86,7 +86,7 @@ describe('a repeated audit entry', () => {
     expect(others).toEqual([]);
   });
 
-  test('an audit entry that occurs again after the time window for repeated entries is written again', async () => {
+  test('an audit entry that occurs again after the time window for repeated entries is written again in full', async () => {
     const { record, lines } = auditLog(20);
     record(...failed('203.0.113.7'));
     record(...failed('203.0.113.7'));

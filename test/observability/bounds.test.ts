@@ -123,7 +123,7 @@ describe('the work of the redactor', () => {
   });
 });
 
-/** Secrets and email addresses: the name, the text before it, and the part that must not appear in the log. */
+/** Secrets and email addresses. Each has a name, the text before it, and the part that the log must not contain. */
 const hidden: [string, string, string][] = [
   ['an address', '/users/', 'grace.hopper@example.com'],
   ['an address in a query', 'email=', 'grace.hopper@example.com'],
@@ -157,7 +157,8 @@ describe('a text that is cut in the middle of a secret or an address', () => {
       for (let length = 1; length < secret.length; length++) {
         const half = secret.slice(0, length);
         const ways = [
-          // The redactor cuts the first text, the request log cuts the second text, and the third text is already cut.
+          // The texts to check: the redactor cuts the first text, the request log cuts the second text, and the third
+          // text is already cut.
           text(
             `${'- '.repeat((maxLength - before.length - length) >> 1).padStart(maxLength - before.length - length)}${before}${secret} and more`,
           ),

@@ -59,7 +59,8 @@ function formsOf(marker: string): string[] {
     encodeURIComponent(marker),
     encodeURIComponent(encodeURIComponent(marker)),
   ];
-  // Search only for the middle of the base64 text. The ends depend on the bytes before and after the marker.
+  // Searches only for the middle of the base64 text, because its two ends depend on the bytes before and after the
+  // marker.
   for (const offset of [0, 1, 2]) {
     const whole = Buffer.concat([Buffer.alloc(offset), bytes]).toString('base64');
     forms.push(whole.slice(Math.ceil((offset * 4) / 3) + 1, -4));
@@ -151,7 +152,7 @@ test('the output and the audit log of a server contain no secret or email addres
     );
     expect(server.output().split('a job failed').length).toBeGreaterThan(4);
   }, 20_000);
-  // Make SQL statements with values from requests fail, with and without the ORM.
+  // Makes SQL statements with values from requests fail, with and without the ORM.
   await db.sql('drop table followers cascade');
   await db.sql('drop table idea_tags cascade');
   const title = secret('a title in a failing statement');

@@ -142,7 +142,7 @@ test('the server reports at most 30 of 200 simultaneous errors to Sentry, and an
   await deaf.close();
 });
 
-test('without SENTRY_DSN nothing is reported to Sentry, and the error for an invalid SENTRY_DSN names this setting', async () => {
+test('without SENTRY_DSN, nothing is reported to Sentry, and the error for an invalid SENTRY_DSN names this setting', async () => {
   const reporter = await openReporter({});
   reporter.report(new Error('unheard'));
   await reporter.close();

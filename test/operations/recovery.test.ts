@@ -165,7 +165,7 @@ test('the server answers 503 while other clients use all connections of PostgreS
     }
   };
   await takeAll();
-  // End the server's connections and open connections in their place. The name of a connection appears only after
+  // Ends the server's connections and opens other connections in their place. A connection has its name only after
   // authentication, so ending all of them may take several rounds.
   await eventually(async () => {
     const { rowCount } = await first.query(

@@ -51,7 +51,7 @@ test('during a rolling restart of two servers under load, each request is answer
   const titles: string[] = [];
   const load = Promise.all(Array.from({ length: clients }, (_, client) => send(client)));
 
-  /** Sends a read, a write and a vote, and waits for each response before the next request. Repeats no request. */
+  /** Sends a read, a write and a vote. Waits for each response before the next request. Does not repeat any request. */
   async function send(client: number) {
     const { token } = await issueToken(db, world, 'write');
     for (let turn = 0; !isOver; turn++) {

@@ -69,7 +69,7 @@ describe("access to the operator's panel", () => {
     }
   });
 
-  test('every page of the panel redirects a visitor without a session to the sign-in page, with a way back', async () => {
+  test('every page of the panel redirects a visitor without a session to the sign-in page, which leads back to the page', async () => {
     for (const path of paths) {
       const visitor = new Visitor(server);
       const answer = await visitor.get(path);
@@ -89,7 +89,7 @@ describe("access to the operator's panel", () => {
     expect((await signIn('/operators', other)).location).toBe('/admin');
   });
 
-  test('an operator without two-factor sign-in is redirected from every page and form to the page that turns it on, and changes nothing', async () => {
+  test('every page and form of the panel redirects an operator without two-factor sign-in to the page that turns it on', async () => {
     const id = await createUser(server, 'Otto');
     await makeOperator(server, id);
     const { email, password } = await givePassword(server, id);
@@ -125,7 +125,7 @@ describe("access to the operator's panel", () => {
     expect((await former.visitor.get('/operator')).status).toBe(404);
   });
 
-  test('a form of the panel without the form_token of the session, or from another site, is refused and changes nothing', async () => {
+  test("a form of the operator's panel without the form_token of the session, or from another site, is refused and changes nothing", async () => {
     const path = `/operator/accounts/${world.accountId}/plan`;
     const before = await snapshot(server);
     const fields = { plan: 'business', current_password: operator.password };
@@ -138,13 +138,13 @@ describe("access to the operator's panel", () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('the header links to the panel only for operators', async () => {
+  test("the header of the admin area links to the operator's panel only for operators", async () => {
     expect((await operator.visitor.get('/admin')).html).toContain('<a class="small" href="/operator">Operator</a>');
     const owner = await signedIn(server, world.ownerId);
     expect((await owner.get('/admin')).html).not.toContain('/operator');
   });
 
-  test('three opened pages of the panel have audit entries with the operator and the id in the path, and a missing page has none', async () => {
+  test('opened pages of the panel have audit entries with the operator and the id in the path, and missing pages have none', async () => {
     await operator.visitor.get('/operator');
     await operator.visitor.get(`/operator/accounts/${world.accountId}?notice=plan`);
     await operator.visitor.get(`/operator/users/${world.ownerId}`);
@@ -167,7 +167,7 @@ describe('the flag of operators', () => {
     const naming = globSync('server/**/*.{ts,eta}').filter(file =>
       /isOperator:|isOperator =|is_operator:|is_operator =/.test(readFileSync(file, 'utf8')),
     );
-    // The entity declares the column. The other files copy the flag of a user into the data of a page.
+    // The entity declares the column is_operator. The other files copy a user's flag into the data of a page.
     expect(naming.sort()).toEqual([
       'server/entities/user.ts',
       'server/operator/users/user-routes.ts',

@@ -221,7 +221,7 @@ describe('a refused change', () => {
     expect(await snapshot(server)).toEqual(before);
   });
 
-  test('an operator cannot change or keep an account or a user whose erasure has begun', async () => {
+  test('an operator can neither change an account or user whose erasure has begun, nor cancel the deletion', async () => {
     const erasing = 'deletion_scheduled_at = now(), erasure_began_at = now()';
     const form_token = /name="form_token" value="([^"]+)"/.exec(
       (await operator.visitor.get(onAccount('plan'))).html,
@@ -254,7 +254,7 @@ describe('two changes at the same time', () => {
     );
   }
 
-  test('if two requests change a plan at the same time, the audit entry of the second change names the plan of the first', async () => {
+  test('if two requests change a plan at the same time, the second audit entry names the plan of the first change as the old plan', async () => {
     const client = await connect(server.url);
     await client.query('begin');
     await client.query('select from accounts where id = $1 for update', [world.accountId]);
@@ -269,7 +269,7 @@ describe('two changes at the same time', () => {
     expect((await account()).plan).toBe(second.to);
   });
 
-  test('if an account and a user are each deleted twice at the same time, each has one audit entry, and the owner gets one mail', async () => {
+  test('if a deletion of an account or user is requested twice at the same time, there is one audit entry and one mail', async () => {
     await changeAll(
       [onAccount('delete'), onUser('delete'), onAccount('delete'), onUser('delete')].map(path => [path, {}]),
     );

@@ -142,7 +142,7 @@ describe('the list of users', () => {
 });
 
 describe('the webhooks of all accounts', () => {
-  test('the lists show failing webhooks, disabled webhooks and webhooks with dead deliveries, each with its account and counts of deliveries', async () => {
+  test("the operator's lists show failing webhooks, disabled webhooks and webhooks with dead deliveries, with accounts and counts", async () => {
     const own = await startServerForTest();
     const { visitor } = await signInOperator(own);
     const [first, second] = [await createWorld(own), await createWorld(own)];
@@ -248,7 +248,7 @@ describe('large installations', () => {
     try {
       await client.query(manyRows);
       await client.query('vacuum analyze');
-      // With the costs of an SSD, PostgreSQL prefers an index also for tables of this size.
+      // With the cost settings of an SSD, PostgreSQL prefers an index even for tables of this size.
       await client.query('set random_page_cost = 1.1');
       const readWhole: string[] = [];
       for (const path of [

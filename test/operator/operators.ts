@@ -10,7 +10,7 @@ export interface Operator extends Person {
   app: Authenticator;
 }
 
-/** Makes a user an operator, in the only way that there is: in SQL. */
+/** Makes a user an operator in the only possible way: with SQL. */
 export async function makeOperator({ sql }: TestServer, userId: number) {
   await sql('update users set is_operator = true where id = $1', [userId]);
 }

@@ -79,7 +79,7 @@ describe('the status page', () => {
 });
 
 describe('the page of the audit log', () => {
-  test('if AUDIT_LOG is stdout or no ordinary file, the page of the audit log says where the entries go', async () => {
+  test('if AUDIT_LOG is not an ordinary file, the page of the audit log says where the entries go', async () => {
     for (const AUDIT_LOG of ['stdout', '/dev/null']) {
       const server = await startServerForTest({ environment: { AUDIT_LOG } });
       expect(await read(server, '/operator/audit')).toContain(`AUDIT_LOG is ${AUDIT_LOG} , so they go there`);

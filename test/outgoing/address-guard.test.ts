@@ -91,7 +91,7 @@ describe('the address guard', () => {
   });
 });
 
-/** Clouds serve metadata, credentials and agents to their machines at these IP addresses. */
+/** At these IP addresses, clouds offer metadata, credentials and agents to their virtual machines. */
 const cloudAddresses: [cloud: string, address: string][] = [
   ['Azure, AWS, Google, Oracle, DigitalOcean, Hetzner and OpenStack', '169.254.169.254'],
   ['Azure', '168.63.129.16'],

@@ -14,7 +14,9 @@ import { type Registry, startRegistry } from './registry.ts';
 const run = promisify(execFile);
 const names = ['@idea-board/client', '@idea-board/contract', '@idea-board/testing'];
 
-/** The program of a stranger: it uses each entry point of the packages beside the project's own Zod. */
+/**
+ * The program of an outside developer. It uses each entry point of the packages together with the project's own Zod.
+ */
 const program = `
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -45,7 +47,7 @@ console.log(JSON.stringify({
 }));
 `;
 
-/** A program of a stranger that must compile beside Zod 3 and beside Zod 4. */
+/** A program of an outside developer. It must compile with Zod 3 and with Zod 4. */
 const typed = `
 import { IdeaBoard, type Idea } from '@idea-board/client';
 import { contract, Idea as IdeaSchema } from '@idea-board/contract';
@@ -148,7 +150,7 @@ const cases = nodes.map((node, n) => ({
   checks: n === 0 ? 'install, compile in strict TypeScript' : 'install',
 }));
 
-describe.each(cases)('a project of a stranger on $name', ({ command, checks }) => {
+describe.each(cases)('the project of an outside developer on $name', ({ command, checks }) => {
   let project: FreshProject;
 
   beforeAll(async () => {
@@ -159,7 +161,7 @@ describe.each(cases)('a project of a stranger on $name', ({ command, checks }) =
 
   afterAll(() => project.remove());
 
-  // The second test upgrades Zod and ts-rest in the project of the first test.
+  // The second test upgrades Zod and ts-rest in the project that the first test has created.
   test.each([
     [3, '3.52'],
     [4, '3.53.0-rc.1'],

@@ -66,7 +66,7 @@ describe('the list of ideas with a tag', () => {
     }
   });
 
-  test('the filter by a tag works together with the status, the order and the search, and the links keep it', async () => {
+  test('on a public board, the filter by a tag can be combined with status, order and search, and the links keep the filter', async () => {
     const ids = [await put('Export CSV'), await put('Export PDF', 'shipped'), await put('Import', 'shipped')];
     await put('Export without a tag', 'shipped');
     await tagIdeas('Files', ids);
@@ -278,7 +278,7 @@ describe('previews', () => {
         .map(meta => [meta.getAttribute('property') ?? meta.getAttribute('name'), meta.getAttribute('content')]),
     );
 
-  test('the board and its ideas have the Open Graph tags with which chats and social networks show a preview', async () => {
+  test('the pages of a board and its ideas have Open Graph tags, from which chats and social networks make a preview', async () => {
     const id = await put('Dark "mode" & more', 'new', {
       body: `For late evenings.\n\n${'And early mornings. '.repeat(20)}`,
     });
@@ -303,7 +303,7 @@ describe('previews', () => {
     expect(ofIdea.description).toBe(ofIdea['og:description']);
   });
 
-  test('a filtered list of a public board has no preview, because it has no address of its own', async () => {
+  test('a filtered list of a public board has no Open Graph preview, because it has no canonical URL', async () => {
     expect(metaOf((await get(`${boardPath()}?sort=top`)).text)).not.toHaveProperty('og:title');
   });
 });

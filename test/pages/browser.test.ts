@@ -80,7 +80,8 @@ async function checkPage(page: Page, path: string) {
   const [narrow, wide] = screens as [Screen, Screen];
   await page.goto(server.baseUrl + path);
   expect([path, await violationsOf(page), await overflowOf(page)]).toEqual([path, [], 0]);
-  // Another width affects only the layout, and another color scheme only the colors, so only these are checked again.
+  // Another screen width affects only the layout, and another color scheme affects only the colors. So the other checks
+  // run only once.
   await page.setViewportSize({ width: wide.width, height: 844 });
   await page.emulateMedia({ colorScheme: wide.colorScheme });
   expect([path, await violationsOf(page, { ofColors: true }), await overflowOf(page)]).toEqual([path, [], 0]);
@@ -128,7 +129,7 @@ test('axe-core finds no accessibility violation on the pages for members and mod
   await close();
 });
 
-test('while a member types a name after @ in a comment, the page suggests the names on the page, with the keyboard alone', async () => {
+test('while a member types a name after @ in a comment, the page suggests names, which the keyboard alone can choose', async () => {
   if (!browser) return;
   const open = await createWorld(server);
   const id = await insertIdea(server, open);
@@ -194,7 +195,9 @@ test('a member votes without a page load, sees similar ideas while typing a titl
   await close();
 });
 
-/** Starts a website that is no part of the server. Its only page has this body. Returns its origin. */
+/**
+ * Starts a website that does not belong to the server. Its only page has this body. Returns the origin of the website.
+ */
 async function startWebsite(bodyOf: () => Promise<string>): Promise<string> {
   const website = createServer(makeCertificate(), async (_request, response) => {
     const head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>An application</title>';
@@ -209,7 +212,7 @@ async function startWebsite(bodyOf: () => Promise<string>): Promise<string> {
   return `https://localhost:${(website.address() as AddressInfo).port}`;
 }
 
-test('the users of a website on another site sign in with a token in the frame of a board and vote there, with and without JavaScript', async () => {
+test('on another website, people can sign in with a token in the frame of a board and vote, with and without JavaScript', async () => {
   if (!browser) return;
   const secure = await startPublicServer({ on: server, isSecure: true });
   onTestFinished(() => secure.close());

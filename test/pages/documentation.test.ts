@@ -150,7 +150,7 @@ test('the API reference works in a browser and can call the Agent API but not op
   }
 });
 
-test('at 10 Mbit/s, a browser shows the overview of the API in 1.5 seconds, and again in 0.5 seconds without loading the script', async () => {
+test('a browser at 10 Mbit/s shows the overview of the API within 1.5 seconds, and later within 0.5 seconds without loading the script', async () => {
   if (!browser) return;
   const bitsPerSecond = 10_000_000;
   const proxy = await startProxy(server.baseUrl, bitsPerSecond);

@@ -38,10 +38,10 @@ const used = () => server.sql('select from used_embedding_tokens where account_i
 const accountSlug = async (of = world) =>
   (await server.sql<{ slug: string }>('select slug from accounts where id = $1', [of.accountId]))[0]?.slug ?? '';
 
-/** Whether a page of a board is for a member, who can submit ideas. */
+/** Whether a page of a board is the page for a member, which has a link to submit ideas. */
 const isForMember = (html: string) => /href="[^"]*\/new"/.test(html);
 
-/** Sends a token as the form of the site around the frame does. */
+/** Sends a token in a form, as a website that embeds the board does. */
 const post = (visitor: Visitor, token: string, path = root, origin = hostOrigin) =>
   visitor.post(path, { token }, { headers: { origin, 'sec-fetch-site': 'cross-site' } });
 
@@ -60,7 +60,7 @@ const framing = ({ headers }: { headers: Headers }) => [
 const forbidden = ["'none'", 'DENY'];
 
 describe('the frames of other sites', () => {
-  test('only the listed origins of an account may show the embedded pages of its boards, and no site may show any other page', async () => {
+  test("only listed websites may show the embedded pages of an account's boards in a frame, and no website may show any other page", async () => {
     await letEmbed(server, world, [hostOrigin, 'http://localhost:8080']);
     const id = await insertIdea(server, world);
     const visitor = new Visitor(server);
@@ -76,7 +76,7 @@ describe('the frames of other sites', () => {
     for (const path of others) expect([path, ...framing(await visitor.get(path))]).toEqual([path, ...forbidden]);
   });
 
-  test('a private board, a board without listed origins and a missing board get the same answer at their embedded pages', async () => {
+  test('the embedded pages of a private board, of a board without listed websites and of a missing board give the same answer', async () => {
     const hidden = await createWorld(server);
     await letEmbed(server, hidden);
     const unlisted = await createWorld(server, { isPublic: true });
@@ -99,11 +99,11 @@ describe('the frames of other sites', () => {
     );
     expect(answers[0]?.[0]).toBe(403);
     expect(answers[2]).toEqual(answers[0]);
-    // The private board accepts forms of the listed origin, but only for its named account.
+    // The private board accepts forms from the listed origin, but only if the URL names its account.
     expect(answers[1]).toEqual(answers[0]);
   });
 
-  test('links out of an embedded board open in a new tab, and its pages have no header of the site', async () => {
+  test('links from an embedded board to other pages open in a new tab, and embedded pages have no site header', async () => {
     const id = await insertIdea(server, world, { body: 'See https://example.com/more?a=1&b=2' });
     const linksOf = (html: string) =>
       [...html.matchAll(/<a ([^>]*)>/g)].map(([, attributes = '']) => ({
@@ -129,7 +129,7 @@ describe('the frames of other sites', () => {
 });
 
 describe('the sign-in with a token', () => {
-  test('a token signs a new person in, who becomes a member and can submit ideas, vote and comment in the frame', async () => {
+  test('a new person who signs in with an embedding token becomes a member, and can submit ideas, vote and comment in the frame', async () => {
     const ideaId = await insertIdea(server, world);
     const claims = { sub: 'a7', email: 'grace@app.example.com', name: 'Grace' };
     const visitor = await embeddedPerson({ claims });
@@ -163,7 +163,7 @@ describe('the sign-in with a token', () => {
     ]);
   });
 
-  test('a token in the query signs a person in, and the redirect leads to a URL without the token', async () => {
+  test('a person can sign in with an embedding token in the query, and is redirected to a URL without the token', async () => {
     const visitor = new Visitor(server);
     const token = await signToken(server, secret);
     const headers = { 'sec-fetch-dest': 'iframe', 'sec-fetch-site': 'cross-site' };
@@ -177,7 +177,7 @@ describe('the sign-in with a token', () => {
     expect(await sessions()).toHaveLength(1);
   });
 
-  test('a token in the query has no effect in a HEAD request or on a page that is not in a frame', async () => {
+  test('an embedding token in the query has no effect in a HEAD request or outside a frame', async () => {
     const visitor = new Visitor(server);
     const token = await signToken(server, secret);
     await fetch(`${server.baseUrl}${root}?token=${token}`, { method: 'HEAD' });
@@ -211,12 +211,15 @@ describe('the sign-in with a token', () => {
     ['without a name', 'claims', { claims: { name: undefined } }],
     ['with a name of 101 characters', 'claims', { claims: { name: 'x'.repeat(101) } }],
     ['with a name of two lines', 'claims', { claims: { name: 'Grace\nHopper' } }],
-  ])('the server refuses a token %s, starts no session, and the page says why', async (_, reason, input) => {
-    await expectRefused(await signToken(server, secret, input), reason);
-    expect(readAudit(server.auditLines)).toMatchObject([
-      { event: 'sign_in.token_refused', account_id: world.accountId, reason },
-    ]);
-  });
+  ])(
+    'an embedded board refuses an embedding token %s, starts no session, and shows the reason',
+    async (_, reason, input) => {
+      await expectRefused(await signToken(server, secret, input), reason);
+      expect(readAudit(server.auditLines)).toMatchObject([
+        { event: 'sign_in.token_refused', account_id: world.accountId, reason },
+      ]);
+    },
+  );
 
   async function expectRefused(token: string, reason: string) {
     const before = await Promise.all([sessions(), used()]);
@@ -229,7 +232,7 @@ describe('the sign-in with a token', () => {
     expect(html).toMatch(/role="alert"[^>]*>The website could not sign you in: /);
   }
 
-  test('the server refuses a token that is unsigned, has another secret or the secret of another account, or is no token', async () => {
+  test('an embedded board refuses an embedding token that is unsigned, malformed, or signed with a wrong secret', async () => {
     const [header, payload] = (await signToken(server, secret)).split('.');
     const unsigned = Buffer.from('{"alg":"none"}').toString('base64url');
     const otherSecret = await letEmbed(server, await createWorld(server, { isPublic: true }));
@@ -246,7 +249,7 @@ describe('the sign-in with a token', () => {
     for (const token of wrong) await expectRefused(token, 'signature');
   });
 
-  test('the server accepts a token of a clock that differs by half a minute', async () => {
+  test('an embedded board accepts an embedding token if the clock of the signing server differs by half a minute', async () => {
     for (const claims of [
       { exp: seconds() - 29 },
       { exp: seconds() + 330, iat: seconds() + 30, nbf: seconds() + 30 },
@@ -255,11 +258,11 @@ describe('the sign-in with a token', () => {
     }
   });
 
-  test('a token works once, also with another encoding of its signature, and until it expires its hash is stored', async () => {
+  test('an embedding token works once, also with another encoding of its signature, and its hash is stored until it expires', async () => {
     const token = await signToken(server, secret);
     expect((await post(new Visitor(server), token)).location).toBe(`${root}?sign_in=done`);
     await expectRefused(token, 'used');
-    // The last of the 43 characters has two spare bits, so four texts are the same signature.
+    // The last of the 43 characters encodes two unused bits, so four texts encode the same signature.
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const last = alphabet.indexOf(token.at(-1) ?? '');
     for (const spare of [1, 2, 3]) await expectRefused(token.slice(0, -1) + alphabet[last ^ spare], 'used');
@@ -274,7 +277,7 @@ describe('the sign-in with a token', () => {
     expect(new Date(row?.expires_at ?? 0).getTime()).toBeGreaterThan(clock.now().getTime());
   });
 
-  test('exactly one of ten parallel requests with the same token signs the person in', async () => {
+  test('exactly one of ten parallel requests with the same embedding token signs the person in', async () => {
     const token = await signToken(server, secret);
     const answers = await Promise.all(Array.from({ length: 10 }, () => post(new Visitor(server), token)));
     const locations = answers.map(({ location }) => location?.split('=')[1]).sort();
@@ -282,7 +285,7 @@ describe('the sign-in with a token', () => {
     expect(await sessions()).toHaveLength(1);
   });
 
-  test('parallel tokens of one new person sign in one user', async () => {
+  test('parallel embedding tokens for one new person create only one user', async () => {
     const claims = { sub: 'same', email: 'same@app.example.com' };
     const tokens = await Promise.all([1, 2, 3].map(() => signToken(server, secret, { claims })));
     const answers = await Promise.all(tokens.map(token => post(new Visitor(server), token)));
@@ -290,7 +293,7 @@ describe('the sign-in with a token', () => {
     expect(new Set((await sessions()).map(row => JSON.stringify(row))).size).toBe(1);
   });
 
-  test('a token never appears in the log or the audit log, whether the server accepts it, refuses it or fails', async () => {
+  test('an embedding token never appears in the log or the audit log, even if the server refuses the token or fails', async () => {
     const tokens = [await signToken(server, secret), await signToken(server, `${secret}x`)];
     const failing = await startServerForTest({ on: server, clock, environment: { LOG_LEVEL: 'trace' } });
     for (const token of tokens) {
@@ -309,7 +312,7 @@ describe('the sign-in with a token', () => {
     }
   });
 
-  test('a person with the address of an existing user is not signed in until the user has confirmed the connection in an ordinary session', async () => {
+  test('if an embedding token has the e-mail address of an existing user, nobody is signed in until this user confirms the connection', async () => {
     const userId = await createMember(server, world.accountId, 'admin');
     const [before] = await server.sql<{ email: string }>('select * from users where id = $1', [userId]);
     const claims = { sub: 'boss', email: before?.email.toUpperCase() };
@@ -335,14 +338,14 @@ describe('the sign-in with a token', () => {
     expect(await server.sql('select * from users where id = $1', [userId])).toEqual([before]);
     embedded.cookies.set('idea_board_session', embedded.cookies.get(cookieName) ?? '');
     expect((await embedded.get('/admin')).location).toMatch(/^\/sign-in\?/);
-    // The same id in the application of another account is another person.
+    // The same id in the application of another account means another person.
     const other = await createWorld(server, { isPublic: true });
     const token = await signToken(server, await letEmbed(server, other), { claims });
     const elsewhere = await post(new Visitor(server), token, `/b/${other.boardSlug}/embed`);
     expect(elsewhere.location).toContain('?notice=connect&');
   });
 
-  test('on a private board, a person with the address of an existing user gets a page with the link to confirm the connection', async () => {
+  test("if an embedding token for a private board has an existing user's e-mail address, the page links to the confirmation", async () => {
     await server.sql('update boards set is_public = false where id = $1', [world.boardId]);
     const userId = await createUser(server);
     const [user] = await server.sql<{ email: string }>('select email from users where id = $1', [userId]);
@@ -353,7 +356,7 @@ describe('the sign-in with a token', () => {
     expect([status, html.includes('/admin/profile/connections/connect?token=')]).toEqual([404, true]);
   });
 
-  test('a person with two-factor sign-in is not signed in, because a frame cannot ask for a code', async () => {
+  test('a user with two-factor sign-in is not signed in on an embedded board, because a frame cannot ask for a code', async () => {
     const claims = { sub: 'careful' };
     await embeddedPerson({ claims });
     await server.sql(
@@ -368,7 +371,7 @@ describe('the sign-in with a token', () => {
 });
 
 describe('the session of an embedded board', () => {
-  test('a member of a private board reads the board in the frame, and the link of the frame names the account', async () => {
+  test('a member can read a private board in a frame, and the links in the frame name the account', async () => {
     const hidden = await createWorld(server);
     world = hidden;
     secret = await letEmbed(server, hidden);
@@ -377,14 +380,14 @@ describe('the session of an embedded board', () => {
     const visitor = await embeddedPerson({}, path);
     const seen = await visitor.get(root);
     expect([seen.status, ...framing(seen)]).toEqual([200, hostOrigin, null]);
-    // A public board of another account does not hide the private board with the same slug.
+    // A public board of another account with the same slug does not hide the private board.
     const other = await createWorld(server, { isPublic: true, slug: hidden.boardSlug, name: 'Another board' });
     await letEmbed(server, other);
     expect((await visitor.get(root)).html).not.toContain('Another board');
     expect((await new Visitor(server).get(root)).html).toContain('Another board');
   });
 
-  test('an embedded session opens no ordinary page, and an ordinary session does not count on embedded pages', async () => {
+  test('a session on embedded boards opens no ordinary page, and an ordinary session has no effect on embedded boards', async () => {
     const visitor = await embeddedPerson();
     const token = visitor.cookies.get(cookieName) ?? '';
     expect(isForMember((await visitor.get(root)).html)).toBe(true);
@@ -400,7 +403,7 @@ describe('the session of an embedded board', () => {
     expect(isForMember((await owner.get(root)).html)).toBe(false);
   });
 
-  test('a session on the boards of one account does not count on an embedded board of another account', async () => {
+  test('a session on the embedded boards of one account has no effect on an embedded board of another account', async () => {
     const other = await createWorld(server, { isPublic: true });
     await letEmbed(server, other);
     const id = await insertIdea(server, other);
@@ -413,7 +416,7 @@ describe('the session of an embedded board', () => {
     expect(await server.sql('select up_count from ideas where id = $1', [id])).toEqual([{ up_count: 0 }]);
   });
 
-  test('nobody is a moderator in a frame, not even an owner', async () => {
+  test('on an embedded board, nobody can moderate, not even an owner', async () => {
     await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
     const ideaId = await insertIdea(server, world);
     const visitor = await embeddedPerson();
@@ -427,7 +430,7 @@ describe('the session of an embedded board', () => {
     ]);
   });
 
-  test('a form in a frame needs the form_token of the session and must come from a page of the server', async () => {
+  test('a form on an embedded board needs the form_token of the session and must come from a page of the server', async () => {
     const id = await insertIdea(server, world);
     const visitor = await embeddedPerson();
     const path = `${root}/ideas/${id}/vote`;
@@ -442,7 +445,7 @@ describe('the session of an embedded board', () => {
     expect(await server.sql('select up_count from ideas where id = $1', [id])).toEqual([{ up_count: 1 }]);
   });
 
-  test('only a page of a listed origin can send a token in a form', async () => {
+  test('only a page of a listed website can send an embedding token in a form', async () => {
     const token = await signToken(server, secret);
     const visitor = new Visitor(server);
     for (const origin of ['https://evil.example.com', `${hostOrigin}:8443`, 'null', server.baseUrl]) {
@@ -453,7 +456,7 @@ describe('the session of an embedded board', () => {
     expect((await post(visitor, token)).location).toBe(`${root}?sign_in=done`);
   });
 
-  test('a form after the end of the session leads to the board, which says that the sign-in has ended', async () => {
+  test('if a form on an embedded board is sent after the session has ended, the board says that the sign-in has ended', async () => {
     const id = await insertIdea(server, world);
     const visitor = await embeddedPerson();
     const path = `${root}/ideas/${id}/vote`;
@@ -464,7 +467,7 @@ describe('the session of an embedded board', () => {
     expect((await visitor.get(answer.location ?? '')).html).toContain('Your sign-in has ended');
   });
 
-  test('the session ends when its secret is deleted, with an empty token, and with a refused token, but not with a used token', async () => {
+  test('a session on an embedded board ends with an empty or refused token, or if its secret is deleted, but not with a used token', async () => {
     const isSignedIn = async (visitor: Visitor) => isForMember((await visitor.get(root)).html);
     const token = await signToken(server, secret);
     const visitor = new Visitor(server);
@@ -490,12 +493,12 @@ describe('the session of an embedded board', () => {
     expect((await post(remaining, await signToken(server, secret))).location).toBe(`${root}?sign_in=signature`);
   });
 
-  test('a browser that keeps no cookie in frames gets an explanation', async () => {
+  test('an embedded board shows an explanation in a browser that stores no cookies in frames', async () => {
     const { html } = await new Visitor(server).get(`${root}?sign_in=done`);
     expect(html).toContain('blocks cookies in frames');
   });
 
-  test('over HTTPS, the cookie of the frame is partitioned and SameSite=None, and the sign-in leaves the ordinary cookie alone', async () => {
+  test('over HTTPS, the cookie of an embedded board is partitioned and SameSite=None, and the ordinary cookie does not change', async () => {
     const secure = await startServerForTest({
       on: server,
       clock,
@@ -513,7 +516,7 @@ describe('the session of an embedded board', () => {
     expect(attributes).toEqual(['HttpOnly', 'Partitioned', 'Path=/', 'SameSite=None', 'Secure']);
   });
 
-  test('a blocked person is not signed in, and a block ends the use of the session', async () => {
+  test('a blocked user cannot sign in on an embedded board, and a block makes an existing session useless', async () => {
     const claims = { sub: 'b' };
     const visitor = await embeddedPerson({ claims });
     await server.sql(

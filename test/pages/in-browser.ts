@@ -25,7 +25,7 @@ export interface Screen {
   colorScheme: 'light' | 'dark';
 }
 
-/** Each width and each color scheme appears only once, because layout and colors are independent. */
+/** Each width and each color scheme occurs only once, because layout and colors do not depend on each other. */
 export const screens: Screen[] = [
   { width: 360, colorScheme: 'light' },
   { width: 1280, colorScheme: 'dark' },
@@ -48,7 +48,7 @@ const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/
 /** Returns the accessibility violations on a page or in a frame: rules and elements. With `ofColors`, checks only the colors. */
 export async function violationsOf(page: Pick<Page, 'evaluate'>, { ofColors = false } = {}): Promise<string[]> {
   const rules = ofColors ? ", runOnly: ['color-contrast']" : '';
-  // The content security policy of the page allows this code, because it does not restrict the debugger.
+  // The content security policy of the page allows this code, because the policy does not apply to the debugger.
   await page.evaluate(`globalThis.axe ?? ${axeSource}`);
   const results = (await page.evaluate(
     `axe.run(document, { preload: false, resultTypes: ['violations']${rules} })`,

@@ -86,7 +86,7 @@ describe('signing up from a board', () => {
     expect((await follow(new Visitor(server), token, 'Eve')).status).toBe(404);
   });
 
-  test('a new person with a German browser gets the mail in German, and the profile stores German as their language', async () => {
+  test('a new person who signs up in a German browser gets the mail in German, and German becomes the language of their profile', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const visitor = new Visitor(server, { 'accept-language': 'de-CH, en;q=0.5' });
@@ -97,7 +97,7 @@ describe('signing up from a board', () => {
     expect(await server.sql('select language from users where email = $1', [email])).toEqual([{ language: 'de' }]);
   });
 
-  test('an unknown address gets no mail if only invited people may join the account, or if the sign-in leads to no existing board', async () => {
+  test('an unknown e-mail address gets no sign-up mail if only invited people may join, or if the board does not exist', async () => {
     expect(await linkFor(newAddress())).toBeUndefined();
     await letJoin('everybody');
     for (const next of ['/admin', '/b/no-such-board', `/admin${boardPath()}`]) {
@@ -106,7 +106,7 @@ describe('signing up from a board', () => {
     expect(mail.received).toEqual([]);
   });
 
-  test('unknown addresses of the domains that may join get a link in several spellings, and addresses of similar domains get no mail', async () => {
+  test('unknown e-mail addresses of an allowed domain get a sign-up link, in any spelling, and addresses of similar domains get no mail', async () => {
     await letJoin('domains', ['Example.ORG', '@bücher.example']);
     for (const domain of [
       'example.org',
@@ -147,13 +147,13 @@ describe('signing up from a board', () => {
     return visitor.post('/sign-in/mail-link', { ...hiddenFields(html, '/sign-in'), email });
   }
 
-  test('a link for an address whose domain has full-width letters is mailed to the address with ordinary letters', async () => {
+  test('if an entered e-mail domain has full-width letters, the sign-up link is mailed to the domain with ordinary letters', async () => {
     await letJoin('domains', ['example.org']);
     await linkFor('someone@ｅｘａｍｐｌｅ.org');
     expect(mail.received.map(({ to }) => to)).toEqual(['someone@example.org']);
   });
 
-  test('the form to join a private board gets the same answer as for a missing board, and an unknown address gets no link', async () => {
+  test('the form to join a private board gets the same answer as for a missing board, and unknown e-mail addresses get no link', async () => {
     await letJoin('everybody');
     await server.sql('update boards set is_public = false where account_id = $1', [world.accountId]);
     expect(await linkFor(newAddress())).toBeUndefined();
@@ -165,7 +165,7 @@ describe('signing up from a board', () => {
     expect((await visitor.get(boardPath())).status).toBe(404);
   });
 
-  test('a user with a second factor who follows a link to sign up becomes a member only by joining on the board after the code', async () => {
+  test('a user with two-factor sign-in who uses a sign-up link becomes a member only after the code, with the join button on the board', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const token = await linkFor(email);
@@ -183,7 +183,7 @@ describe('signing up from a board', () => {
     expect(await membersWith(email)).toMatchObject([{ account_id: world.accountId }]);
   });
 
-  test('a refused name leaves the link to sign up valid', async () => {
+  test('a sign-up link stays valid if the server refuses the entered name', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const token = await linkFor(email);
@@ -195,7 +195,7 @@ describe('signing up from a board', () => {
     expect((await follow(new Visitor(server), token, 'Grace')).status).toBe(303);
   });
 
-  test('a link to sign up stops working when the account no longer lets the address join, or when the erasure of the account begins', async () => {
+  test("a sign-up link stops working when the account no longer lets its e-mail address join, or when the account's erasure begins", async () => {
     await letJoin('everybody');
     const [first, second] = [await linkFor(newAddress()), await linkFor(newAddress())];
     await letJoin('domains', ['example.org']);
@@ -209,7 +209,7 @@ describe('signing up from a board', () => {
     expect(await linkFor(newAddress())).toBeUndefined();
   });
 
-  test('a link to sign up leads into the account that mailed it, even if a board of another account has the slug by now', async () => {
+  test("a sign-up link leads to the account that mailed it, even if a board of another account has taken the board's slug", async () => {
     await letJoin('everybody');
     const email = newAddress();
     const token = await linkFor(email);
@@ -231,7 +231,7 @@ describe('signing up from a board', () => {
     expect([answer.status, answer.html.includes('without an invitation')]).toEqual([403, true]);
   });
 
-  test('if links of two accounts sign up one address at the same time, both sign in one user, who joins both accounts', async () => {
+  test('if one e-mail address uses sign-up links of two accounts at the same time, one user is created and joins both accounts', async () => {
     const other = await createWorld(server, { isPublic: true });
     for (const one of [world, other]) await letJoin('everybody', [], one);
     for (let round = 0; round < 3; round++) {
@@ -247,7 +247,7 @@ describe('signing up from a board', () => {
     }
   });
 
-  test('two links of one account to the same address that are used at the same time create one member', async () => {
+  test('if two sign-up links of one account and one e-mail address are used at the same time, they create one member', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const tokens = [await linkFor(email), await linkFor(email)];
@@ -256,7 +256,7 @@ describe('signing up from a board', () => {
     expect(await membersWith(email)).toEqual([asMember('Grace')]);
   });
 
-  test('a link to sign up signs in a user who was created after the mail, and asks for no name', async () => {
+  test('if a user with the e-mail address was created after the mail, a sign-up link signs this user in without asking for a name', async () => {
     await letJoin('everybody');
     const email = newAddress();
     const token = await linkFor(email);
@@ -278,7 +278,7 @@ describe('joining as a signed-in person', () => {
   const confirm = (userId: number) =>
     server.sql('update users set confirmed_email = canonical_email where id = $1', [userId]);
 
-  test('a signed-in person with a confirmed address joins on the board page, if the account lets the address join', async () => {
+  test('a signed-in person with a confirmed e-mail address can join on the page of a board, if the account lets the address join', async () => {
     const userId = await createUser(server);
     const email = await emailOf(server, userId);
     const visitor = new Visitor(server);
@@ -300,7 +300,7 @@ describe('joining as a signed-in person', () => {
     expect(await membersWith(email)).toHaveLength(1);
   });
 
-  test('a signed-in person with an unconfirmed address first gets a mailed link, because another person may own the address', async () => {
+  test('a signed-in person with an unconfirmed e-mail address gets a mailed link before joining, because another person may own the address', async () => {
     await letJoin('domains', ['example.com']);
     const userId = await createUser(server);
     const email = await emailOf(server, userId);
@@ -316,14 +316,14 @@ describe('joining as a signed-in person', () => {
     expect(await membersWith(email)).toEqual([asMember('Somebody')]);
   });
 
-  test('on a server that sends no mail, a person with an unconfirmed address sees no form to join', async () => {
+  test('on a server that sends no mail, a person with an unconfirmed e-mail address sees no form to join the account', async () => {
     await letJoin('everybody');
     const silent = await startServerForTest({ on: server, clock });
     const visitor = await signedIn(silent, await createUser(server));
     expect((await visitor.get(boardPath())).html).not.toContain('/join"');
   });
 
-  test('a blocked person and an admin see no form to join, and the form of the admin does not change the role', async () => {
+  test('blocked people and admins see no form to join the account, and a join form that an admin sends does not change their role', async () => {
     await letJoin('everybody');
     const blockedId = await createMember(server, (await createWorld(server)).accountId, 'member');
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blockedId]);
@@ -409,7 +409,7 @@ describe('the rule for joining an account', () => {
     [`${'x'.repeat(64)}.com`, 'is not a domain'],
     ['', 'at least one domain'],
     [Array.from({ length: 21 }, (_, n) => `d${n}.example`).join(' '), 'at most 20 domains'],
-  ])('the domains %j are refused, and the form keeps them', async (domains, why) => {
+  ])('the account settings refuse the domains %j for joining, and the form still shows them', async (domains, why) => {
     const visitor = await signedIn(server, world.ownerId);
     const { status, html } = await save(visitor, 'domains', domains);
     expect([status, html.includes(why)]).toEqual([422, true]);
@@ -417,7 +417,7 @@ describe('the rule for joining an account', () => {
     expect(await setting()).toEqual({ join_rule: 'invited', join_domains: [] });
   });
 
-  test('the operator sets who may join an account with the command line', async () => {
+  test('the operator can set with the command line who may join an account', async () => {
     const cli = cliOn(server.url);
     const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [world.accountId]);
     const update = ['account', 'update', '--account', account?.slug ?? ''];

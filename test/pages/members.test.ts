@@ -135,7 +135,7 @@ describe('who may open a board', () => {
     }
   });
 
-  test('a form of a visitor without a session leads to the sign-in page and back to the board, and changes nothing', async () => {
+  test('if a visitor without a session sends a form of a board, nothing changes, and the sign-in page leads back to the board', async () => {
     await setBoard('is_public = true');
     const id = await put('The one');
     for (const form of [`/ideas/${id}/vote`, `/ideas/${id}/comments`, `/ideas/${id}/follow`, '/new']) {
@@ -158,7 +158,7 @@ describe('who may open a board', () => {
     expect(back.location).toBe(`${boardPath()}/new?title=x`);
   });
 
-  test('a person who is no member of the account can read an idea of its public board, but their vote gets 403', async () => {
+  test('a signed-in person who is not a member of the account can read ideas of its public board, but a vote gets 403', async () => {
     await setBoard('is_public = true');
     const id = await put('The one');
     const stranger = await signedIn(
@@ -172,7 +172,7 @@ describe('who may open a board', () => {
     expect(await votesOf(id)).toEqual([]);
   });
 
-  test('a vote without the form_token of the session is refused and not stored', async () => {
+  test('a vote on a page of a board without the form_token of the session is refused and not stored', async () => {
     const id = await put('The one');
     const sent = await member.post(`${ideaPath(id)}/vote`, { value: 'up' });
     expect(sent.status).toBe(403);
@@ -180,7 +180,7 @@ describe('who may open a board', () => {
   });
 });
 
-test('a member whose browser prefers German gets a board, a notice, a refused vote and a missing page in German', async () => {
+test('pages of a board, notices, refused votes and missing pages are in German for a member whose browser prefers German', async () => {
   const german = { headers: { 'accept-language': 'de' } };
   const ideaId = await put('Export as CSV');
   const { html } = await member.get(`${boardPath()}?notice=awaits_approval`, german);
@@ -229,7 +229,7 @@ describe('votes', () => {
     await expectInvariants(server);
   });
 
-  test("the button of the member's own vote is shown as pressed and would withdraw the vote", async () => {
+  test("the button of a member's current vote is shown as pressed, and another press would withdraw the vote", async () => {
     const id = await put('The one');
     const buttons = async () =>
       parse((await member.get(ideaPath(id))).html)
@@ -251,7 +251,7 @@ describe('votes', () => {
     ]);
   });
 
-  test('a vote from a list leads back to the same list, and a forged list does not lead to another site', async () => {
+  test('after a vote in a list, the browser returns to the same list, and a forged list cannot lead to another website', async () => {
     const id = await put('The one');
     const list = `${boardPath()}?status=open&sort=top`;
     const sent = await member.submit(list, `${ideaPath(id)}/vote`, { value: 'up' });
@@ -305,7 +305,7 @@ describe('votes', () => {
 });
 
 describe('ideas', () => {
-  test('a submitted idea is on the board, its author follows it, and an event is recorded', async () => {
+  test('an idea that a member submits appears on the board, its author follows it, and an event is recorded', async () => {
     const sent = await submit({ body: 'Line one\nLine two' });
     const [idea] = await server.sql<{ id: number }>('select * from ideas where board_id = $1', [world.boardId]);
     expect(idea).toMatchObject({
@@ -337,7 +337,7 @@ describe('ideas', () => {
     ).toEqual([{ moderation_state: 'pending' }, { moderation_state: 'published' }]);
   });
 
-  test('before it creates an idea, the server shows ideas with similar titles, and it creates the idea if the person sends it again', async () => {
+  test('the server first shows ideas with titles similar to a new idea, and creates the idea when the person sends it again', async () => {
     const similar = await put('Export a board as a CSV file');
     await put('Dark mode');
     const shown = await submit({});
@@ -357,7 +357,7 @@ describe('ideas', () => {
     expect(await server.sql('select from ideas where board_id = $1', [world.boardId])).toHaveLength(3);
   });
 
-  test('similar ideas are published ideas in shown statuses that have two words of the title, or its only word', async () => {
+  test('similar ideas are published ideas in shown statuses that have two long words of the title, or its only long word', async () => {
     await put('Dark theme for the calendar');
     const hidden = await put('Dark calendar of hidden things');
     await put('Dark calendar, pending', { moderationState: 'pending' });
@@ -375,7 +375,7 @@ describe('ideas', () => {
       expect(await find(nothing)).toEqual([]);
   });
 
-  test('an invalid idea is refused with an explanation, and the form keeps the entered values', async () => {
+  test('an invalid idea on a page of a board is refused with an explanation, and the form keeps the entered values', async () => {
     for (const [fields, words] of [
       [{ title: '  ' }, 'Enter a title of 1 to 200 characters.'],
       [{ title: 'x'.repeat(201) }, 'Enter a title of 1 to 200 characters.'],
@@ -473,7 +473,7 @@ describe('moderation on the board', () => {
     expect((await member.get(ideaPath(id))).html).not.toContain('/admin/ideas');
   });
 
-  test('a merge that a moderator starts on the board leads through search and preview to the page of the target on the board', async () => {
+  test('a moderator can merge an idea from its page on the board with search and preview, and then sees the target on the board', async () => {
     const [source, target] = [await put('Night mode'), await put('Dark mode')];
     const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
     const form = `/admin/ideas/${source}/merge?on=${world.boardSlug}`;

@@ -77,7 +77,7 @@ async function copiesOf(id: number) {
 }
 
 describe('editing a comment', () => {
-  test('within 15 minutes the author can edit a comment, which keeps its place and shows that it was edited', async () => {
+  test('for 15 minutes, the author can edit a comment, and the comment keeps its place and shows that it was edited', async () => {
     const id = await comment('Frist!');
     await comment('Second.', await signedIn(server, world.ownerId));
     clock.set(new Date(afterMinutes(15).getTime() - 1));
@@ -122,7 +122,7 @@ describe('editing a comment', () => {
     expect(await commentsOf()).toEqual([{ id, body: 'Mine', edited_at: null }]);
   });
 
-  test('an edit needs a valid text, a board that is not frozen and a status with comments, but a deletion needs none of these', async () => {
+  test('an edit of a comment needs a valid text and an unfrozen board and status that accept comments, but a deletion does not', async () => {
     const change = (text: string) => server.sql(text, [world.boardId]);
     const id = await comment('As it was');
     for (const body of [' ', 'x'.repeat(501)]) {
@@ -144,7 +144,7 @@ describe('editing a comment', () => {
 });
 
 describe('deleting a comment', () => {
-  test('the author deletes a comment after a confirmation, the count goes down, and the author can comment again', async () => {
+  test('the author can delete a comment after a confirmation, the comment count decreases, and the author can comment again', async () => {
     const id = await comment('By mistake');
     const page = await member.get(commentPath(id, 'delete'));
     expect(page.html).toContain('By mistake');
@@ -158,7 +158,7 @@ describe('deleting a comment', () => {
     await expectInvariants(server);
   });
 
-  test('a moderator deletes the comment of an owner after an hour, and the audit log names the moderator and the author', async () => {
+  test("a moderator can delete an owner's comment after an hour, and the audit log names the moderator and the author", async () => {
     const first = await comment('One');
     const between = await comment('Two', await signedIn(server, world.ownerId));
     await comment('Three');
@@ -180,13 +180,13 @@ describe('deleting a comment', () => {
       comment_id: between,
       user_id: world.ownerId,
     });
-    // The path of one idea does not lead to a comment of another idea.
+    // The path of an idea does not lead to the comments of other ideas.
     ideaId = await insertIdea(server, world, { title: 'Another' });
     expect((await send(commentPath(first, 'delete'), {}, moderator)).status).toBe(404);
     await expectInvariants(server);
   });
 
-  test('beside six parallel edits, exactly one of six parallel deletions of a comment succeeds, and the comment count stays exact', async () => {
+  test('if six edits and six deletions of a comment run in parallel, one deletion succeeds, and the comment count stays exact', async () => {
     const id = await comment('Contested');
     const moderator = await signedIn(server, world.ownerId);
     const sent = await Promise.all(
@@ -205,7 +205,7 @@ describe('deleting a comment', () => {
   });
 });
 
-test('edits and deletions count against RATE_LIMIT_MEMBER, and above the limit the page says when to try again', async () => {
+test('edits and deletions of comments count against RATE_LIMIT_MEMBER, and above the limit the page says when to try again', async () => {
   const limited = await startServerForTest({ on: server, clock, environment: { RATE_LIMIT_MEMBER: '1' } });
   const { email, password } = await givePassword(server, memberId);
   const visitor = new Visitor(limited);
@@ -219,7 +219,7 @@ test('edits and deletions count against RATE_LIMIT_MEMBER, and above the limit t
 });
 
 describe('the copies of a comment', () => {
-  test('an edit and a deletion change the text in the event and in a stored response, and a deletion also in notifications', async () => {
+  test('an edit or a deletion of a comment changes the text in its event and stored response, and a deletion also in notifications', async () => {
     const { token } = await issueToken(server, world, 'write', { issuerId: memberId });
     const idempotencyKey = 'one-comment';
     const post = () =>
@@ -252,14 +252,14 @@ describe('the copies of a comment', () => {
     expect(await notifications()).not.toContain('password');
   });
 
-  test('a deletion also removes the text from an event that the previous version stored without data', async () => {
+  test('the deletion of a comment also removes the text from an event that the previous server version stored without data', async () => {
     const id = await comment('Of old');
     await server.sql('update events set data = null where idea_id = $1', [ideaId]);
     await send(commentPath(id, 'delete'));
     expect((await copiesOf(id)).events).toEqual([{ data: null, body: '(deleted)' }]);
   });
 
-  test('after a deletion, a pending webhook delivery no longer has the text, and the stored responses of receivers are removed', async () => {
+  test('after the deletion of a comment, a pending webhook delivery lacks the text, and stored responses of receivers are removed', async () => {
     const receiver = await startReceiver((response, { body }) => response.writeHead(200).end(body));
     const failing = await startReceiver((response, { body }) => response.writeHead(500).end(body));
     await addWebhook(server, world, { url: receiver.url });

@@ -39,7 +39,7 @@ async function cardsOn(path: string, by = member) {
     }));
 }
 
-test('My ideas lists the ideas that the member submitted to the board, without a link to a pending or rejected idea', async () => {
+test('the page "My ideas" lists the ideas that the member submitted to the board, without links to pending and rejected ideas', async () => {
   const published = await put('Published', { authorId: memberId });
   await put('Pending', { authorId: memberId, moderationState: 'pending' });
   const rejected = await put('Rejected', { authorId: memberId, moderationState: 'rejected' });
@@ -54,7 +54,7 @@ test('My ideas lists the ideas that the member submitted to the board, without a
   ]);
 });
 
-test('My votes lists the ideas that the member voted for or against, without withdrawn votes and votes that a merge copied', async () => {
+test('the page "My votes" lists the ideas that the member voted for or against, without withdrawn votes and votes copied by merges', async () => {
   const [up, down, withdrawn, target] = [
     await put('Up'),
     await put('Down'),
@@ -79,7 +79,7 @@ test('My votes lists the ideas that the member voted for or against, without wit
   expect(await cardsOn('/mine/votes', moderator)).toEqual([]);
 });
 
-test('Followed ideas lists the ideas of the board that the member follows, and unfollowing an idea there leads back to the list', async () => {
+test('the page "Followed ideas" lists the ideas of the board that the member follows, and lets the member unfollow them', async () => {
   const [kept, left] = [await put('Kept'), await put('Left')];
   for (const id of [kept, left]) await follow(id);
   await follow(await put('Pending, of somebody else', { moderationState: 'pending' }));
@@ -125,7 +125,7 @@ test('the pages of My ideas, My votes and Followed ideas each have 41 ideas once
   expect((await by.get(`${boardPath()}/mine?cursor=none`)).status).toBe(400);
 });
 
-test('the page of a board links to My ideas for a member and not for a visitor, who must sign in to open My votes', async () => {
+test('the page of a board links to "My ideas" only for members, and a visitor must sign in to open "My votes"', async () => {
   const link = async (by: Visitor) =>
     parse((await by.get(boardPath())).html).querySelector(`a[href="${boardPath()}/mine"]`);
   expect((await link(member))?.textContent).toBe('Mine');

@@ -10,9 +10,9 @@ import { addWebhook } from '../helpers/webhooks.ts';
 import { callTool } from '../mcp/call-tool.ts';
 
 /*
- * The tests run the same action by page, REST and MCP. Each way has its own account, and all accounts have the same
- * people, ideas and webhook. After each action, all three accounts must have the same rows, events, notifications and
- * webhook deliveries.
+ * The tests run the same action on a page, over REST and over MCP. Each of the three ways has its own account with the
+ * same people, ideas and webhook. After each action, all three accounts must have the same rows, events, notifications
+ * and webhook deliveries.
  */
 
 type Role = 'member' | 'moderator';
@@ -69,9 +69,9 @@ async function makeScene(): Promise<Scene> {
 interface Action {
   what: string;
   by: Role;
-  /** A change of the board before the action. */
+  /** A change of the board, which happens before the action. */
   before?: string;
-  /** The page with the form, the path of the form, and the fields. */
+  /** The page with the form, the path to which the form is sent, and the fields of the form. */
   page(scene: Scene): [page: string, form: string, fields: Record<string, string>];
   rest(scene: Scene): [line: string, json?: unknown];
   tool(scene: Scene): [name: string, args: Record<string, unknown>];
@@ -203,7 +203,7 @@ const actions: Action[] = [
 ];
 
 test.each(actions)(
-  'a $by who $what leaves the same rows, events and notifications by page, REST and MCP',
+  'if a $by $what, the rows, events and notifications are the same by page, REST and MCP',
   async one => {
     for (const way of ways) {
       const scene = scenes[way];
@@ -226,7 +226,10 @@ test.each(actions)(
   },
 );
 
-/** Sends a form with the hidden fields that its page has now. The form of a frozen board may be gone from the page. */
+/**
+ * Sends a form with the hidden fields that its page has at the moment. The page of a frozen board may no longer have
+ * the form.
+ */
 async function sendForm(visitor: Visitor, [page, form, fields]: [string, string, Record<string, string>]) {
   const { html } = await visitor.get(page);
   const hidden = parse(html).querySelectorAll('input[type=hidden]');

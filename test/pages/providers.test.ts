@@ -20,7 +20,7 @@ const clock = testClock(start);
 const baseUrl = 'http://ideas.example.com';
 
 let mail: SmtpReceiver;
-/** The provider of most tests, and the provider that signs people in now. */
+/** The provider of most tests, and the provider that currently signs people in. */
 let first: OpenidProvider;
 let provider: OpenidProvider;
 let server: TestServer;
@@ -74,7 +74,7 @@ const pathOf = (url: string) => url.slice(baseUrl.length);
 /** Begins a sign-in from the sign-in page of the board, and signs in at the provider. Returns the path of the callback. */
 async function reachCallback(visitor: Visitor, next = boardPath()): Promise<string> {
   const parameters = new URLSearchParams({ next });
-  // The sign-in page forwards a person who is signed in.
+  // The sign-in page redirects a person who is already signed in.
   const from = visitor.cookies.size === 0 ? '/sign-in' : `/sign-in/provider/${key}`;
   const page = await visitor.submit(`${from}?${parameters}`, `/sign-in/provider/${key}`);
   expect(page.status).toBe(200);
@@ -110,7 +110,7 @@ async function useAddressOf(userId: number) {
 }
 
 describe('signing in with a provider', () => {
-  test('a new person signs in from the sign-in page of a public board and becomes a member', async () => {
+  test('a new person can sign in with a provider from the sign-in page of a public board, and becomes a member', async () => {
     const visitor = await memberSignedIn();
     const page = await visitor.get(boardPath());
     expect(page.html).toContain('<bdi>Grace Hopper</bdi>');
@@ -130,7 +130,7 @@ describe('signing in with a provider', () => {
     expect(readAudit(server.auditLines).at(-1)).toMatchObject({ account_id: world.accountId });
   });
 
-  test('a provider that tells the address only at its userinfo endpoint signs people in', () =>
+  test('people can sign in with a provider that sends the e-mail address only at its userinfo endpoint', () =>
     withAnotherProvider(
       async another => {
         await memberSignedIn();
@@ -141,7 +141,7 @@ describe('signing in with a provider', () => {
       { hasLeanTokens: true },
     ));
 
-  test('the sign-in page of a private board, and of a missing board, shows no provider', async () => {
+  test('the sign-in pages of a private board and of a missing board show no provider buttons', async () => {
     const secret = await createBoard(server, world.accountId, { isPublic: false });
     for (const slug of [secret.slug, 'no-such-board']) {
       const page = await new Visitor(server).get(`/sign-in?next=/b/${slug}`);
@@ -149,7 +149,7 @@ describe('signing in with a provider', () => {
     }
   });
 
-  test('only a form of this server begins a sign-in, and the address of the sign-in shows the form', async () => {
+  test('only a form of this server can begin a sign-in with a provider, and the URL of the sign-in shows this form', async () => {
     const visitor = new Visitor(server);
     const page = await visitor.get(`/sign-in/provider/${key}?next=${boardPath()}`);
     expect(hiddenFields(page.html, `/sign-in/provider/${key}`)).toEqual({ next: boardPath() });
@@ -159,7 +159,7 @@ describe('signing in with a provider', () => {
     expect((await visitor.get('/sign-in/provider/0123456789abcdef0123456789abcdef')).status).toBe(404);
   });
 
-  test('an account that only invited people may join refuses new people of a provider that does not admit everybody', async () => {
+  test('an account that only invited people may join refuses new people from a provider, unless everybody from it may join', async () => {
     world = await createWorld(server, { isPublic: true });
     key = await addProvider(world, false);
     const before = await countUsers();
@@ -188,12 +188,12 @@ describe('failures of a provider', () => {
     ['that has expired', { exp: Math.floor(Date.now() / 1000) - 3_600 }],
     ['of the future', { iat: Math.floor(Date.now() / 1000) + 3_600, nbf: Math.floor(Date.now() / 1000) + 3_600 }],
     ['with an endless subject', { sub: 'x'.repeat(256) }],
-  ])('an ID token %s signs nobody in', async (_, changes) => {
+  ])("a provider's ID token %s signs nobody in", async (_, changes) => {
     provider.changeIdToken = claims => ({ ...claims, ...changes });
     expect(await refused()).toEqual(invalid);
   });
 
-  test('an ID token with a signature of another key signs nobody in', () =>
+  test("a provider's ID token that is signed with another key signs nobody in", () =>
     withAnotherProvider(async another => {
       another.answer = (request, response) => {
         if (request.url !== '/jwks') return false;
@@ -206,24 +206,24 @@ describe('failures of a provider', () => {
       expect(await refused()).toEqual(invalid);
     }));
 
-  test('an unverified address is refused', async () => {
+  test('a sign-in with a provider is refused if the e-mail address is not verified', async () => {
     provider.person = { ...newPerson(), email_verified: false };
     expect(await refused()).toEqual([403, ['sign_in.failed', 'unverified_address']]);
   });
 
-  test('a person who cancels at the provider is not signed in', async () => {
+  test('a person who cancels the sign-in at the provider is not signed in', async () => {
     provider.person = null;
     expect(await refused()).toEqual([403, ['sign_in.failed', 'provider']]);
   });
 
-  test('an answer that arrives after ten minutes signs nobody in', async () => {
+  test("a provider's answer that arrives after ten minutes signs nobody in", async () => {
     const visitor = new Visitor(server);
     const callback = await reachCallback(visitor);
     clock.advance(10 * 60_000);
     expect((await visitor.get(callback)).status).toBe(400);
   });
 
-  test('an answer signs nobody in in another browser, with another state, or for another account', async () => {
+  test("a provider's answer signs nobody in if it comes with another browser, another state, or another account", async () => {
     const visitor = new Visitor(server);
     const callback = await reachCallback(visitor);
     const cookies = [...visitor.cookies];
@@ -240,7 +240,7 @@ describe('failures of a provider', () => {
     }
   });
 
-  test('only one of several parallel and repeated answers signs the person in, and one user is created', async () => {
+  test("if a provider's answer arrives several times, also in parallel, it signs the person in once and creates one user", async () => {
     const visitor = new Visitor(server);
     const callback = await reachCallback(visitor);
     const browsers = [1, 2, 3].map(() => {
@@ -258,7 +258,7 @@ describe('failures of a provider', () => {
     expect(await countUsers()).toBe(before + 1);
   });
 
-  test('two browsers of a new person that sign in at the same time get one user', async () => {
+  test('if a new person signs in with a provider in two browsers at the same time, only one user is created', async () => {
     const visitors = [new Visitor(server), new Visitor(server)];
     const callbacks: [Visitor, string][] = [];
     for (const visitor of visitors) callbacks.push([visitor, await reachCallback(visitor)]);
@@ -268,7 +268,7 @@ describe('failures of a provider', () => {
     expect(await countUsers()).toBe(before + 1);
   });
 
-  test('a provider that does not answer gets a page that says so, and the other ways to sign in still work', () =>
+  test('if a provider does not answer, the page says so, and the other ways to sign in still work', () =>
     withAnotherProvider(async another => {
       another.answer = (_request, response) => {
         response.destroy();
@@ -281,7 +281,7 @@ describe('failures of a provider', () => {
       expect((await owner.get('/admin')).status).toBe(200);
     }));
 
-  test('a provider whose address is private is refused, unless a setting allows it', async () => {
+  test('a provider with a private IP address is refused, unless WEBHOOK_ALLOWED_CIDRS allows it', async () => {
     const closed = await startServer({ on: server, clock, environment: { BASE_URL: baseUrl } });
     try {
       const before = provider.requests.length;
@@ -311,7 +311,7 @@ async function withAnotherProvider(
 }
 
 describe('an identity with the address of an existing user', () => {
-  test('the person is not signed in, confirms through the mailbox, and then signs in with the provider', async () => {
+  test("if a provider reports an existing user's e-mail address, the person signs in only after a confirmation through the mailbox", async () => {
     const userId = await createMember(server, world.accountId, 'moderator');
     const email = await useAddressOf(userId);
     const visitor = new Visitor(server);
@@ -332,7 +332,7 @@ describe('an identity with the address of an existing user', () => {
     expect((await server.sql('select id from identities where user_id = $1', [userId])).length).toBe(1);
   });
 
-  test('a signed-in user confirms with a button, and another user cannot use the confirmation', async () => {
+  test('a signed-in user can confirm the connection to a provider with a button, and another user cannot use this confirmation', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     await useAddressOf(userId);
     const visitor = await signedIn(server, userId);
@@ -351,7 +351,7 @@ describe('an identity with the address of an existing user', () => {
     expect((await signInWith()).status).toBe(200);
   });
 
-  test('a connected user with two-factor sign-in enters a code, and the session then reaches only the account', async () => {
+  test('a user with two-factor sign-in who signs in with a provider enters a code, and the session reaches only one account', async () => {
     const { user, secretCode } = await userWithSecondFactor();
     const visitor = new Visitor(server);
     const asked = await signInWith(visitor);
@@ -406,7 +406,7 @@ async function followSomething(of: World, userId: number, title: string) {
 }
 
 describe('a session of a provider', () => {
-  test('the session does not reach other accounts, the operator panel, consents for them, or pages about the person', async () => {
+  test("a session of a provider does not reach other accounts, consents for them, the operator's panel, or pages about the person", async () => {
     const userId = await createMember(server, world.accountId, 'owner');
     const other = await createWorld(server);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'owner')`, [
@@ -450,10 +450,11 @@ describe('a session of a provider', () => {
     expect((await browser.get('/admin/profile')).status).toBe(200);
   });
 
-  test('the lists of notifications and followed ideas show nothing from other accounts', async () => {
+  test('the lists of notifications and followed ideas show nothing from other accounts in a session of a provider', async () => {
     const userId = await createMember(server, world.accountId, 'member');
     const other = await createWorld(server);
-    // A notification from an account shows its name, or its slug if the session does not reach the account.
+    // A notification from an account shows the name of the account. If the session does not reach the account, the
+    // notification shows the slug.
     await server.sql(`update accounts set name = 'Elsewhere', slug = 'elsewhere' where id = $1`, [other.accountId]);
     await server.sql(`insert into memberships (account_id, user_id, role) values ($1, $2, 'member')`, [
       other.accountId,
@@ -477,7 +478,7 @@ describe('a session of a provider', () => {
     expect(await shownTo(ordinary)).toEqual([false, false]);
   });
 
-  test('a person without another sign-in sees their own profile, and can download their data right after the sign-in', async () => {
+  test('a person who can sign in only with a provider can open the profile, and can download their data right after a sign-in', async () => {
     const visitor = await memberSignedIn();
     const profile = await visitor.get('/admin/profile');
     expect([profile.status, profile.html.includes('/admin/profile/password')]).toEqual([200, false]);
@@ -487,7 +488,7 @@ describe('a session of a provider', () => {
     expect((await visitor.submit('/admin/profile/export', '/admin/profile/export')).status).toBe(422);
   });
 
-  test('members of an account that requires its provider reach it only through the provider, and owners always', async () => {
+  test('if an account requires its provider, members reach the account only through the provider, and owners with every session', async () => {
     const member = await createMember(server, world.accountId, 'member');
     const ordinary = await signedIn(server, member);
     await administer(server, async admin =>

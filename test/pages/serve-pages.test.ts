@@ -107,7 +107,7 @@ describe('error pages', () => {
     ['POST /b/none/of/these', 404],
     ['GET /b/%zz', 404],
     [`GET /b/${'x'.repeat(200)}/ideas/1`, 404],
-  ])('the request %s gets an error page with the status %i', async (line, status) => {
+  ])('the request %s gets an HTML error page with the status %i', async (line, status) => {
     expect((await errorPage(server, line)).status).toBe(status);
   });
 

@@ -71,7 +71,7 @@ describe('a mailed sign-in link', () => {
     ]);
   });
 
-  test('the first sign-in link that is used in an English or German browser sets the language of the user and of later mails', async () => {
+  test("the first used sign-in link sets the user's language to the language of the browser, and later mails are in this language", async () => {
     const languageAfter = async (acceptLanguage: string) => {
       await follow(new Visitor(server, { 'accept-language': acceptLanguage }), await linkFor());
       return server.sql('select language from users where id = $1', [world.ownerId]);
@@ -158,7 +158,7 @@ describe('a mailed sign-in link', () => {
         follow(visitor, token),
         administer(server, admin => setPassword(admin, world.ownerId, credential)),
       ]);
-      // Either the link was refused, or the change of the password ended its session.
+      // Either the server refused the link, or the change of the password ended the session that the link had started.
       expect(await server.sql('select from sessions where user_id = $1', [world.ownerId])).toEqual([]);
     }
   });
@@ -175,7 +175,7 @@ describe('a mailed sign-in link', () => {
     expect(await confirmed()).toEqual({ it: false });
   });
 
-  test('the mail with a sign-in link is retried after a temporary failure, and neither the job nor the log contains a token', async () => {
+  test('the server sends the mail with a sign-in link again after a temporary failure, and no job or log contains the token', async () => {
     mail.refuse(email, 451);
     await askForLink({ server, clock }, email);
     expect(await runJobs(server)).toMatchObject([{ task: 'mail_sign_in_link' }]);
@@ -188,7 +188,7 @@ describe('a mailed sign-in link', () => {
 });
 
 describe('a request for a mailed link', () => {
-  test('a request for a link gets the same response and queues a job of the same kind for known, unknown and blocked addresses', async () => {
+  test('a request for a sign-in link gets the same response and queues the same kind of job for known, unknown and blocked addresses', async () => {
     const blockedId = await createMember(server, world.accountId, 'admin');
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blockedId]);
     const blocked = await emailOf(server, blockedId);
@@ -210,7 +210,7 @@ describe('a request for a mailed link', () => {
     expect(mail.received.map(({ to }) => to)).toEqual([email]);
   });
 
-  test('a request for a link that a program sends gets the same response as other requests, but queues no mail', async () => {
+  test('if a program sends a request for a sign-in link, the response is the same as for a person, but no mail is queued', async () => {
     const visitor = new Visitor(server);
     const { html } = await visitor.get('/sign-in');
     const { next = '', opened = '' } = hiddenFields(html, '/sign-in');
@@ -233,7 +233,7 @@ describe('a request for a mailed link', () => {
     await runJobs(server);
   });
 
-  test('requests for links have a rate limit for each e-mail address, whether or not a user has it, and for each network', async () => {
+  test('requests for sign-in links have a rate limit for each e-mail address, known or unknown, and for each network', async () => {
     const own = await startServerForTest({
       clock,
       environment: { SMTP_URL: mail.url, TRUST_PROXY: 'true', RATE_LIMIT_SIGN_IN_IP: '12' },
@@ -258,7 +258,7 @@ describe('a request for a mailed link', () => {
     expect(new Set(limits.map(({ bucket }) => bucket))).toEqual(new Set(['sign-in-link:address', 'sign-in-link:ip']));
   });
 
-  test('a request for a link with an invalid address is refused, and the page keeps the entered address', async () => {
+  test('a request for a sign-in link with an invalid e-mail address is refused, and the page still shows the entered address', async () => {
     for (const address of ['', 'no address', 'a@b@c', `a@${'x'.repeat(300)}.com`]) {
       const { status, html } = await askForLink({ server, clock }, address);
       expect([status, html.includes('is not an e-mail address')]).toEqual([422, true]);
@@ -267,7 +267,7 @@ describe('a request for a mailed link', () => {
     expect(await waitingJobs(server)).toEqual([]);
   });
 
-  test('a GET request for the path of the form that asks for a link redirects to the sign-in page', async () => {
+  test('a GET request for the path of the form that asks for a sign-in link is redirected to the sign-in page', async () => {
     const { status, location } = await new Visitor(server).get('/sign-in/mail-link');
     expect([status, location]).toEqual([303, '/sign-in']);
   });
@@ -283,7 +283,7 @@ describe('a request for a mailed link', () => {
 });
 
 describe('the sign-in page', () => {
-  test('the former path of the sign-in page redirects permanently to the new path, with its query and its form', async () => {
+  test('the former path of the sign-in page redirects permanently to the new path, and keeps the query and a sent form', async () => {
     const visitor = new Visitor(server);
     const { status, location } = await visitor.get('/admin/sign-in?next=%2Fadmin%2Ftokens&notice=expired');
     expect([status, location]).toEqual([308, '/sign-in?next=%2Fadmin%2Ftokens&notice=expired']);
@@ -308,14 +308,14 @@ describe('the sign-in page', () => {
     ['/b/a-board/ideas/7?cursor=x', '/b/a-board/ideas/7?cursor=x'],
     ['/operator/accounts', '/operator/accounts'],
     ['/admin/connect/abc', '/admin/connect/abc'],
-  ])('a sign-in for the page %j leads to %j, with a password and with a link', async (next, expected) => {
+  ])('after a sign-in for the page %j, by password or by link, the browser goes to %j', async (next, expected) => {
     const person = await givePassword(server, world.ownerId);
     expect((await new Visitor(server).signIn(person.email, person.password, next)).location).toBe(expected);
     const token = await linkFor(email, next);
     expect((await follow(new Visitor(server), token)).location).toBe(expected);
   });
 
-  test('the forms for links are refused if they come from another site', async () => {
+  test('the forms that ask for a sign-in link or use one are refused if they come from another website', async () => {
     const token = await linkFor();
     for (const [path, fields] of [
       ['/sign-in/mail-link', { email }],

@@ -56,7 +56,7 @@ test('the sitemap lists public boards with their roadmaps and shown ideas, but n
   expect(await allUrls()).toEqual([board, `${board}/ideas/${shown}`, `${board}/roadmap`]);
 });
 
-test('the sitemap has no URLs of a board that became private, from the next request on', async () => {
+test('after a public board becomes private, the next request for the sitemap gets no URLs of the board', async () => {
   const other = await createWorld(server, { isPublic: true });
   const id = await insertIdea(server, other);
   const path = `/b/${other.boardSlug}`;
@@ -66,7 +66,7 @@ test('the sitemap has no URLs of a board that became private, from the next requ
   expect(parts.map(({ text }) => text).join('')).not.toContain(path);
 });
 
-test('ideas with distant ids are in different parts of the sitemap, and parts without pages get 404', async () => {
+test('ideas with very different ids are in different parts of the sitemap, and a part without pages answers 404', async () => {
   await server.sql(`select setval(pg_get_serial_sequence('ideas', 'id'), 12345)`);
   const distant = await insertIdea(server, world);
   expect(await allUrls()).toContain(`/b/${world.boardSlug}/ideas/${distant}`);
@@ -77,7 +77,7 @@ test('ideas with distant ids are in different parts of the sitemap, and parts wi
   }
 });
 
-test('the server counts the parts of the sitemap again after ten minutes', async () => {
+test('the server updates the list of sitemap parts after ten minutes', async () => {
   await allUrls();
   await server.sql(`select setval(pg_get_serial_sequence('ideas', 'id'), 54321)`);
   await insertIdea(server, world);

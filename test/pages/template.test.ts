@@ -22,7 +22,7 @@ test('templates escape HTML in all output except the output of included template
   }
 });
 
-/** The script of the layout, with its words in attributes. */
+/** The script of the layout, whose texts are in attributes. */
 const theScript =
   '<script src="<%= it.script.path %>"<% for (const [name, key] of Object.entries(it.script.texts ?? {})) { %> data-<%= name %>="<%= t(key) %>"<% } %> defer></script>';
 

@@ -24,7 +24,7 @@ const constrained = (base: JsonObject, keywords: JsonObject): [JsonObject, JsonO
   { ...base, ...keywords },
 ];
 
-/** The changes that only loosen a bound. */
+/** The changes that only loosen a limit. */
 const loosened: Changes = {
   'a longer text': field({ type: 'string', maxLength: 5 }, { type: 'string', maxLength: 9 }),
   'a text of any length': field({ type: 'string', maxLength: 5 }, string),
@@ -43,7 +43,7 @@ const loosened: Changes = {
   'more fields': field({ type: 'object', maxProperties: 2 }, { type: 'object', maxProperties: 3 }),
 };
 
-/** The changes that add a keyword without a rule, which can only refuse values. */
+/** The changes that add a keyword that has no rule of its own and can only refuse values. */
 const newConstraints: Changes = {
   'a schema of the fields that match a pattern': constrained(
     { type: 'object' },
@@ -62,7 +62,7 @@ const newConstraints: Changes = {
   ),
 };
 
-/** The changes that add a keyword with an unknown effect, so that no change of it is safe. */
+/** The changes that add a keyword with an unknown effect. No such change is safe. */
 const newUnknowns: Changes = {
   'an unknown keyword': constrained({ type: 'object' }, { futureKeyword: 1 }),
   'a dynamic reference': constrained({ type: 'object' }, { $dynamicRef: '#node' }),
@@ -319,7 +319,9 @@ const rows = [
   ...judged('breaking request-schema-narrowed', 'breaking response-schema-widened', undone(newUnknowns)),
 ];
 
-/** Lists changes with their verdicts, such as `breaking path-removed, additive path-added`, in requests and responses. */
+/**
+ * Lists changes with their results, such as `breaking path-removed, additive path-added`, in requests and responses.
+ */
 function judged(whenSent: string, whenReceived: string, changes: Changes) {
   return Object.entries(changes).map(([name, pair]) => [name, whenSent, whenReceived, ...pair] as const);
 }

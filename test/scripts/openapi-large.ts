@@ -19,7 +19,9 @@ const text = { type: 'string', maxLength: 5_000 };
 const flag = { type: 'boolean' };
 const refer = (n: number) => ({ $ref: `#/components/schemas/schema_${n % count}` });
 
-/** Returns a schema with 18 fields. Seven kinds of changes alternate, so that one change alone explains no schema. */
+/**
+ * Returns a schema with 18 fields. Seven kinds of changes alternate, so that no single change explains a whole schema.
+ */
 function schemaOf(n: number, isNew: boolean): JsonObject {
   const fields = Array.from({ length: 16 }, (_, k): [string, JsonObject] => [
     `field_${k}`,

@@ -79,12 +79,12 @@ export function verdictOf(pair: Pair): string[] {
   return changesOf(pair).map(({ level, rule }) => `${level} ${rule}`);
 }
 
-/** Returns the verdicts of a pair as one text, such as `breaking path-removed, additive path-added`. */
+/** Returns the results of a pair as one text, such as `breaking path-removed, additive path-added`. */
 export function verdictsOf(pair: Pair): string {
   return verdictOf(pair).join(', ') || 'no change';
 }
 
-/** Tests pairs of documents, listed by their verdicts and names. */
+/** Tests pairs of documents. The table lists them by their results and names. */
 export function testVerdicts(cases: Record<string, Record<string, Pair>>): void {
   const rows = Object.entries(cases).flatMap(([verdict, pairs]) =>
     Object.entries(pairs).map(([name, pair]) => [name, verdict, pair] as const),

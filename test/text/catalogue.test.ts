@@ -14,7 +14,7 @@ interface Texts {
   [name: string]: string | Texts;
 }
 
-/** Returns the texts of a catalogue by their keys. */
+/** Returns the texts of a catalogue, by key. */
 function textsOf(texts: Texts, path: readonly string[] = []): [key: string, text: string][] {
   return Object.entries(texts).flatMap(([name, text]) =>
     typeof text === 'string' ? [[[...path, name].join('.'), text]] : textsOf(text, [...path, name]),
@@ -28,11 +28,11 @@ const read = (pattern: string) =>
 const templates = read('**/*.eta');
 const sources = [...templates, ...read('**/*.ts')].map(({ source }) => source);
 
-/** The keys in quotation marks in the code and in the templates. */
+/** The texts in quotation marks in the code and in the templates, which may be keys of the catalogue. */
 const namedKeys = new Set(
   sources.flatMap(source => [...source.matchAll(/['"`]([a-z]\w*(?:\.\w+)+)['"`]/g)].map(([, key]) => key)),
 );
-/** The beginnings of keys that the code completes, such as `refusals.` in `refusals.${key}`. */
+/** The beginnings of keys to which the code adds the rest, such as `refusals.` in `refusals.${key}`. */
 const beginnings = sources.flatMap(source =>
   [...source.matchAll(/\bt\(\s*`([a-z]\w*\.[\w.]*)\$\{/g)].map(([, key]) => key as string),
 );
@@ -57,7 +57,7 @@ function textsIn(template: string): string[] {
   );
   // Code samples are the same in every language.
   const elements = markup.replace(/<(pre|code)\b[\s\S]*?<\/\1>/g, '').split(/<[^>]*>|\n/);
-  // Other literals are paths, names of fields and classes of the style sheet.
+  // Other literals are paths, names of fields and names of CSS classes.
   const sentences = literalsIn(template).filter(literal => /^[A-Z][a-z]|[a-z] [a-z]+ [a-z]/.test(literal));
   return [...elements, ...attributes, ...sentences]
     .map(text => text.replace(/&\w+;|[^\w /-]/g, '').trim())
@@ -65,28 +65,28 @@ function textsIn(template: string): string[] {
 }
 
 describe('The catalogue of texts', () => {
-  it('every text exists in English and in German', () => {
+  it('every text of the catalogue exists in English and in German', () => {
     expect([...inGerman.keys()].sort()).toEqual([...inEnglish.keys()].sort());
   });
 
-  it('a German text has the same values and the same markup as its English text', () => {
+  it('each German text of the catalogue has the same placeholders and the same markup as the English text', () => {
     const partsOf = (text = '') =>
       [...text.matchAll(/\{\{\s*(\w+)|<\/?[a-z]+/g)].map(([all, name]) => name ?? all).sort();
     for (const [key, text] of inEnglish) expect([key, partsOf(inGerman.get(key))]).toEqual([key, partsOf(text)]);
   });
 
-  it('only texts whose keys end with _html contain markup', () => {
+  it('only texts of the catalogue whose keys end with _html contain markup', () => {
     for (const [key, text] of [...inEnglish, ...inGerman]) {
       expect([key, /[<>]|&\w+;/.test(text) && !key.replace(plural, '').endsWith('_html')]).toEqual([key, false]);
     }
   });
 
-  it('the code or a template names the key of every text, or its beginning', () => {
+  it('for every text of the catalogue, the code or a template contains the key or its beginning', () => {
     const isUsed = (key: string) => namedKeys.has(key) || beginnings.some(beginning => key.startsWith(beginning));
     expect([...inEnglish.keys()].map(key => key.replace(plural, '')).filter(key => !isUsed(key))).toEqual([]);
   });
 
-  it('every key in the templates has a text, as the compiler requires in the code', () => {
+  it('every key in a template has a text in the catalogue', () => {
     const keys = new Set([...inEnglish.keys()].map(key => key.replace(plural, '')));
     const isKey = new RegExp(`^(?:${Object.keys(english).join('|')})\\.[a-z_.]+$`);
     const named = templates.flatMap(({ source }) => literalsIn(source)).filter(literal => isKey.test(literal));
@@ -94,29 +94,29 @@ describe('The catalogue of texts', () => {
     expect(named.filter(key => !keys.has(key))).toEqual([]);
   });
 
-  it('no template except the API reference contains text outside the catalogue', () => {
+  it('no template except the API reference contains text that is not from the catalogue', () => {
     const found = templates
-      // The API reference is in English.
+      // Leaves out the API reference, because it is always in English.
       .filter(({ file }) => file !== 'pages/documentation/documentation.eta')
       .flatMap(({ file, source }) => textsIn(source).map(text => `${file}: ${text}`));
     expect(found).toEqual([]);
   });
 
-  it('a key without a text is an error', () => {
+  it('a key without a text in the catalogue throws an error', () => {
     expect(() => t('shell.missing' as TextKey)).toThrow('The catalogue has no text shell.missing');
   });
 
-  it('a value cannot insert other values or texts', () => {
+  it('a value in a text of the catalogue cannot insert other values or texts', () => {
     const label = '{{other}} $t(shell.next_page)';
     expect(t('shell.layout.atom_feed_html', { label, other: 'x' }).text).toContain('{{other}} $t(shell.next_page)');
   });
 
-  it('values are escaped in markup, unless they are markup', () => {
+  it('values in a text with markup are escaped, unless they are markup themselves', () => {
     expect(t('shell.layout.atom_feed_html', { label: '<b>' }).text).toContain('&lt;b&gt;');
     expect(t('shell.layout.atom_feed_html', { label: html`<b>A</b>` }).text).toContain('<b>A</b>');
   });
 
-  it('a text is in the language of the reader, also after an asynchronous wait', async () => {
+  it('a text of the catalogue is in the language of the reader, also after an asynchronous wait', async () => {
     const inLanguage = (language: 'en' | 'de') =>
       writeFor({ language }, async () => {
         await Promise.resolve();

@@ -61,7 +61,7 @@ describe('hostile URLs', () => {
     }
   });
 
-  test('five hostile texts neither end the attribute of a link nor add markup', () => {
+  test('hostile texts in a link can neither end its attribute nor add markup', () => {
     for (const text of [
       `https://a.example/"onmouseover="alert(1)`,
       `https://a.example/'onmouseover='alert(1)`,
@@ -78,7 +78,7 @@ describe('hostile URLs', () => {
   });
 });
 
-test('the mention of a member is highlighted, but not a name without @, in an e-mail address or as the beginning of another word', () => {
+test('a mention of a member is highlighted, but not a name without @, inside an e-mail address or inside a longer word', () => {
   const { text } = linkedText('@Ann Lee, @ann (Ann) and mail@Ann @Anna @Ann-Lee https://a.example/@Ann', [
     'Ann',
     'Ann Lee',

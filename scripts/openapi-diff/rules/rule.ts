@@ -7,7 +7,7 @@ export type Level = (typeof levels)[number];
 
 export interface Rule {
   level: Level;
-  /** A description of the change, and the reason for its level. */
+  /** A description of the change, with the reason for its level. */
   when: string;
   action: string;
 }

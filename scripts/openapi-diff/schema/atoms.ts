@@ -11,19 +11,22 @@ import {
 import { isObject, type JsonObject } from '../json.ts';
 import type { Fragment } from './shape.ts';
 
-/** A schema object without its `$ref` and `allOf`. The targets of `$ref` and `allOf` are separate atoms. */
+/**
+ * A schema object without its `$ref` and `allOf`, called an atom here. The schemas in `$ref` and `allOf` are separate
+ * atoms.
+ */
 export interface Atom extends Located {
   value: JsonObject;
   /**
-   * Whether this atom's `unevaluatedProperties` takes all other atoms into account. In a part of an `allOf`, the
-   * keyword takes only that part into account.
+   * Whether `unevaluatedProperties` of this atom takes the fields of all other atoms into account. In a part of an
+   * `allOf`, the keyword takes only the fields of that part into account.
    */
   isOutermost: boolean;
 }
 
 /**
- * Returns the atoms that a value must satisfy. Returns undefined if one of them is `false`, because no value satisfies
- * `false`.
+ * Returns the schema objects (atoms) that a value must satisfy. Returns undefined if one of them is `false`, because no
+ * value satisfies `false`.
  */
 export function atomsOf(document: OpenApiDocument, fragment: Fragment): Atom[] | undefined {
   const atoms: Atom[] = [];
@@ -52,8 +55,8 @@ export function atomsOf(document: OpenApiDocument, fragment: Fragment): Atom[] |
 }
 
 /**
- * Returns the pointer to show for a fragment. If the fragment is only a reference, it is the pointer of the reference's
- * target.
+ * Returns the JSON pointer that the output shows for a schema. If the schema is only a reference, this is the pointer
+ * of the reference's target.
  */
 export function pointerOf(document: OpenApiDocument, fragment: Fragment): string {
   let [node] = fragment;
@@ -67,7 +70,7 @@ export function pointerOf(document: OpenApiDocument, fragment: Fragment): string
   return node?.pointer ?? '#';
 }
 
-/** Returns one list of alternatives for each `anyOf` and `oneOf` of an atom. */
+/** Returns a list of alternatives for each `anyOf` and `oneOf` of a schema object (atom). */
 export function unionsOf(atom: Atom): Located[][] {
   return ['anyOf', 'oneOf'].map(key => itemsOf(childOf(atom, key))).filter(union => union.length > 0);
 }
@@ -90,7 +93,7 @@ export function isMatch(pattern: string, name: string): boolean {
   }
 }
 
-/** Returns the keywords of a text that lists them. */
+/** Splits a text with a list of keywords into the keywords. */
 export function keywordsOf(text: string): Set<string> {
   return new Set(text.split(/\s+/));
 }
@@ -109,22 +112,22 @@ export function isAnnotation(keyword: string): boolean {
   return annotations.has(keyword) || keyword.startsWith('x-');
 }
 
-/** The keywords with a property of their own in `Shape`. */
+/** The keywords that have their own property in `Shape` (a normalized schema). */
 const compared = keywordsOf(
   `$ref allOf anyOf oneOf type const enum format contentEncoding contentMediaType pattern minLength maxLength
   minimum maximum exclusiveMinimum exclusiveMaximum multipleOf items prefixItems minItems maxItems uniqueItems
   properties patternProperties additionalProperties required minProperties maxProperties`,
 );
 
-/** Keywords that have a meaning only together. */
+/** Groups of keywords that have a meaning only together, such as `if` and `then`. */
 export const groups = [
   ['if', 'then', 'else'],
   ['contains', 'minContains', 'maxContains'],
 ];
 
 /**
- * Returns the keywords of a schema that `Shape` keeps in `rest`: all constraints without a property in `Shape`. Keywords
- * that have a meaning only together share an object.
+ * Returns the keywords that `Shape` (a normalized schema) keeps in `rest`: all constraints without their own property
+ * in `Shape`. Keywords that have a meaning only together share an object.
  */
 export function restOf(schema: JsonObject): JsonObject[] {
   const left = Object.keys(schema).filter(keyword => !isAnnotation(keyword) && !compared.has(keyword));

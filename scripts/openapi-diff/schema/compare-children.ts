@@ -21,7 +21,7 @@ export function compareFields(pair: SchemaPair): void {
   compareAdditional(pair);
 }
 
-/** Returns the place of a field. The default of a field has no effect if the sender's schema requires the field. */
+/** Returns the place of a field. If the sender's schema requires the field, the default of the field has no effect. */
 function placeOf({ comparison, base, head }: SchemaPair, field: string): Place {
   const sender = comparison.direction === 'request' ? base : head;
   return { kind: 'field', field, isAlwaysSent: sender.fields.required.has(field) };
@@ -42,7 +42,7 @@ function reportRemoved(pair: SchemaPair, field: string, fragment: Fragment): voi
     tell('request-field-removed', `is ${isHidden ? 'now readOnly, so it is ' : ''}no longer accepted`);
   } else {
     tell('request-field-ignored', 'is no longer described, but other fields are accepted');
-    // The new schema no longer describes the field, so the schema of additional fields now applies to the field.
+    // The new schema no longer describes the field. So compares the field with the schema of additional fields.
     if (fields.additional.length > 0) enter(pair, placeOf(pair, field), fragment, fields.additional);
   }
 }
@@ -59,7 +59,7 @@ function reportAdded(pair: SchemaPair, field: string, fragment: Fragment): void 
   } else {
     tell('response-field-added', '');
   }
-  // The base schema already allowed the field as one of its additional fields.
+  // The base schema did not describe the field, but already allowed it as an additional field.
   if (base.fields.additional.length > 0 && !isClosed(base.fields.additional)) {
     enter(pair, placeOf(pair, field), base.fields.additional, fragment);
   }
@@ -81,8 +81,8 @@ function compareRequired(pair: SchemaPair, field: string, fragment: Fragment, ot
 const anyField: Place = { kind: 'any field', field: '*', isAlwaysSent: true };
 
 /**
- * Compares the schemas of fields whose names match a pattern. A pattern of the receiver only is safe if the sender has
- * listed fields only. A pattern of the sender only is safe if the receiver accepts all fields.
+ * Compares the schemas of fields whose names match a pattern. If only the receiver has a pattern, this is safe if the
+ * sender sends only listed fields. If only the sender has a pattern, this is safe if the receiver accepts all fields.
  */
 function comparePatterns(pair: SchemaPair): void {
   const { base, head } = pair;

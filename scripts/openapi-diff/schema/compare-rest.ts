@@ -23,8 +23,8 @@ export function compareRest(pair: SchemaPair): void {
 }
 
 /**
- * The known keywords in `rest` that can only refuse values, beside any other keywords. A schema accepts no fewer values
- * without such a keyword. An unknown keyword might also allow more values.
+ * The keywords in `rest` that can only refuse values. Without such a keyword, a schema accepts the same values or more.
+ * An unknown keyword might also allow more values.
  */
 const constraints = new Set([
   ...groups.flat(),
@@ -49,13 +49,13 @@ function isProven({ base, comparison }: SchemaPair, { had, has, removed, added }
   const isKnown = (one: Constraint) =>
     isJudgedFully(one) || Object.keys(one.keywords).every(keyword => constraints.has(keyword));
   if (![...added, ...removed].every(isKnown)) return false;
-  // The meaning of these keywords depends on the other keywords of the schema.
+  // Excludes these keywords, because their meaning depends on the other keywords of the schema.
   if ([...had, ...has].some(one => isAbout(one, 'unevaluatedProperties') || isAbout(one, 'unevaluatedItems'))) {
     return false;
   }
   if (onlyReceived.length === 0) return true;
   if (!onlyReceived.every(isJudgedFully)) return false;
-  // A keyword that jsoncompat does not judge may be left out here, because the sender's schema has it too.
+  // Leaves out a keyword that jsoncompat does not support, because the sender's schema has the same keyword.
   return isCompatible(comparison, writeWith(base, had), writeWith(base, has)) === true;
 }
 
@@ -156,7 +156,10 @@ function ask(base: string, head: string, role: 'serializer' | 'deserializer'): b
   }
 }
 
-/** The keywords that jsoncompat judges, by their values. It wrongly calls every change of other keywords safe. */
+/**
+ * The keywords that the library jsoncompat supports, by their values. For other keywords, it wrongly calls every change
+ * safe.
+ */
 const judged = {
   plain: keywordsOf(
     `type enum const required multipleOf minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength pattern
@@ -166,7 +169,7 @@ const judged = {
   schemas: keywordsOf('allOf anyOf oneOf prefixItems properties $defs'),
 };
 
-/** Whether jsoncompat judges every keyword of a schema and of the schemas in it. */
+/** Whether the library jsoncompat supports every keyword of a schema and of the schemas inside it. */
 function isJudged(schema: Json): boolean {
   if (typeof schema !== 'object' || schema === null) return true;
   return Object.entries(schema).every(([keyword, value]) => {

@@ -45,12 +45,12 @@ interface Visit {
   outer: Visit | undefined;
 }
 
-/** The maximum number of fields of one body whose schemas are reported, if the fields have the same changed schema. */
+/** The maximum number of reported fields of one body with the same changed schema. */
 const mostTimes = 16;
 
 /**
- * After this number of visits, a walk visits only new pairs of schemas. In some documents, most schemas lead to most
- * others. The walks then report every change, but not every place.
+ * After this number of visits, visits each pair of schemas only once. In some documents, most schemas refer to most
+ * others. The output then lists every change, but not every place of a change.
  */
 const manyVisits = 60;
 
@@ -91,7 +91,7 @@ export function compareSchemas(
   }
 }
 
-/** Whether a visit is inside a visit of the same pair. A schema may contain itself. */
+/** Whether the comparison of a pair runs inside a comparison of the same pair, because a schema can contain itself. */
 function isWithin(visit: Visit, pair: SchemaPair): boolean {
   for (let one: Visit | undefined = visit; one !== undefined; one = one.outer) if (one.pair === pair) return true;
   return false;
@@ -110,7 +110,7 @@ function joinFields(outer: string, inner: string): string {
   return outer === '' || inner === '' || inner.startsWith('[') ? `${outer}${inner}` : `${outer}.${inner}`;
 }
 
-/** Compares two schemas without the schemas inside them. */
+/** Compares two schemas, but not the schemas inside them. */
 function compareOnce(pair: SchemaPair): void {
   if (pair.state !== 'new') return;
   const { base, head } = pair;
@@ -135,7 +135,7 @@ function isChanged(pair: SchemaPair): boolean {
   return pair.isChanged === true;
 }
 
-/** Compares all pairs inside the pair, and marks the pairs with a finding inside them. */
+/** Compares all pairs of schemas inside the given pair. Marks the pairs that have a finding inside them. */
 function findChanged(pair: SchemaPair): void {
   const unknown = new Set([pair]);
   const changed: SchemaPair[] = [];
@@ -165,7 +165,7 @@ function findChanged(pair: SchemaPair): void {
 /** The maximum number of pairs that are compared to prove that a schema includes another schema. */
 const mostPairs = 2_000;
 
-/** The maximum depth of proofs within proofs. A deeper proof counts as failed. */
+/** The maximum nesting of proofs: a proof may need other proofs. A deeper proof counts as failed. */
 const mostDepth = 24;
 let depth = 0;
 
@@ -183,7 +183,8 @@ function isSafe(comparison: SchemaComparison, base: Shape, head: Shape): boolean
     for (const pair of visited) {
       if (pair.isSafe === true) continue;
       compareOnce(pair);
-      // A schema that contains itself may need this proof for its own comparison, which is then incomplete.
+      // Does not store the result: a schema that contains itself may need this proof for its own comparison, which is
+      // not complete yet.
       if (pair.state === 'begun') return false;
       if (pair.isSafe === false || visited.size > mostPairs || pair.findings.some(isSerious)) {
         root.isSafe = false;

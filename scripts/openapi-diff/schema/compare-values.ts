@@ -37,7 +37,7 @@ function compareTypes(pair: SchemaPair): void {
 function compareLists(pair: SchemaPair): void {
   const { base, head, direction } = pair;
   if (base.values === undefined && head.values === undefined) return;
-  // If the new schema allows no type of the old schema, that change is already reported.
+  // Another rule has already reported the change if the new schema allows no type of the old schema.
   if (isDisjoint(base.kinds, head.kinds)) return;
   if (base.values === undefined || head.values === undefined) {
     const list = `one of ${textOfValues(base.values ?? head.values ?? [])}`;
@@ -82,7 +82,7 @@ function compareDeprecation(pair: SchemaPair): void {
   else report(pair, 'deprecation-lifted', 'is no longer deprecated');
 }
 
-/** A way to limit values, such as their types or their length. */
+/** A way to limit values, such as a list of types or a maximum length. */
 interface Facet<Limits> {
   rule: 'type' | 'bound' | 'format' | 'pattern';
   verb: 'is' | 'has' | 'matches';
@@ -130,7 +130,7 @@ const formats: Facet<readonly string[]> = {
 
 const units = { Length: 'characters', Items: 'items', Properties: 'fields' } as const;
 
-/** Returns the facet of a minimum or maximum: of a number, or of a number of units. */
+/** Returns the comparison of minimums or of maximums: of numbers, or of lengths and counts with a unit. */
 function boundOf(isMinimum: boolean, unit?: string): Facet<Limit | undefined> {
   const [inclusive, exclusive] = isMinimum ? ['at least', 'above'] : ['at most', 'below'];
   return {
@@ -152,7 +152,7 @@ function boundOf(isMinimum: boolean, unit?: string): Facet<Limit | undefined> {
 export function compareBounds(pair: SchemaPair): void {
   const { base, head } = pair;
   const has = (...kinds: Kind[]) => kinds.some(kind => base.kinds.includes(kind) && head.kinds.includes(kind));
-  // If a schema lists its values, the list already limits them.
+  // Skips the limits of a schema that lists its values, because the list is stricter.
   if (base.values !== undefined || head.values !== undefined) return;
   for (const size of sizes.filter(one => has(kindOfSize(one)))) {
     const [had, has] = [base.sizes[size], head.sizes[size]].map(value =>
@@ -179,8 +179,8 @@ const patternRules = {
 } as const;
 
 /**
- * Reports a facet that lost or got values. If it did both, the report is about the turn that breaks clients in this
- * direction.
+ * Reports a limit that some values were removed from or added to. If both happened, reports only the change that breaks
+ * clients in this direction.
  */
 function compareFacet<Limits>(pair: SchemaPair, facet: Facet<Limits>, had: Limits, has: Limits): void {
   const { rule, verb, text, refuses } = facet;

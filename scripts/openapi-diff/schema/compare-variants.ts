@@ -15,7 +15,7 @@ export function compareVariants(pair: SchemaPair): void {
   for (const { one, other } of pairs) pair.inner.push({ pair: pairOf(comparison, one.shape, other.shape), place });
   const removed = had.filter(one => !pairs.some(both => both.one === one));
   const added = has.filter(other => !pairs.some(both => both.other === other));
-  // If the other alternatives include all values of a removed alternative, its removal makes no difference.
+  // The removal of an alternative makes no difference if the other alternatives include all its values.
   for (const one of removed) {
     if (direction === 'response' || !isTaken(pair, one, has)) reportVariant(pair, one, 'removed', had);
   }
@@ -63,12 +63,15 @@ function marksOf(reader: SchemaReader, shape: Shape): Map<string, string> {
   return marks;
 }
 
-/** Pairs the alternatives of the two schemas: first equal alternatives, then by the other `tests` in their order. */
+/**
+ * Finds pairs of corresponding alternatives in the two schemas. Equal alternatives come first, and then those that
+ * satisfy the other `tests`, in their order.
+ */
 function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Variant; other: Variant }[] {
   const [left, right] = [new Set(had), new Set(has)];
   const pairs: { one: Variant; other: Variant }[] = [];
   const tests: ((one: Variant, other: Variant) => boolean)[] = [
-    // Later code compares the schemas of each pair. So equal names and marks are enough here to make a pair.
+    // Equal names and equal constant fields are enough for a pair, because later code compares the two schemas.
     (one, other) =>
       one.shape.pointer.startsWith('#/components/') &&
       one.shape.pointer === other.shape.pointer &&
@@ -126,7 +129,7 @@ function reportVariant(
   had: readonly Variant[],
 ): void {
   const { direction } = pair;
-  // If the other document does not allow the alternative's type at all, another check has reported this already.
+  // The other document may not allow the type of the alternative at all. Another check has already reported this.
   const others = turn === 'removed' ? pair.head.kinds : pair.base.kinds;
   if (isDisjoint(shape.kinds, others)) return;
   const at = turn === 'removed' ? { base: shape.pointer } : { head: shape.pointer };

@@ -92,7 +92,10 @@ function valuesOf(atoms: readonly Atom[]): Json[] | undefined {
   return left && [...left].sort(byFirst).map(([, value]) => value);
 }
 
-/** Merges the fields of all atoms. A field must satisfy every atom: as a described field, or as an additional field. */
+/**
+ * Merges the fields of all schema objects (atoms). Each atom either describes a field or has a rule for additional
+ * fields, and the field must satisfy all atoms.
+ */
 function fieldsOf({ document, marker }: SchemaReader, atoms: readonly Atom[], isEvaluated: boolean): Fields {
   const required = new Set(atoms.flatMap(requiredOf));
   const declared = atoms.map(propertiesOf);
@@ -100,7 +103,7 @@ function fieldsOf({ document, marker }: SchemaReader, atoms: readonly Atom[], is
   const properties = new Map<string, Fragment>();
   const hidden = new Map<string, string>();
   for (const name of [...names].sort()) {
-    // The method flatMap would reserve memory for 17 elements in each of these many short lists.
+    // Does not use flatMap, which would reserve memory for 17 elements in each of these many short lists.
     const [first = [], ...others] = atoms.map((atom, n) => fieldOf(atom, name, declared[n]?.get(name)));
     const fragment = first.concat(...others);
     if (isClosed(fragment)) continue;
@@ -145,7 +148,7 @@ function nodesAt(node: Located | undefined, key: string): Located[] {
   return child === undefined ? [] : [child];
 }
 
-/** Returns the schema of a keyword, unless the schema has no constraint. */
+/** Returns the schema of a keyword, such as `items`. Returns undefined if this schema has no constraint. */
 function limitsAt(atom: Atom, key: string): Located[] {
   return nodesAt(atom, key).filter(one => !isOpen([one]));
 }
@@ -158,7 +161,10 @@ function listsOf(atoms: readonly Atom[], isEvaluated: boolean): Lists {
   };
 }
 
-/** Returns the schema of the items after `prefixItems`. Without `items`, `unevaluatedItems` applies to these items. */
+/**
+ * Returns the schema of the array items after `prefixItems`. Without `items`, `unevaluatedItems` applies to these
+ * items.
+ */
 function restItemsOf(atoms: readonly Atom[], isEvaluated: boolean): Located[] {
   if (!isEvaluated || hasAny(atoms, 'items')) return atoms.flatMap(atom => limitsAt(atom, 'items'));
   return atoms.flatMap(atom => (atom.isOutermost ? limitsAt(atom, 'unevaluatedItems') : []));
@@ -181,14 +187,14 @@ function formatsOf(atoms: readonly Atom[]): string[] {
   return [...textsOf(atoms, 'format'), ...encodings, ...mediaTypes];
 }
 
-/** Returns the values of a numeric keyword. */
+/** Returns the values of a numeric keyword, such as `minimum`, in all schema objects (atoms). */
 function valuesAt(atoms: readonly Atom[], keyword: string): number[] {
   return atoms.map(({ value }) => value[keyword]).filter(value => typeof value === 'number');
 }
 
 function numbersOf(atoms: readonly Atom[], isInteger: boolean): Numbers {
   const multiples = valuesAt(atoms, 'multipleOf').filter(one => one !== 1 || !isInteger);
-  // An upper bound is a lower bound of the negative numbers.
+  // Negates the values, so that the same code can find the lowest upper bound and the highest lower bound.
   const upper = lowerOf(
     valuesAt(atoms, 'maximum').map(value => -value),
     valuesAt(atoms, 'exclusiveMaximum').map(value => -value),
@@ -201,7 +207,7 @@ function numbersOf(atoms: readonly Atom[], isInteger: boolean): Numbers {
   };
 }
 
-/** Returns the highest lower bound. For an integer, above 0 is the same as at least 1. */
+/** Returns the highest lower bound. For an integer, "greater than 0" is the same as "at least 1". */
 function lowerOf(inclusive: readonly number[], exclusive: readonly number[], isInteger: boolean): Limit | undefined {
   const limits = [
     ...inclusive.map(value => ({ value: isInteger ? Math.ceil(value) : value, isExclusive: false })),

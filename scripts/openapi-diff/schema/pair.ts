@@ -16,7 +16,9 @@ export interface SchemaComparison {
   isSafe(base: Shape, head: Shape): boolean;
 }
 
-/** A schema in the base document and its counterpart in the head document. Each pair is compared at most once. */
+/**
+ * A schema in the base document and its counterpart in the head document. The comparison visits each pair at most once.
+ */
 export interface SchemaPair {
   comparison: SchemaComparison;
   direction: Direction;
@@ -37,7 +39,7 @@ export interface SchemaPair {
 /** A finding that is independent of the place of the pair in a body. */
 interface LocalFinding {
   rule: RuleId;
-  /** Writes the message about a value, such as `the body`. */
+  /** Returns the message about a value, with a name such as `the body`. */
   message: (subject: string) => string;
   /** The field relative to the pair of schemas. */
   field: string;
@@ -49,7 +51,9 @@ interface LocalFinding {
 
 /** The place of a value in its outer value. */
 export interface Place {
-  /** The kind decides how sentences name the value. An alternative is the same value as its outer value. */
+  /**
+   * The kind determines the name of the value in messages. An alternative of a union is the same value as the union.
+   */
   kind: 'field' | 'any field' | 'item' | 'alternative';
   /** The field relative to the outer pair, such as `title`, `*` or `[]`. */
   field: string;
@@ -57,7 +61,7 @@ export interface Place {
   isAlwaysSent: boolean;
 }
 
-/** Names a value for a sentence, from the name of its outer value. */
+/** Returns the name of a value for a message, made from the name of its outer value. */
 export function nameAt({ kind, field }: Place, outer: string): string {
   if (kind === 'field') return quote(field);
   if (kind === 'any field') return `a value of ${outer}`;
@@ -122,8 +126,8 @@ export function reportRest(pair: SchemaPair, isSafe: boolean, place?: Place): vo
 }
 
 /**
- * Whether two schemas are equal and refer to no other schemas. Such schemas cannot differ, so nobody has to read them. Most
- * fields of a large document are such schemas.
+ * Whether two schemas are equal and refer to no other schemas. Such schemas cannot differ, so the comparison need not
+ * read them. Most fields of a large document are such schemas.
  */
 function isEqualLeaf(base: Fragment, head: Fragment): boolean {
   return base.length === head.length && base.every(({ value }, n) => isEqual(value, head[n]?.value));

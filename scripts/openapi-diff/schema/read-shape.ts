@@ -18,7 +18,10 @@ import {
   type Size,
 } from './shape.ts';
 
-/** Returns the readers for both directions. They share the shapes if the document has no field of only one direction. */
+/**
+ * Returns functions that normalize schemas, one for requests and one for responses. If the document has no readOnly or
+ * writeOnly fields, they share their results.
+ */
 export function readersOf(document: OpenApiDocument): Record<Direction, SchemaReader> {
   const request: SchemaReader = { document, shapes: new Map(), marker: undefined };
   if (!isMarked(document.root.value)) return { request, response: request };
@@ -34,7 +37,7 @@ function isMarked(value: Json): boolean {
   return value.readOnly === true || value.writeOnly === true || Object.values(value).some(isMarked);
 }
 
-/** Returns the normalized schema of the values that satisfy all parts of a fragment. */
+/** Normalizes a schema that consists of several parts: a value must satisfy all parts. */
 export function readShape(reader: SchemaReader, fragment: Fragment): Shape {
   return remember(reader, keyOf(reader, fragment), () => {
     const pointer = pointerOf(reader.document, fragment);
@@ -48,12 +51,12 @@ function remember({ shapes }: SchemaReader, key: string, read: () => Shape): Sha
   return shape;
 }
 
-/** Whether a keyword has no effect on a shape. */
+/** Whether a keyword has no effect on a normalized schema (shape). */
 function isDescriptive(keyword: string): boolean {
   return isAnnotation(keyword) && keyword !== 'default' && keyword !== 'deprecated' && keyword !== 'discriminator';
 }
 
-/** Returns a key for a fragment within its document. A part that is only a reference is identified by its target. */
+/** Returns a cache key for a schema. A schema that is only a reference has the same key as the reference's target. */
 export function keyOf({ document }: SchemaReader, fragment: Fragment): string {
   return fragment.map(part => (isBareReference(part) ? pointerOf(document, [part]) : part.pointer)).join(' ');
 }
@@ -62,7 +65,7 @@ function isBareReference({ value }: Located): boolean {
   return isObject(value) && typeof value.$ref === 'string' && Object.keys(value).length === 1;
 }
 
-/** The maximum number of combinations of alternatives that are expanded. */
+/** The maximum number of combinations of alternatives (`anyOf`, `oneOf`) that the comparison expands. */
 const mostVariants = 256;
 
 function shapeOf(
@@ -86,7 +89,8 @@ function shapeOf(
     const isCircular = chosen?.some(atom => within.has(atom.pointer)) ?? false;
     if (isCircular) return [];
     const read = () => shapeOf(reader, chosen && [...plain, ...chosen], pointerOf(document, choice), within);
-    // Many unions refer to the same schemas, without further keywords. Such an alternative is read only once.
+    // Reads such an alternative only once, because many unions consist of references to the same schemas without
+    // further keywords.
     const isAlone = plain.every(({ value }) => Object.keys(value).every(isDescriptive));
     const isUnion = chosen?.some(atom => unionsOf(atom).length > 0);
     const shape = isAlone && !isUnion ? remember(reader, `alternative ${keyOf(reader, choice)}`, read) : read();
@@ -110,13 +114,13 @@ function shapeOf(
   };
 }
 
-/** Returns the pointer of the fields, if only one alternative is an object. */
+/** Returns the JSON pointer of the fields, if exactly one alternative is an object. */
 function fieldsPointerOf(variants: readonly Shape[]): string | undefined {
   const [one, ...others] = variants.filter(({ kinds }) => kinds.includes('object'));
   return others.length === 0 ? one?.fieldsPointer : undefined;
 }
 
-/** Removes the alternatives of a schema. A discriminator belongs to the alternatives, so it is removed with them. */
+/** Removes the alternatives of a schema, together with the discriminator, which belongs to the alternatives. */
 function withoutUnions(schema: Atom['value']): Atom['value'] {
   const { anyOf, oneOf, discriminator, ...rest } = schema;
   const hasUnion = anyOf !== undefined || oneOf !== undefined;
@@ -160,8 +164,8 @@ function isNull({ kinds, values }: Shape): boolean {
 const types = ['null', 'boolean', 'number', 'string', 'array', 'object'];
 
 /**
- * Splits a normalized schema into one schema for each type. Schemas with a list of values or with keywords in `rest`
- * are not split.
+ * Splits a normalized schema into a separate schema for each type. Does not split schemas with a list of values or with
+ * keywords in `rest`.
  */
 function split(shape: Shape): Shape[] {
   if (shape.values !== undefined || shape.rest.length > 0) return [shape];
@@ -172,7 +176,7 @@ function split(shape: Shape): Shape[] {
 
 const numericFormats = new Set(['int32', 'int64', 'float', 'double']);
 
-/** Reduces a normalized schema to these types and their keywords. */
+/** Returns a normalized schema with only these types and their keywords. */
 function restrict(shape: Shape, kinds: readonly Kind[]): Shape {
   const isNumeric = kinds.some(isNumber);
   const isText = kinds.includes('string');

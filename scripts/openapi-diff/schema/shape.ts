@@ -4,10 +4,7 @@ import type { Json, JsonObject } from '../json.ts';
 /** The direction of the data. A client sends data in requests and receives data in responses. */
 export type Direction = 'request' | 'response';
 
-/**
- * Schemas at several locations that must all allow the value, such as the parts of an `allOf`. An empty list allows
- * every value.
- */
+/** Several schemas that a value must all satisfy, such as the parts of an `allOf`. An empty list allows every value. */
 export type Fragment = readonly Located[];
 
 /** The types of a value. `number` is split into integer and fraction, so that types can be compared as sets. */
@@ -51,7 +48,7 @@ export interface Fields {
   hidden: ReadonlyMap<string, string>;
 }
 
-// Most schemas have one type. Their shapes share these objects, because large documents have very many shapes.
+// Shared objects for schemas of one type. Most schemas have one type, and large documents have very many of them.
 export const noNumbers: Numbers = { lower: undefined, upper: undefined, multiples: [] };
 export const noLists: Lists = { isUnique: false, prefixItems: [], items: [] };
 export const noMap: ReadonlyMap<string, never> = new Map<string, never>();
@@ -94,11 +91,11 @@ export interface Shape {
   isDeprecated: boolean;
 }
 
-/** A document, the schemas that were already read, and the keyword of the fields that this direction never sends. */
+/** A document, the cache of its normalized schemas, and the keyword of fields that are never sent in this direction. */
 export interface SchemaReader {
   document: OpenApiDocument;
   shapes: Map<string, Shape>;
-  /** Undefined if the document does not use the keyword. */
+  /** Undefined if the document does not contain the keyword. */
   marker: 'readOnly' | 'writeOnly' | undefined;
 }
 

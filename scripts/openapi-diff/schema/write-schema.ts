@@ -18,8 +18,8 @@ const mostDepth = 6;
 const identities = new WeakMap<Shape, string[]>();
 
 /**
- * Returns a text that two shapes share if they have the same fields, types and constraints, down to six levels of
- * fields. The text does not depend on the notation of the schema.
+ * Returns a text that identifies a normalized schema (shape): its fields, types and constraints, down to six levels of
+ * fields. Different notations of the same schema have the same text.
  */
 export function identityOf(reader: SchemaReader, shape: Shape, depth = mostDepth): string {
   const known = identities.get(shape) ?? [];
@@ -36,7 +36,7 @@ export function identityOf(reader: SchemaReader, shape: Shape, depth = mostDepth
   }
 }
 
-/** A keyword in `rest`, as a JSON Schema that contains its definitions. */
+/** A keyword in `rest`, as a JSON Schema that contains all definitions it refers to. */
 export interface Constraint {
   text: string;
   keywords: JsonObject;
@@ -87,7 +87,10 @@ function withReferences(reader: SchemaReader, value: Json, refer: (fragment: Fra
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withReferences(reader, one, refer)]));
 }
 
-/** Writes a shape as a JSON Schema. The schemas of its fields and items and the keywords in `rest` are arguments. */
+/**
+ * Converts a normalized schema (shape) to a JSON Schema. The schemas of its fields and items, and the keywords in
+ * `rest`, are arguments.
+ */
 export function writePlain(
   shape: Shape,
   constraints: readonly JsonObject[] = [],

@@ -19,7 +19,7 @@ const notices = {
   kept: 'account.notices.kept',
 } satisfies Notices;
 
-/** The maximum number of owners on the account page. More would fill more than two lines. */
+/** The maximum number of owners on the account page, so that they fill at most two lines. */
 const maxOwners = 5;
 
 /**
@@ -80,7 +80,7 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
 
   async function saveJoining(visit: Visit) {
     const { rule, domains } = joiningIn(visit);
-    // Ignores the domains in the form under another rule, because the form always has the field.
+    // Ignores the entered domains if another rule is chosen, because the form always sends the field.
     const changes = { joinRule: rule, joinDomains: rule === 'domains' ? listIn(domains) : [] };
     await visit.administer(async admin =>
       updateAccount(admin, await requireAccountById(admin, visit.account.id), changes),
@@ -106,7 +106,7 @@ export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
 
   async function askForDeletion(visit: Visit, problem?: Problem) {
     const view = await visit.administer(admin => readAccount(admin, visit.account.id));
-    // No notice is needed: the account page already shows a scheduled deletion.
+    // Shows no notice, because the account page already shows the scheduled deletion.
     if (view.deletion_scheduled_at !== null) return visit.path('/admin/account');
     const data = {
       name: shownName(view.name),

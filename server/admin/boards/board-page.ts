@@ -101,7 +101,10 @@ function flagsOfWindow(name: 'submissions' | 'voting', window: Window, now: Date
   return state === 'open' ? [] : [{ label: t(`board_settings.flags.${name}_${state}`), chip: 'chip-active' }];
 }
 
-/** The period when a board accepts ideas, or votes. A missing time leaves that end of the period open. */
+/**
+ * The period for submitting ideas to a board, or for voting. If a time is missing, the period has no limit on this
+ * side.
+ */
 interface Window {
   openAt?: Date | null | undefined;
   closeAt?: Date | null | undefined;

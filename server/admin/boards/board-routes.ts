@@ -125,8 +125,8 @@ function showSettings(visit: Visit, problem?: Problem) {
     return {
       form,
       maxDescriptionLength,
-      // After a BoardChangedError the page shows the other person's change. The user has then seen that change, so the
-      // user's next save may overwrite it.
+      // After a BoardChangedError, the page shows the change of the other person. Because the user has then seen this
+      // change, the user's next save may overwrite it.
       seenAt: problem && !isStale ? visit.field('seen_at') : board.updatedAt.toISOString(),
       isFrozen,
       publicUrl: isPublic ? `${visit.server.config.BASE_URL}/b/${slug}` : undefined,
@@ -142,7 +142,7 @@ function readForm(visit: Visit) {
   return {
     name: visit.field('name'),
     slug: visit.field('slug').trim(),
-    // Browsers send line breaks as CRLF.
+    // Converts line breaks, because browsers send them as CRLF.
     description: visit.field('description').replaceAll('\r\n', '\n'),
     preModeration: visit.field('pre_moderation') !== '',
     isPublic: visit.field('is_public') !== '',

@@ -51,8 +51,8 @@ export function storedText(board: Board, { property }: Bound, zone: Zone): strin
 }
 
 /**
- * Returns the bounds that the person left unchanged while choosing another time zone. The person may mean the same
- * times of day in the new zone. Or they may only want to see the stored times in that zone. The form cannot tell which.
+ * Returns the times that the person left unchanged while choosing another time zone. The form cannot know the person's
+ * intention: to keep these local times in the new zone, or only to see the stored times in that zone.
  */
 export function untouchedInOtherZone(board: Board, form: DeadlineForm): readonly Bound[] {
   if (form.zone === form.shownZone) return [];

@@ -21,7 +21,7 @@ const notices = {
   removed: 'board_settings.tags.notices.removed',
 } satisfies Notices;
 
-/** This default color is visible in light and in dark mode. */
+/** The default color of a new tag. It is visible in light and in dark mode. */
 const emptyForm = { name: '', color: '#0f766e' };
 
 const path = '/admin/boards/:slug/tags';
@@ -90,7 +90,7 @@ function readForm(visit: Visit): typeof emptyForm {
 function presentTag({ id, name, color, idea_count: count }: TagListing) {
   return {
     id,
-    /** The data of the template parts/tag. */
+    /** The data for the template parts/tag. */
     tag: { name: shownName(name), color },
     ideas: count === 0 ? t('shell.counts.no_ideas') : showCount('shell.counts.ideas', count),
   };

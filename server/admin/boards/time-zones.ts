@@ -1,8 +1,8 @@
 import { currentLocale } from '../../text/language.ts';
 
 /*
- * Forms send local times, and the database stores instants. JavaScript can convert an instant to a local time in a time
- * zone. This file adds the opposite conversion.
+ * Converts local times to points in time ("instants"). Forms send local times, and the database stores instants.
+ * JavaScript itself can only convert an instant to a local time.
  */
 
 const renamed: Record<string, string> = {
@@ -33,8 +33,8 @@ export interface Zone {
   /** Formats an instant as a local time for a datetime-local field. */
   localTextOf(time: Date): string;
   /**
-   * Returns the instants of a local time, the earlier first. Most times have one instant. A time that clocks skip has
-   * none, and a time that they repeat has two. Returns undefined for an invalid text.
+   * Returns the instants of a local time, the earlier first. Most times have one instant. A local time that clocks skip
+   * has none. A local time that occurs twice, when clocks go back, has two. Returns undefined for an invalid text.
    */
   timesOf(localText: string): Date[] | undefined;
   /** Formats an instant as a local time for people, with the offset from UTC. */
@@ -53,7 +53,10 @@ export function openZone(name: string): Zone {
     second: 'numeric',
   });
 
-  /** Returns the local time of an instant as a number: another instant, which has this date and time in UTC. */
+  /**
+   * Returns the local time of an instant as a number: the milliseconds of the instant that has the same date and time
+   * in UTC.
+   */
   function localMsAt(timeMs: number): number {
     const parts = Object.fromEntries(clock.formatToParts(timeMs).map(({ type, value }) => [type, Number(value)]));
     const { year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0 } = parts;
@@ -93,7 +96,10 @@ export function openZone(name: string): Zone {
 
 const dayMs = 86_400_000;
 
-/** The first and the last year in date fields. The end of 9999 in UTC is in the year 10000 in some time zones. */
+/**
+ * The first and the last year of date fields. 9999 is not allowed, because its end in UTC is in the year 10000 in some
+ * time zones.
+ */
 const [firstYear, lastYear] = [1970, 9998];
 
 export const localBounds = { min: `${firstYear}-01-01T00:00`, max: `${lastYear}-12-31T23:59` };

@@ -23,7 +23,7 @@ import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardOptions, chosenBoard, eventChoices, readEventChoices } from '../shell/choices.ts';
 
-/** The number of channels that load quickly on a phone. */
+/** The number of channels on a page, so that the page loads quickly on a phone. */
 const channelsPerPage = 20;
 
 const notices = {

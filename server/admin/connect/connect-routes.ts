@@ -34,7 +34,7 @@ export function serveConnect(app: FastifyInstance, server: ServerDependencies, c
     const { request, user } = visit;
     const asked = await requireAsked(visit);
     if (visit.field('decision') === 'refuse') {
-      // Every user may deny the OAuth request, because the OAuth client waits for an answer.
+      // Every user may refuse the OAuth request, because the OAuth client waits for an answer.
       const accountId = findAccount(request)?.id ?? null;
       await visit.administer(admin => consents.refuse(admin, asked, { accountId, userId: user.id }));
     } else {
@@ -87,7 +87,7 @@ function chooseAccount(request: FastifyRequest): AccountOfUser {
   return (isNamed ? undefined : sessionOf(request).user.accounts.find(isAdmin)) ?? requireAdminAccount(request);
 }
 
-/** Returns the name that the new OAuth token has in the list of API tokens. */
+/** Returns the name of the new OAuth token for the list of API tokens. */
 function nameOf({ clientName, target }: ConsentRequest): string {
   return shownName(oneLine(clientName ?? '') || target.host);
 }

@@ -85,7 +85,7 @@ export function embeddingRoutes({ appKey, config }: ServerDependencies): Route[]
     return visit.path(path, { notice: 'saved' });
   }
 
-  /** The answer to the POST shows the secret. No other answer shows it. */
+  /** Shows the secret in the answer to the POST. No later page shows the secret. */
   async function createSecret(visit: Visit) {
     const { secret, boards } = await visit.administer(async admin => {
       await requireFirst(admin, visit.request.body);
@@ -100,7 +100,7 @@ export function embeddingRoutes({ appKey, config }: ServerDependencies): Route[]
     return visit.page('embedding/secret', t('embedding.secrets.created'), data, { status: 201 });
   }
 
-  /** Names the account, because boards of several accounts may have the same slug. */
+  /** The URL names the account, because boards of several accounts may have the same slug. */
   function addressOf({ account }: Visit, slug: string): string {
     return `${config.BASE_URL}${embeddedPath(slug)}?${new URLSearchParams({ account: account.slug })}`;
   }

@@ -19,7 +19,7 @@ const notices = {
 /** The maximum number of boards that a section of the home page lists. A link leads to the other boards. */
 const maxBoards = 8;
 
-/** The first page after sign-in: the account's open tasks, the user, and links to other pages. */
+/** The first page after sign-in. It shows the account's pending work, the user, and links to other pages. */
 export const homeRoute: Route<AccountOfUser | undefined> = { path: '/admin', show: showHome };
 
 async function showHome(visit: Visit<AccountOfUser | undefined>) {
@@ -42,7 +42,10 @@ async function showHome(visit: Visit<AccountOfUser | undefined>) {
   return visit.page('home/home', t('home.title'), data, { notices });
 }
 
-/** Lists the providers of the user's accounts that the session does not reach, because they require a provider. */
+/**
+ * Lists the providers of accounts that require a sign-in with a provider, so that the user can also reach these
+ * accounts.
+ */
 async function listRequired({ server, user }: Visit<AccountOfUser | undefined>) {
   const providers = await listRequiredProviders(server.database, user.id);
   return providers.map(({ key, name, account }) => ({

@@ -13,7 +13,7 @@ import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { t } from '../../text/catalogue.ts';
 import { presentRole, roleOf, roleOptions } from './present-role.ts';
 
-/** The number of members that load quickly on a phone. */
+/** The number of members on a page, so that the page loads quickly on a phone. */
 const membersPerPage = 25;
 
 const revokeField = 'revoke_tokens';
@@ -135,7 +135,8 @@ async function setRole(visit: Visit) {
   const role = roleOf(visit.field('role'));
   if (!role) throw new AdministrationError('invalid', t('members.role.unknown'));
   await visit.administer(admin => setMemberRole(admin, { accountId: account.id, userId }, role));
-  // A person who has just given up the role of admin can no longer open the list of members.
+  // Redirects a person who has just given up the role of admin, because this person can no longer open the list of
+  // members.
   const isOwn = userId === visit.user.id && !isAdmin({ ...account, role });
   return visit.path(isOwn ? '/admin' : `/admin/members/${userId}`, { notice: 'role' });
 }

@@ -15,8 +15,8 @@ export function presentRole(role: Role) {
 }
 
 /**
- * Lists the roles that a member with the role `own` may assign. The lowest role comes first, because most people get
- * it.
+ * Lists the roles that a member with the role `own` may assign. The lowest role comes first, because it is the most
+ * frequent choice.
  */
 export function roleOptions(own: Role, chosen: string) {
   const given = roles.filter(role => mayManage(own, role)).reverse();

@@ -13,7 +13,7 @@ export function actOnIdea<T>(visit: Visit, ideaId: number, work: (op: PersonOper
   return act(visit, { ideaId }, work);
 }
 
-/** Runs work that changes an idea. The work waits in line with the other requests that lock the idea. */
+/** Runs work that changes an idea. The work waits in the same queue as other requests that lock the idea. */
 export function changeIdea<T>(
   visit: Visit,
   ideaId: number,

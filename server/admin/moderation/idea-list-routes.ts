@@ -24,7 +24,10 @@ const IdeasQuery = z.object({
 });
 type IdeasQuery = z.output<typeof IdeasQuery>;
 
-/** The number of ideas that load quickly on a phone. list-ideas.ts has a fast SQL statement for this page size. */
+/**
+ * The number of ideas on a page, so that the page loads quickly on a phone. list-ideas.ts has a fast SQL statement for
+ * this page size.
+ */
 export const ideasPerPage = 20;
 const excerptLength = 220;
 
@@ -45,7 +48,7 @@ async function showIdeas(visit: Visit) {
 function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & { board: string }) {
   return actOnBoard(visit, given.board, async op => {
     const board = await readBoard(op);
-    // If the moderator has just switched boards, ignores the filter by a status of the previous board.
+    // Ignores a status of the previous board in the filter, because the moderator may have just switched boards.
     const statusKey = board.statuses.find(({ key }) => key === given.status_key)?.key;
     const query = { ...given, status_key: statusKey };
     const { q, sort } = query;
@@ -106,7 +109,10 @@ export function listedIdea(idea: IdeaView, href: string) {
   return { ...presentIdea(idea), excerpt: shortLine(idea.body, excerptLength, ''), href };
 }
 
-/** Returns the number in a search such as #42. Webhooks, chat messages and the audit log refer to ideas by number. */
+/**
+ * Returns the number in a search text such as #42. Webhooks, chat messages and the audit log name ideas by their
+ * numbers.
+ */
 export function ideaNumberIn(q: string | undefined): number | undefined {
   const [, number] = /^#([1-9]\d{0,14})$/.exec(q ?? '') ?? [];
   return number === undefined ? undefined : Number(number);

@@ -67,8 +67,8 @@ async function merge(visit: Visit) {
 }
 
 /**
- * Returns the message for a refused merge. If an idea is not found, it is the target of the merge. For a missing
- * source, the page itself responds with not_found.
+ * Returns the message for a refused merge. The error not_found concerns the target of the merge here, because a missing
+ * source gets a 404 page.
  */
 function problemOfTarget(error: unknown): Problem {
   const isUnknown = error instanceof DomainError && error.key === 'not_found';

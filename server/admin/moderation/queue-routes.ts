@@ -24,7 +24,10 @@ import { ideaRoutes } from './idea-routes.ts';
 import { mergeRoutes } from './merge-routes.ts';
 import { ideaPath, notices, presentPerson, wayBack, wayOf, wayToQueue } from './way-back.ts';
 
-/** The number of ideas that load quickly on a phone. A moderator can judge most ideas by their excerpt. */
+/**
+ * The number of ideas on a page, so that the page loads quickly on a phone. Moderators can judge most ideas by the
+ * beginning of the text.
+ */
 const ideasPerPage = 10;
 const excerptLength = 500;
 const rejectedPerPage = 25;

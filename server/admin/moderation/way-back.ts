@@ -6,8 +6,8 @@ import type { Notices, Visit } from '../../pages/shell/visit.ts';
 
 /*
  * Moderators open a form from the queue, from the page of an idea, or from the idea's page on its board. The form's URL
- * names that page, so that the form can lead back to it. The query parameter is from=queue with the place in the queue,
- * from=<id of an idea>, or on=<slug of a board>.
+ * names the previous page, so that the browser can return to it after the form. The query parameter is from=queue with
+ * the position in the queue, from=<id of an idea>, or on=<slug of a board>.
  */
 
 export const notices = {
@@ -22,12 +22,12 @@ export const notices = {
 
 export type Notice = keyof typeof notices;
 
-/** Returns query parameters for a form. With them, the server returns the user to the queue after the form. */
+/** Returns query parameters for the URL of a form. With them, the browser returns to the queue after the form. */
 export function wayToQueue(visit: Visit): Record<string, string> {
   return { from: 'queue', ...placeInQueue(visit) };
 }
 
-/** Returns query parameters for a form. With them, the server returns the user to the idea's page after the form. */
+/** Returns query parameters for the URL of a form. With them, the browser returns to the idea's page after the form. */
 export function wayToIdea(id: number): Record<string, string> {
   return { from: String(id) };
 }
@@ -42,9 +42,9 @@ export function wayOf(visit: Visit): Record<string, string> {
 }
 
 /**
- * Returns the path of the moderator's previous page. If the URL does not name one, returns `otherwise`. On a board, the
- * previous page is the page of the idea, or the board itself if the idea has no page any more. Give `ideaId` to show
- * another idea there, such as the target of a merge.
+ * Returns the path of the moderator's previous page. If the URL does not name one, returns `otherwise`. If the
+ * moderator came from a board, this is the page of the idea on the board. If the idea has no page any more, it is the
+ * page of the board. Pass `ideaId` to return to another idea, such as the target of a merge.
  */
 export function wayBack(
   visit: Visit,
@@ -72,8 +72,8 @@ function placeInQueue(visit: Visit): Record<string, string> {
 }
 
 /**
- * Tells whether a person is blocked, with the path to block or unblock them. `person` is undefined for people outside
- * the account, such as the placeholder for erased users.
+ * Returns whether a person is blocked, with the path to block or unblock the person. `person` is undefined for people
+ * outside the account, such as the placeholder for erased users.
  */
 export function presentPerson(visit: Visit, person: PersonView | undefined, way: Record<string, string>) {
   if (!person) return { isBlocked: false };

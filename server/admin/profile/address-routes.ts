@@ -76,7 +76,7 @@ export function addressRoutes(
     await visit
       .administer(admin => confirmAddress(admin, change))
       .catch(error => {
-        // Another request has used the confirmation link in the meantime.
+        // Another request has already used the confirmation link.
         throw error instanceof AdministrationError && error.reason === 'not_found' ? invalidLink() : error;
       });
     return profilePath(visit, change.field === 'email' ? 'email_changed' : 'mail_changed');

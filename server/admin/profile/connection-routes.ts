@@ -23,7 +23,9 @@ const notices = {
   disconnected: 'identities.connections.notices.disconnected',
 } satisfies Notices;
 
-/** Serves the page of a user's identities, and the page that asks the user to connect a new identity. */
+/**
+ * Serves the page of a user's external identities, and the page where the user confirms the connection of a new one.
+ */
 export function serveConnections(app: FastifyInstance, server: ServerDependencies) {
   const { appKey, clock, database } = server;
   const tokens = buildConnectionTokens(appKey);
@@ -112,7 +114,7 @@ async function requireIdentity(visit: OwnVisit): Promise<OwnIdentity> {
   return identity;
 }
 
-/** Returns the name of a provider, or of the application that embeds the boards of an account. */
+/** Returns the name of the provider. For null, returns a text for the application that embeds the boards. */
 function nameOf(provider: string | null): string {
   return provider === null ? t('identities.connections.embedding') : shownName(provider);
 }

@@ -43,7 +43,7 @@ async function showNotifications(visit: OwnVisit) {
   const data = {
     navigation: ownNavigation(visit, notificationsPath),
     notifications: shown.map(one => presentNotification(visit, one)),
-    // unread_count covers only the newest notifications. An older one on this page of the list may also be unread.
+    // Counts unread notifications on this page, too, because unread_count covers only the newest notifications.
     hasUnread: visit.user.unread_count > 0 || shown.some(({ read_at }) => read_at === null),
     newestId: shown[0]?.id ?? 0,
     ...visit.pageLinks(notificationsPath, 'before', hasMore && shown.at(-1)?.id),
@@ -133,8 +133,8 @@ function hrefOf(visit: OwnVisit, notification: NotificationView): string | undef
 }
 
 /**
- * Returns the URL where the user can see the idea: in the admin area, at IDEA_URL, or on its board. Undefined if the user
- * can open no page of the idea.
+ * Returns the URL of the idea for the user: in the admin area, at IDEA_URL, or on its board. Returns undefined if the
+ * user can open none of these pages.
  */
 function ideaLink(
   { user, request, server: { config } }: OwnVisit,
@@ -152,7 +152,7 @@ function ideaLink(
 
 function describe(notification: NotificationView): { sentence: string; quote?: string | null } {
   const { kind, title, detail } = notification;
-  // During an upgrade, a newer server may have stored a kind of notification that this server does not know.
+  // Shows a kind of notification that this server does not know. A newer server may have stored it during an upgrade.
   if (!notificationKinds.includes(kind)) {
     return {
       sentence:

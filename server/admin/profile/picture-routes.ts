@@ -11,10 +11,13 @@ import { type OwnVisit, ownNavigation } from './profile-page.ts';
 
 const path = '/admin/profile/picture';
 
-/** The number of pictures that a person may upload in an hour. Converting one takes about a tenth of a second. */
+/**
+ * The number of pictures that a person may upload in an hour. The server needs about a tenth of a second to convert a
+ * picture.
+ */
 const uploadsPerHour = 20;
 
-/** Serves the page where a person uploads or removes their picture. Only this page accepts files. */
+/** Serves the page where people upload or remove their pictures. No other page accepts files. */
 export async function servePicturePage(app: FastifyInstance, server: ServerDependencies) {
   await app.register(multipart, {
     attachFieldsToBody: 'keyValues',
@@ -43,7 +46,7 @@ export async function servePicturePage(app: FastifyInstance, server: ServerDepen
   }
 }
 
-/** A file that was cut off at the size limit. */
+/** The file was longer than the size limit, so only its beginning was read. */
 const tooLarge = Symbol('too large');
 
 async function keepFile(this: unknown, part: MultipartFile) {

@@ -10,7 +10,7 @@ import { passwordLengths } from '../../pages/sign-in/own-password.ts';
 import { t } from '../../text/catalogue.ts';
 import { languageNames, languages } from '../../text/language.ts';
 
-/** The visit of a profile page. These pages need no account, so users without an account can also open them. */
+/** The request for a profile page. These pages need no account, so that users without an account can also open them. */
 export type OwnVisit = Visit<AccountOfUser | undefined>;
 
 const ownPages = [
@@ -56,7 +56,7 @@ export async function showProfile(
     givenNotificationEmail:
       refusedForm === 'notifications' ? visit.field('notification_email').trim() : (user.notification_email ?? ''),
     wantsMentions: user.wants_mentions,
-    // Whether the server can mail the link that confirms a new e-mail address.
+    // Whether the server can send mail, which a new e-mail address needs for its confirmation link.
     isMailed: config.SMTP_URL !== undefined,
     ...passwordLengths,
     hasSecondFactor: visit.user.has_second_factor,
@@ -66,7 +66,7 @@ export async function showProfile(
   return visit.page('profile/profile', t('profile.title'), data, { notices, problem });
 }
 
-/** The name of each language is in the language itself, so that people find their own. */
+/** The name of each language is in that language, so that people find their own language. */
 function languageChoices(chosen: string) {
   const own = languages.map(code => [code, languageNames[code]] as const);
   return optionsOf([['', t('profile.language.of_browser')], ...own], chosen);

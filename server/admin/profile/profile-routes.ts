@@ -68,7 +68,9 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
     return next;
   }
 
-  /** Sends a file with the person's data. Asks for the password first, because the file has all the data at once. */
+  /**
+   * Sends a file with the person's data. Asks for the password first, because the file contains all data of the person.
+   */
   async function sendExport(visit: OwnVisit) {
     await askForPassword(visit);
     const userId = visit.user.id;
@@ -80,7 +82,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   }
 
   async function askForDeletion(visit: OwnVisit, problem?: Problem) {
-    // No notice is needed: the profile already shows a requested deletion.
+    // Shows no notice, because the profile already shows the requested deletion.
     if (!problem && visit.user.deletion_requested_at !== null) return visit.path('/admin/profile');
     const data = {
       email: shownAddress(visit.user.email),
@@ -98,7 +100,7 @@ export function serveProfile(app: FastifyInstance, server: ServerDependencies) {
   }
 }
 
-/** The limit is low, because an export reads all data of a person and nobody needs many exports. */
+/** The maximum number of exports. It is low, because an export reads all data of a person. */
 const exportsPerHour = 3;
 
 function showExport(visit: OwnVisit, problem?: Problem) {

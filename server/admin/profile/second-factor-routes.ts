@@ -57,7 +57,7 @@ export function secondFactorRoutes(
       next: nextOf(visit),
       enabled: factor && { since: showTime(new Date(factor.created_at)), codesLeft: factor.codes_left },
       recoveryCodeCount,
-      // A server of the previous version, which asks for no code, has started the session.
+      // A server of the previous version has started the session. Such a server asks for no code.
       needsNewSession: factor !== undefined && !user.has_second_factor,
       requiring: requiring.map(account => ({
         name: shownName(account.name),
@@ -72,7 +72,10 @@ export function secondFactorRoutes(
     });
   }
 
-  /** Shows the secret of a new second factor. Only the page has the secret, until the user confirms it with a code. */
+  /**
+   * Shows the secret of a new second factor. The database stores the secret only after the user has confirmed it with a
+   * code.
+   */
   async function offer(visit: OwnVisit) {
     await askForPassword(visit);
     const expiresAt = new Date(clock.now().getTime() + offerMinutes * 60_000);
@@ -134,7 +137,7 @@ export function secondFactorRoutes(
     return visit.path(secondFactorPath, { notice: 'disabled' });
   }
 
-  /** Asks for the password and a code before `work`, which returns undefined for a wrong code. */
+  /** Asks for the password and a code, and then runs `work`. If `work` returns undefined, the code was wrong. */
   async function withCode<T>(visit: OwnVisit, work: (admin: Administration, code: string) => Promise<T | undefined>) {
     const { user, request, reply } = visit;
     const code = visit.field('code');
@@ -156,7 +159,10 @@ export function secondFactorRoutes(
   }
 }
 
-/** Returns the page that needed two-factor sign-in. Empty if the user opened the page from the profile. */
+/**
+ * Returns the path of the page that required two-factor sign-in. Returns an empty text if the user came from the
+ * profile.
+ */
 function nextOf(visit: OwnVisit): string {
   const next = visit.isSent ? visit.field('next') : visit.parameter('next');
   return next === '' ? '' : safeNextPath(next);

@@ -70,7 +70,7 @@ export function providerRoutes(server: ServerDependencies, openid: OpenidClient)
     return visit.path(path, { notice: 'added' });
   }
 
-  /** An empty secret keeps the secret as it is. */
+  /** If the field of the secret is empty, the stored secret stays. */
   async function saveProvider(visit: Visit) {
     const accountId = visit.account.id;
     const { issuer: _issuer, ...fields } = formIn(visit);
@@ -83,7 +83,10 @@ export function providerRoutes(server: ServerDependencies, openid: OpenidClient)
     return visit.path(`${path}/${visit.id()}`, { notice: 'saved' });
   }
 
-  /** Checks that the provider answers before it is saved. Nobody could sign in otherwise. */
+  /**
+   * Checks that the provider answers before the provider is saved. Otherwise an admin could save a provider that signs
+   * nobody in.
+   */
   async function check(access: ProviderAccess) {
     if (access.clientId === '') throw new AdministrationError('invalid', t('identities.problems.no_client_id'));
     if (access.clientSecret === '') throw new AdministrationError('invalid', t('identities.problems.no_secret'));

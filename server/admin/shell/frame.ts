@@ -20,7 +20,7 @@ const ofAdmins = [
   { key: 'account.title', href: '/admin/account' },
 ] as const;
 
-/** Returns the frame of a signed-in user's page, with the navigation for the user's role. */
+/** Returns the layout data of a page for a signed-in user, with the navigation for the user's role. */
 export function frameOf(request: FastifyRequest, account: AccountOfUser | undefined, title: string): Frame {
   const path = request.url.split('?', 1)[0] ?? '';
   const link = ({ key, href }: (typeof ofModerators | typeof ofAdmins)[number]) => ({

@@ -1,8 +1,8 @@
 import { mcpUrlOf } from '../../http/public-addresses.ts';
 
 /*
- * How people connect an MCP client to this server. The formats are those that the documentation of each client gives.
- * A link never has a token, because browsers and chats keep links. Only texts to copy have one.
+ * How people connect an MCP client to this server. The formats are those that the documentation of each client gives. A
+ * link never contains a token, because browsers and chats store links. Only texts to copy contain a token.
  */
 
 /** An entry in the list of servers of an MCP client. */
@@ -11,7 +11,7 @@ interface McpServer {
   url: string;
 }
 
-/** Returns the entry for this server. With `isReadOnly`, its address offers only tools that read. */
+/** Returns this server's entry. With `isReadOnly`, the URL in the entry offers only tools that read. */
 export function mcpServerOf(config: Parameters<typeof mcpUrlOf>[0], isReadOnly: boolean): McpServer {
   const url = mcpUrlOf(config);
   return isReadOnly ? { name: 'idea-board-read-only', url: `${url}?readonly=true` } : { name: 'idea-board', url };
@@ -41,7 +41,7 @@ export function waysByOauth({ name, url }: McpServer) {
 
 const tokenVariable = 'IDEA_BOARD_TOKEN';
 
-/** Returns texts to copy that have a token, and a link to VS Code, which asks for the token. */
+/** Returns texts to copy that contain a token, and a link that opens VS Code. VS Code then asks for the token. */
 export function waysByToken({ name, url }: McpServer, token: string) {
   const header = `Authorization: Bearer ${token}`;
   const cursorFile = { mcpServers: { [name]: { url, headers: { Authorization: `Bearer ${token}` } } } };

@@ -13,7 +13,7 @@ import { emptyTokenForm, expiryOf, formOf, grantsOf, readTokenForm } from './tok
 
 const renderFacts = loadTemplate<object>('admin/tokens/token-facts');
 
-/** The number of tokens that load quickly on a phone. */
+/** The number of tokens on a page, so that the page loads quickly on a phone. */
 const tokensPerPage = 25;
 
 /** The pages for the API tokens of an account (Token; Authentication, 11). */
@@ -53,7 +53,8 @@ async function showList(visit: Visit, problem?: Problem) {
 }
 
 /**
- * The answer to the POST shows the new token. A redirect could not show it, because the token is stored only as a hash.
+ * Shows the new token in the answer to the POST. A redirect could not show the token, because the database stores only
+ * its hash.
  */
 async function create(visit: Visit) {
   const { config } = visit.server;
@@ -74,7 +75,8 @@ async function create(visit: Visit) {
     curl: `curl -H 'Authorization: Bearer ${plaintext}' '${config.BASE_URL}/api/v1/ideas?board=${board}'`,
     agent: {
       all: waysByToken(mcpServerOf(config, false), plaintext),
-      // A token that may only read gets no other tools at the usual address.
+      // Shows no read-only address for a token that may only read, because such a token gets no other tools at the
+      // usual address.
       readOnly: readsOnly ? undefined : waysByToken(mcpServerOf(config, true), plaintext),
     },
     token: presentToken(visit, listing),
@@ -127,7 +129,7 @@ function presentToken(visit: Visit, token: TokenListing) {
     name: shownName(token.name),
     kind: token.kind === 'oauth' ? 'OAuth' : 'API',
     boards: token.boards,
-    // The deleted user has no e-mail address.
+    // Shows no e-mail address for the placeholder of deleted users, because the placeholder has none.
     issuer: token.issuer ?? t('tokens.facts.deleted_user'),
     state: { label: t(`tokens.states.${token.state}`), chip: chips[token.state] },
     created: showTime(new Date(token.created_at)),

@@ -8,11 +8,14 @@ import { type TextKey, t } from '../../text/catalogue.ts';
 import { deliveryStates, presentAttempts, presentDelivery, presentState, presentSummary } from './present-delivery.ts';
 import { presentWebhook } from './present-webhook.ts';
 
-/** The number of deliveries that load quickly on a phone. Each attempt is shown with its response. */
+/**
+ * The number of deliveries on a page, so that the page loads quickly on a phone. The page shows each attempt with its
+ * response.
+ */
 const deliveriesPerPage = 25;
 const attemptsPerPage = 10;
 
-/** The maximum number of deliveries that one form redelivers. More would keep the person waiting for too long. */
+/** The maximum number of deliveries that one form redelivers, so that the person does not wait too long. */
 const mostRedelivered = 10_000;
 
 const dayMs = 86_400_000;

@@ -28,7 +28,7 @@ import { t } from '../../text/catalogue.ts';
 import { boardOptions, chosenBoard } from '../shell/choices.ts';
 import { emptyForm, formOf, presentWebhook, readForm, shownForm, shownUrl } from './present-webhook.ts';
 
-/** The number of webhooks that load quickly on a phone. */
+/** The number of webhooks on a page, so that the page loads quickly on a phone. */
 const webhooksPerPage = 20;
 
 const notices = {
@@ -38,7 +38,7 @@ const notices = {
   deleted: 'webhooks.notices.deleted',
 } satisfies Notices;
 
-/** The reason that the page of a webhook gives after an administrator has disabled the webhook. */
+/** The reason that the page shows if an owner or admin has disabled the webhook. */
 
 /** The pages for the webhooks of an account: the list, a new webhook, a webhook's settings and its secret. */
 export function webhookRoutes(server: ServerDependencies): Route[] {
@@ -173,7 +173,7 @@ async function showRotation(visit: Visit, problem?: Problem) {
   return visit.page('webhooks/rotate-secret', t('webhooks.rotation.title'), data, { problem });
 }
 
-/** The answer to the POST shows the secret. No other answer shows it. */
+/** Shows the secret in the answer to the POST. No later page shows the secret. */
 function showSecret(visit: Visit, title: string, listing: WebhookListing, secret: string, status = 200) {
   return visit.page('webhooks/secret', title, { title, webhook: presentWebhook(listing), secret }, { status });
 }

@@ -118,7 +118,7 @@ async function diagnoseTokens(db: Kysely<Tables>): Promise<Finding[]> {
   return findings.length > 0 ? findings : [ok(`Every token has a board and none expires soon (${rows.length} in use)`)];
 }
 
-/** This many ideas are enough to detect a defect, and quick to check on every installation. */
+/** The number of ideas to check. It is enough to detect a defect, and the check is quick on every installation. */
 const tallySample = 20_000;
 const maxNamed = 10;
 

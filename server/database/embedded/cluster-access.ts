@@ -29,8 +29,8 @@ export async function loadPassword(dataDir: string, runAs?: UserIds): Promise<st
   const kept = await readKeptSecret(file, name);
   if (kept !== undefined) return kept.toString('base64');
   const secret = await makeKeptSecret(file, name);
-  // The system user that owns the database cluster may start PostgreSQL later without root, and then needs the
-  // password.
+  // Changes the owner of the password file to the system user that owns the database cluster. This user may start
+  // PostgreSQL later without root, and then needs the password.
   if (runAs !== undefined && runAs.uid !== unprivileged.uid) await chown(file, runAs.uid, runAs.gid);
   return secret.toString('base64');
 }
@@ -42,7 +42,7 @@ export async function isSecured(directory: string, password: string): Promise<bo
 
 export interface StoppedCluster {
   directory: string;
-  /** The system user that runs PostgreSQL. Undefined if it is the current user. */
+  /** The system user that runs PostgreSQL. Undefined if this is the current user. */
   runAs: UserIds | undefined;
 }
 
@@ -157,10 +157,10 @@ export async function runAlone(
   // Hash iterations slow down the guessing of passwords. A password of 32 random bytes does not need them, and they
   // would slow down each connection.
   const settings = ['exit_on_error=on', 'password_encryption=scram-sha-256', 'scram_iterations=1'];
-  // With -j, a semicolon and an empty line end a statement.
+  // With the option -j, a semicolon and an empty line end each statement.
   const args = ['--single', '-j', '-D', directory, ...settings.flatMap(setting => ['-c', setting])];
   const running = run(postgres, [...args, database], { ...runAs, cwd: '/', env: postgresEnvironment });
-  running.child.stdin?.on('error', () => {}); // If PostgreSQL cannot start, it exits before it reads.
+  running.child.stdin?.on('error', () => {}); // PostgreSQL may exit before it reads its input.
   running.child.stdin?.end(sql);
   try {
     await running;
@@ -168,9 +168,9 @@ export async function runAlone(
   } catch (error) {
     const { message, stderr = '' } = error as Error & { stderr?: string };
     if (isLockConflict(stderr)) return 'in_use';
-    // A database cluster may lack the application's database, because the first start creates the database later.
+    // The database cluster may not have the application's database yet, because the first start creates it later.
     if (stderr.includes(`database "${applicationName}" does not exist`)) return 'done';
-    // The error's own message must not be shown, because it could contain the statement with the password.
+    // Does not show the message of this error, because the message could contain the statement with the password.
     const reason = pickReason(stderr) ?? message.split('\n')[0];
     throw new EmbeddedPostgresError(`PostgreSQL in ${directory} cannot be secured: ${reason}`);
   }

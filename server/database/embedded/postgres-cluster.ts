@@ -38,7 +38,8 @@ export async function findCluster(dataDir: string): Promise<Cluster | undefined>
     if (error.code !== 'ENOENT') throw error;
     const isDangling = await lstat(path).then(Boolean, () => false);
     if (!isDangling) return undefined;
-    // The target of the symbolic link may be on an unmounted disk. A new database would hide that.
+    // Refuses a symbolic link without a target. The target may be on a disk that is not mounted, and a new database
+    // would hide this.
     throw new EmbeddedPostgresError(`${path} is a link to a missing database: remove it to start with a new one`);
   });
   if (directory === undefined) return undefined;
@@ -52,7 +53,7 @@ export async function findCluster(dataDir: string): Promise<Cluster | undefined>
   const cluster = { dataDir, directory, inode: { dev, ino }, logFile: join(dataDir, 'postgres.log') };
   if (!isRoot()) return { ...cluster, runAs: undefined };
   if (uid !== 0) return { ...cluster, runAs: { uid, gid } };
-  // Root has copied the database cluster here, for example to restore a backup.
+  // Changes the owner: root may have copied the database cluster here, for example to restore a backup.
   await giveTree(directory, unprivileged);
   return { ...cluster, runAs: unprivileged };
 }
@@ -126,7 +127,7 @@ async function initializeCluster(directory: string, binaries: PostgresBinaries, 
     try {
       await run(binaries.initdb, args, {
         ...(isRoot() && unprivileged),
-        cwd: '/', // initdb needs a working directory that its system user can enter
+        cwd: '/', // Sets a working directory that the system user of initdb can enter.
         env: postgresEnvironment,
       });
       return;
@@ -139,8 +140,8 @@ async function initializeCluster(directory: string, binaries: PostgresBinaries, 
 }
 
 /**
- * Whether a system user can enter a directory. Asks the kernel, because modes do not include access control lists and
- * mount options.
+ * Whether a system user can enter a directory. Tries it with the kernel, because the mode of a directory does not show
+ * access control lists and mount options.
  */
 export async function canEnter(user: UserIds, directory: string) {
   return run('/bin/sh', ['-c', 'test -x "$1"', 'sh', directory], { ...user, cwd: '/' }).then(
@@ -153,6 +154,6 @@ async function giveTree(directory: string, { uid, gid }: UserIds) {
   for (const entry of await readdir(directory, { withFileTypes: true, recursive: true })) {
     await lchown(join(entry.parentPath, entry.name), uid, gid);
   }
-  // Changes the owner of the directory itself last. Until then, each start repeats an interrupted run.
+  // Changes the owner of the directory itself last. If a run is interrupted before that, the next start repeats it.
   await lchown(directory, uid, gid);
 }

@@ -3,7 +3,7 @@ export interface UserIds {
   gid: number;
 }
 
-/** The system user `nobody`. initdb requires an existing user, and this one exists nearly everywhere. */
+/** The system user `nobody`, because initdb requires an existing user, and this user exists nearly everywhere. */
 export const unprivileged: UserIds = { uid: 65534, gid: 65534 };
 
 /** The name of the application's database and of the role that owns it. The role is not a superuser. */
@@ -30,7 +30,7 @@ export function isLockConflict(output: string): boolean {
 /** The embedded PostgreSQL is not available. The message is one line for the operator. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError';
-  /** Is `in_use` if another live process owns the embedded PostgreSQL. */
+  /** The code `in_use` means that another running process owns the embedded PostgreSQL. */
   readonly code: 'in_use' | undefined;
 
   constructor(message: string, { code, ...options }: ErrorOptions & { code?: 'in_use' } = {}) {

@@ -28,8 +28,8 @@ export interface Postmaster {
 const pollIntervalMs = 20;
 
 /**
- * The maximum time for a start. After a crash, recovery replays up to a gigabyte of write-ahead log (max_wal_size). A
- * slow disk needs this time.
+ * The maximum time for a start. After a crash, PostgreSQL replays up to a gigabyte of write-ahead log (max_wal_size),
+ * which takes this time on a slow disk.
  */
 const startLimitMs = 60_000;
 
@@ -39,8 +39,8 @@ const fastShutdownLimitMs = 8_000;
 const immediateShutdownLimitMs = 10_000;
 
 /**
- * Checked only when PostgreSQL starts: a larger log is then renamed to postgres.log.old. The log has warnings, errors,
- * and messages about starts and stops.
+ * The size of the log above which the next start renames it to postgres.log.old. The log contains warnings, errors, and
+ * messages about starts and stops.
  */
 const logLimitBytes = 10_000_000;
 
@@ -52,7 +52,7 @@ const socketDirPrefix = 'idea-board-';
  */
 const socketParentLimitBytes = 103 - '/idea-board-XXXXXX/.s.PGSQL.5432'.length;
 
-const port = 5432; // Can be constant, because every cluster has its own socket directory.
+const port = 5432; // The port can be constant, because every cluster has its own socket directory.
 
 /**
  * Waits until the PostgreSQL of a database cluster accepts connections. If none is running, calls `launch`, or returns
@@ -73,8 +73,8 @@ export async function awaitPostmaster(
     }
     if (launched !== undefined && hasExited(launched.child)) {
       await removeSocketDir(launched.socketDir);
-      // After a lock conflict, retries: another process has launched PostgreSQL, or PostgreSQL in single-user mode has
-      // just ended.
+      // Tries again after a lock conflict: another process has launched PostgreSQL, or PostgreSQL in single-user mode
+      // has just ended.
       const reason = postmaster === undefined ? await explainExit(cluster, launched) : undefined;
       if (reason !== undefined && !isLockConflict(reason.message)) throw reason;
       launched = undefined;
@@ -150,7 +150,7 @@ export async function launchPostmaster(
     const args = Object.entries(allSettings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const child = spawn(binaries.postgres, ['-D', cluster.directory, ...args], {
       ...cluster.runAs,
-      cwd: '/', // PostgreSQL needs a working directory that its system user can enter
+      cwd: '/', // Sets a working directory that PostgreSQL's system user can enter.
       env: postgresEnvironment,
       stdio: ['ignore', log.handle.fd, log.handle.fd],
       detached: true,
@@ -174,7 +174,7 @@ async function openLog({ logFile, runAs }: Cluster) {
   if (size > logLimitBytes) await rename(logFile, `${logFile}.old`);
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
   const handle = await open(logFile, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
-  // The owner of the database cluster can start PostgreSQL later without root, and must be able to write the log.
+  // Makes the log writable for the owner of the database cluster, who can start PostgreSQL later without root.
   if (runAs !== undefined) await handle.chown(runAs.uid, runAs.gid);
   return { handle, offset: (await handle.stat()).size };
 }
@@ -184,13 +184,13 @@ async function makeSocketDir({ runAs }: Cluster) {
   const parent = tmpdir();
   const isUsable =
     Buffer.byteLength(parent) <= socketParentLimitBytes && (runAs === undefined || (await canEnter(runAs, parent)));
-  const socketDir = await mkdtemp(join(isUsable ? parent : '/tmp', socketDirPrefix)); // created with mode 0700
+  const socketDir = await mkdtemp(join(isUsable ? parent : '/tmp', socketDirPrefix)); // creates the directory with mode 0700
   if (runAs !== undefined) await chown(socketDir, runAs.uid, runAs.gid);
   return socketDir;
 }
 
 async function removeSocketDir(socketDir: string) {
-  // The path may come from a file that PostgreSQL's system user can write. Therefore this function removes only
+  // Checks the name, because the path may come from a file that PostgreSQL's system user can write. Removes only
   // directories with our prefix.
   if (!basename(socketDir).startsWith(socketDirPrefix)) return;
   for (const name of [`.s.PGSQL.${port}`, `.s.PGSQL.${port}.lock`]) await unlink(join(socketDir, name)).catch(() => {});
@@ -202,7 +202,8 @@ export async function removeLeftovers(cluster: Cluster) {
   const recorded = await readPostmasterFile(cluster);
   if (recorded === undefined || (await isPostmaster(recorded.pid, cluster))) return;
   await removeSocketDir(recorded.socketDir);
-  // PostgreSQL handles a postmaster.pid with the id of a dead process, but not with an id that another process now has.
+  // PostgreSQL itself removes a postmaster.pid with the id of a dead process. But if another process has this id now,
+  // this code must remove the file.
   if (isAlive(recorded.pid)) await unlink(join(cluster.directory, 'postmaster.pid'));
 }
 

@@ -12,7 +12,10 @@ const quickQueues = 4;
  */
 export const chatQueue = sql<string>`format('chats:%s:%s', c.account_id, c.id % ${sql.lit(quickQueues)})`;
 
-/** Returns the queue for an account's slow and failing channels, so that its other channels do not wait for them. */
+/**
+ * Returns the account's queue for slow and failing channels, so that the other channels of the account do not wait for
+ * them.
+ */
 export const slowChatQueue = (accountId: number) => `chats:${accountId}:slow`;
 
 /** The maximum number of concurrent posts to the chat channels of one account. */

@@ -10,8 +10,8 @@ export const renderers = {
 } satisfies Record<ChatKind, (message: ChatMessage) => unknown>;
 
 /**
- * Renders rich text for Slack. Slack shows the text elements of rich text literally. It finds no markup, mention or
- * link in them. Slack's notifications show the fallback text in the format mrkdwn, so &, < and > are escaped there.
+ * Renders rich text for Slack. Slack shows the text elements of rich text literally, without markup, mentions or links.
+ * Slack's notifications show the fallback text in the format mrkdwn, so &, < and > are escaped there.
  */
 function renderForSlack({ sentence, quote }: ChatMessage) {
   return {
@@ -77,7 +77,7 @@ function renderTextRun({ text, isStrong, url }: Run) {
   };
 }
 
-/** Separates {{, so that the card does not compute a date from a text such as {{DATE(…)}}. */
+/** Separates {{, because Teams would otherwise compute a date from a text such as {{DATE(…)}}. */
 function literal(text: string): string {
   return text.replaceAll('{{', '{\u200b{');
 }

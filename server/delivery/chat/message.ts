@@ -42,7 +42,7 @@ export function describeEvent(body: EventBody, urlOf: (board: string, ideaId: nu
 
   switch (body.type) {
     case 'idea.created':
-      // The sentence names the author of the idea. The moderator who approved the idea may have caused the event.
+      // Names the author of the idea, because the event may come from the moderator who approved the idea.
       return message(nameOf(idea.author.name), ' submitted ', title);
     case 'idea.status_changed':
       return {

@@ -50,7 +50,10 @@ const disableChannel = query(
       .returning('c.id'),
 );
 
-/** The maximum number of slow channels that a process remembers. A forgotten channel counts as quick for one post. */
+/**
+ * The maximum number of slow channels that a process remembers. A channel that the process has forgotten counts as
+ * quick for one post.
+ */
 const maxRemembered = 10_000;
 
 /**
@@ -75,7 +78,7 @@ export function postToChat(deps: TaskDependencies) {
     const accountId = job.account_id ?? (await findAccountOfEvent(database, eventId));
     if (accountId === undefined) return;
     const [due] = await database.query(selectPost, { accountId, channelId, eventId });
-    // The post is no longer needed: the channel was disabled or deleted, or the event was deleted.
+    // Skips a post that is no longer needed, because the channel was disabled or deleted, or the event was deleted.
     if (!due) return;
     const tryLater = (tries: number, delayMs: number) =>
       addJob(database, {

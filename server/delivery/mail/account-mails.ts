@@ -59,8 +59,8 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
 
   return {
     /**
-     * The user id is null for an unknown e-mail address. Each try creates its own link. If the try fails, nobody gets
-     * this link, and the link expires.
+     * The user id is null for an unknown e-mail address. Each try creates its own link. If a try fails, nobody gets its
+     * link, and the link expires.
      */
     mail_password_link: mailTask<{ user_id: number | null }>('password', async ({ user_id: userId }) => {
       const link = userId === null ? undefined : await insertPasswordLink(database, userId, clock.now());
@@ -155,15 +155,16 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
     ),
 
     /**
-     * Each try creates a new link, and the earlier link stops working. So this task never mails an invitation again:
-     * the link in the first mail would stop working.
+     * Each try creates a new link, and the earlier link stops working. So this task mails an invitation only once. A
+     * second mail would make the link in the first mail invalid.
      */
     mail_invitation: mailTask<{ account_id: number; invitation_id: number }>(
       'invitation',
       async ({ account_id: accountId, invitation_id: invitationId }) => {
         const invitation = { accountId, invitationId };
         const link = await makeInvitationLink(database, invitation, clock.now());
-        // There is no link if the invitation was already mailed or is no longer open (see isOpenInvitation).
+        // Without a link, there is nothing to mail: the invitation was already mailed or is no longer open (see
+        // isOpenInvitation).
         if (!link) return undefined;
         const { email: to, language, tokenHash, token, account, role, inviter } = link;
         const write = () =>
@@ -202,8 +203,8 @@ export function buildAccountMailTasks(deps: TaskDependencies) {
   }
 
   /**
-   * Builds the task for one kind of mail. If the profile of the recipient has no language, the mail is in the language of
-   * the request that caused it. If the mail server cannot accept the mail now, the worker retries the job.
+   * Builds the task for one kind of mail. If the profile of the recipient has no language, the mail is in the language
+   * of the request that caused the mail. If the mail server cannot accept the mail now, the worker retries the job.
    */
   function mailTask<Payload>(kind: string, prepare: (payload: Payload) => Promise<AccountMail | undefined>) {
     return ifMailed(async (mailer, payload: Payload & { language?: string }) => {

@@ -18,7 +18,7 @@ import type { TaskDependencies } from '../dependencies.ts';
 import { type Mail, type Mailer, requireMailer } from './mailer.ts';
 import { writeNotificationMail } from './write-mail.ts';
 
-/** The statement has no filter on the account, because a job of an older version does not name its account. */
+/** Searches all accounts, because a job of an older version does not name its account. */
 const selectAccount = query('select_account_of_notifications', (db, $: Arguments<{ ids: readonly number[] }>) =>
   db
     .selectFrom('notifications as n')
@@ -146,14 +146,15 @@ export function mailNotifications(deps: TaskDependencies) {
     if (accountId === undefined) return;
     const due = await database.query(selectDue, { accountId, ids });
     const failures = new Map<number, unknown>();
-    // The reason why no more mail can be sent now. A later try or another process sends the remaining mails.
+    // The reason why the mail server accepts no mail now. A later try or another process sends the remaining mails.
     let obstacle: unknown;
     for (const notification of due) {
       if (stopping.aborted) obstacle ??= new Error('The worker stops');
       const failure = obstacle ?? (await mailOne(mailer, notification).catch(error => (obstacle = error)));
       if (failure !== undefined) failures.set(notification.id, failure);
     }
-    // If a promise is rejected, graphile-worker retries the entry of the payload at the same position.
+    // Returns a rejected promise for each failed notification. graphile-worker then retries the entry of the payload at
+    // the same position.
     return ids.map(id => (failures.has(id) ? Promise.reject(failures.get(id)) : undefined));
   }
 

@@ -29,12 +29,13 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
   const transport = nodemailer.createTransport({
     url: config.SMTP_URL,
     pool: true,
-    // Nodemailer must not resend after a lost connection: the message may have arrived. The job decides about a retry.
+    // Turns off resending in nodemailer: after a lost connection, the message may have arrived. The job decides about a
+    // retry.
     maxRequeues: 0,
     connectionTimeout: 10_000,
     greetingTimeout: 10_000,
     socketTimeout: 30_000,
-    // Mails have no attachments, so nodemailer needs no access to files.
+    // Forbids nodemailer to read files, because mails have no attachments.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -44,7 +45,7 @@ export function buildMailer(config: MailConfig): Mailer | undefined {
       try {
         await transport.sendMail({
           from,
-          // The recipient is an object. In a string, a comma or bracket could turn one e-mail address into two.
+          // Passes the recipient as an object. In a string, a comma or bracket could turn one e-mail address into two.
           to: { name: '', address: mailboxOf(to) },
           ...content,
           messageId: `<${messageId}>`,
@@ -90,7 +91,7 @@ function unsubscribeHeaders(url: string) {
   return { 'List-Unsubscribe': `<${url}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' };
 }
 
-/** The SMTP commands whose answers concern only one recipient or message. */
+/** An error of these SMTP commands concerns only one recipient or message. */
 const commandsOfMessage = ['RCPT TO', 'DATA'];
 
 /**

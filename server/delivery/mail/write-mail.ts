@@ -14,7 +14,7 @@ export interface MailContent {
 /** The parts of a mail with one link, in the language of the reader. */
 interface LinkMail {
   subject: string;
-  /** An optional paragraph before the paragraph that says what the link is for. */
+  /** An optional paragraph before the paragraph that explains the link. */
   sentence?: string;
   purpose: string;
   link: { label: string; url: string };

@@ -30,7 +30,7 @@ const keptCharacters = 4_096;
 
 /** One turn of a lane, a delivery queue of an endpoint. During its turn the lane sends its due deliveries. */
 interface Turn {
-  /** Whether another job for the lane started during this turn. If so, another turn follows. */
+  /** Whether another job for the lane (delivery queue) started during this turn. Then another turn follows. */
   isCalledAgain: boolean;
   startedAt: number;
 }
@@ -100,7 +100,8 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
   }
 
   /**
-   * Sends the due deliveries of a lane during its turn. Resolves to true if another job will continue with the lane.
+   * Sends the due deliveries of a lane (a delivery queue of an endpoint) during its turn. Resolves to true if another
+   * job will continue with the lane.
    */
   async function sendDue(lane: Lane, turn: Turn, signal: AbortSignal | undefined): Promise<boolean> {
     for (;;) {
@@ -131,7 +132,7 @@ export function deliverWebhooks(deps: TaskDependencies): Task {
       for (const delivery of deliveries) {
         const { outcome, attempt } = await send(delivery, lane, signal);
         if (outcome.result !== 'delivered') {
-          // Waits for the earlier records, so that the delivery log has the order of the tries.
+          // Waits for the earlier records, so that the delivery log lists the tries in their order.
           await Promise.all(recording);
           await recordFailure(delivery, lane, outcome, attempt);
           return;

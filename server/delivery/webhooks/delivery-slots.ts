@@ -29,7 +29,7 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   const unprovenShare = Math.max(1, Math.floor(accountShare / 3));
   const taken = new Map<string, TakenSlot>();
   const waiting = new Map<string, Lane>();
-  /** The time of an endpoint's last quick answer. Undefined if its last delivery was slow or failed. */
+  /** The time of the endpoint's last quick answer. Undefined if the last delivery was slow or failed. */
   const quickAt = new Map<number, number | undefined>();
 
   /**
@@ -54,18 +54,21 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   }
 
   function wait(lane: Lane): false {
-    // A lane that is already waiting keeps its position.
+    // A lane (delivery queue) that already waits keeps its position among the waiting lanes.
     waiting.set(laneKey(lane), lane);
     return false;
   }
 
-  /** Returns the waiting lanes to wake. Lanes of endpoints whose last delivery was slow or failed come last. */
+  /**
+   * Chooses the waiting lanes (delivery queues) to wake. Lanes of endpoints whose last delivery was slow or failed come
+   * last.
+   */
   function wakeWaiting(accountId: number): Lane[] {
     const isLate = ({ endpointId }: Lane) => Number(quickAt.has(endpointId) && !isQuick(endpointId));
     const candidates = [...waiting.values().filter(lane => lane.accountId === accountId)];
-    // Another process may take the jobs of the woken lanes. If no lane of the account has a slot in this process,
-    // nothing here wakes a lane later, so it wakes all lanes. If only slow endpoints hold slots, it may take long until
-    // a slot is free. So it wakes more lanes than there are free slots.
+    // Another process may take the jobs of the woken lanes. If no lane of the account has a slot in this process, no
+    // later event in this process would wake a lane. So it wakes all lanes now. If only slow endpoints hold slots, it
+    // may take long until a slot is free. So it wakes more lanes than there are free slots.
     const holders = [...taken.values().filter(({ lane }) => lane.accountId === accountId)];
     const isLast = holders.length === 0;
     const mayHang = !holders.some(({ lane }) => isQuick(lane.endpointId));
@@ -80,7 +83,10 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
   }
 
   return {
-    /** Takes a slot for a lane. If no slot is free, the lane waits, and the result is false. */
+    /**
+     * Takes a slot for a lane (a delivery queue of an endpoint). If no slot is free, the lane waits, and the result is
+     * false.
+     */
     take(lane: Lane): boolean {
       if (!hasRoom(lane)) return wait(lane);
       const key = laneKey(lane);
@@ -88,13 +94,13 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
       taken.set(key, { lane, sendingSince: undefined });
       return true;
     },
-    /** Whether a lane waits for a slot and has not been woken. */
+    /** Whether a lane (delivery queue) waits for a slot and has not been woken. */
     isWaiting: (lane: Lane) => waiting.has(laneKey(lane)),
     begin(lane: Lane): void {
       const slot = taken.get(laneKey(lane));
       if (slot) slot.sendingSince = performance.now();
     },
-    /** Records the end of a delivery. Returns the lanes to wake, because they can get a slot now. */
+    /** Records the end of a delivery. Returns the lanes (delivery queues) to wake, because they can get a slot now. */
     end(lane: Lane, isQuickAnswer: boolean): Lane[] {
       const slot = taken.get(laneKey(lane));
       if (!slot) return [];
@@ -105,7 +111,9 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
       quickAt.set(endpointId, isQuickAnswer ? performance.now() : undefined);
       return isQuickAnswer && !wasQuick ? wakeWaiting(lane.accountId) : [];
     },
-    /** Whether a lane may keep its slot and send its next delivery. If not, the lane waits for a slot. */
+    /**
+     * Whether a lane (delivery queue) may keep its slot and send its next delivery. If not, the lane waits for a slot.
+     */
     keep(lane: Lane): boolean {
       const slot = taken.get(laneKey(lane));
       if (!slot) return false;
@@ -113,7 +121,7 @@ export function buildDeliverySlots(accountShare: number, quickMs: number) {
       const isAlone = !taken.values().some(one => one !== slot && one.lane.endpointId === endpointId);
       return isAlone || isQuick(endpointId) || wait(lane);
     },
-    /** Releases the slot of a lane. Returns the lanes to wake, because they can get a slot now. */
+    /** Releases the slot of a lane (delivery queue). Returns the lanes to wake, because they can get a slot now. */
     release(lane: Lane): Lane[] {
       const key = laneKey(lane);
       const slot = taken.get(key);

@@ -17,15 +17,18 @@ import {
 export type DueDelivery = RowOf<typeof selectDue>;
 
 /**
- * How many deliveries of a lane are read at a time. The number is small, so that changes of an endpoint take effect
- * soon.
+ * How many deliveries of a lane (a delivery queue of an endpoint) are read at a time. The number is small, so that
+ * changes of an endpoint take effect soon.
  */
 const chunkSize = 16;
 
-/** The lanes of one account, as arguments of a query. */
+/** Lanes (delivery queues of endpoints) of one account, as arguments of a query. */
 type LanesOfAccount = LaneColumns & { accountId: number };
 
-/** Builds the query for the due deliveries of a lane. The table aliases are d (deliveries) and l (lanes). */
+/**
+ * Builds the query for the due deliveries of a lane (delivery queue). The table aliases are d (deliveries) and l
+ * (lanes).
+ */
 function dueOfLane(from: ExpressionBuilder<Tables & { l: LaneRow }, 'l'>, $: Arguments<LanesOfAccount>) {
   return from
     .selectFrom('webhook_deliveries as d')
@@ -73,7 +76,10 @@ const selectDue = query('select_due_deliveries', (db, $: Arguments<LanesOfAccoun
     .orderBy('d.id'),
 );
 
-/** Uses a limit instead of `exists`. For `exists`, PostgreSQL may read the due deliveries of all lanes. */
+/**
+ * Uses a limit instead of `exists`. For `exists`, PostgreSQL may read the due deliveries of all lanes (delivery
+ * queues).
+ */
 const selectAnyDue = query('select_any_due_delivery', (db, $: Arguments<LanesOfAccount>) =>
   db
     .selectFrom(lanesOf($))
@@ -81,7 +87,7 @@ const selectAnyDue = query('select_any_due_delivery', (db, $: Arguments<LanesOfA
     .orderBy('l.position'),
 );
 
-/** The statement has no filter on the account, because a job of an older version does not name its account. */
+/** Searches all accounts, because a job of an older version does not name its account. */
 const selectAccount = query('select_account_of_endpoint', (db, $: Arguments<{ endpointId: number }>) =>
   db.selectFrom('webhook_endpoints as w').select('w.account_id').where('w.id', '=', $.endpointId),
 );
@@ -93,7 +99,7 @@ export function readPendingDeliveries(queue: Queryable) {
       const [endpoint] = await queue.query(selectAccount, { endpointId });
       return endpoint?.account_id;
     },
-    /** Reads the first due deliveries of a lane, in the order of sending. */
+    /** Reads the first due deliveries of a lane (delivery queue), in the order of sending. */
     load: coalesceCallsByAccount(async (accountId, lanes: Lane[]) => {
       const rows = await queue.query(selectDue, { accountId, ...columnsOf(lanes) });
       const byPosition = Map.groupBy(rows, row => row.position);

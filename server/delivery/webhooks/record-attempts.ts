@@ -12,14 +12,14 @@ import { nextTry, retryPolicies } from '../retry-policy.ts';
 export interface Attempt {
   accountId: number;
   deliveryId: number;
-  /** The due time in the delivery's row when the row was read. */
+  /** The due time of the delivery in its row, when the worker read the row. */
   dueAt: string;
   attemptedAt: Date;
   durationMs: number;
   status: number | null;
   error: string | null;
   response: string | null;
-  /** Whether this was the single try for a failing endpoint. Only one process at a time may make it. */
+  /** Whether this was the single try that all processes together may make at a failing endpoint. */
   isProbe: boolean;
 }
 
@@ -84,7 +84,8 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
             .selectFrom('attempts as a')
             .innerJoin('delivered as d', 'd.id', 'a.deliveryId')
             .select([$.accountId.as('account_id'), 'd.id', 'a.attemptedAt', 'a.durationMs', 'a.status'])
-            // If the event was redacted during the try, does not store the answer, which may repeat the removed text.
+            // Does not store the answer of the endpoint if the event was redacted during the try, because the answer
+            // may repeat the removed text.
             .select(d => d.case().when('d.is_redacted', '=', false).then(d.ref('a.response')).end().as('response')),
         ),
     )
@@ -94,7 +95,8 @@ const recordSuccesses = query('record_webhook_successes', (db, $: Arguments<Succ
         .select(['d.endpoint_id', sql<boolean>`bool_or(d."isProbe")`.as('is_probe')])
         .groupBy('d.endpoint_id'),
     )
-    // Updates only failing endpoints. Otherwise all lanes of an endpoint would wait for each other's lock on its row.
+    // Updates only the rows of failing endpoints. Otherwise all delivery queues of an endpoint would wait for each
+    // other's lock on its row.
     .with('recovered', cte =>
       cte
         .updateTable('webhook_endpoints as w')
@@ -177,7 +179,7 @@ export function recordAttempts(database: Database, queue: Queryable, audit: Audi
       await database.transaction(async transaction => {
         const failed = { accountId, deliveryId: attempt.deliveryId, delayMs, dueAt };
         const [delivery] = await transaction.query(updateFailed, failed);
-        // The delivery was deleted together with its endpoint.
+        // Does nothing if the delivery was deleted together with its endpoint.
         if (!delivery) return;
         const response = delivery.is_redacted ? null : attempt.response;
         await transaction.query(insertAttempt, { ...tried, response });

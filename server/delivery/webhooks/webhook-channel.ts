@@ -6,7 +6,7 @@ import { type Channel, post } from '../channel.ts';
 import type { TaskDependencies } from '../dependencies.ts';
 import type { DueDelivery } from './pending-deliveries.ts';
 
-/** The HTTP status of an endpoint that wants no more deliveries (Standard Webhooks). */
+/** An endpoint answers with this HTTP status if it wants no more deliveries (Standard Webhooks). */
 const gone = 410;
 const maxCachedKeys = 1_000;
 

@@ -42,11 +42,11 @@ interface AccountChanges {
   plan?: string;
   /** Who may join the account without an invitation: one of joinRules. */
   joinRule?: string;
-  /** The domains for the rule `domains`. By default, the account keeps its domains as long as it has this rule. */
+  /** The domains for the rule `domains`. If undefined, an account that already has this rule keeps its domains. */
   joinDomains?: string[];
   /** Whether owners and admins need two-factor sign-in. */
   requiresSecondFactor?: boolean;
-  /** Whether members, except owners, need a session of an identity of the account. */
+  /** Whether members, except owners, must sign in with an external identity of the account. */
   requiresProvider?: boolean;
   /** The origins of the pages that may show the boards of the account in a frame. */
   embeddingOrigins?: string[];

@@ -12,7 +12,9 @@ export async function requireAccount(admin: Administration, slug: string): Promi
   return requireUsable(await admin.em.findOneOrFail(Account, { slug }, { failHandler }));
 }
 
-/** Finds an account by id. The slug is not enough, because another account may have the slug by now. */
+/**
+ * Finds an account by id. A slug would not be safe, because another account may have taken the slug in the meantime.
+ */
 export async function requireAccountById(admin: Administration, accountId: number): Promise<Account> {
   return requireUsable(await admin.em.findOneOrFail(Account, accountId, { failHandler: accountIsGone }));
 }

@@ -24,7 +24,7 @@ function domainOf(canonicalEmail: string): string {
   return splitAddress(canonicalEmail).domain;
 }
 
-/** Checks an account's rule for joining. Returns the domains in their canonical form, each of them once. */
+/** Checks an account's rule for joining. Returns the domains in their canonical form, without duplicates. */
 export function checkJoinSetting(
   rule: string,
   domains: readonly string[],

@@ -8,7 +8,9 @@ import { beginsWith, mayBegin } from '../search-by-beginning.ts';
 
 export const accountStates = ['active', 'scheduled', 'erasing'] as const;
 
-/** `scheduled`: the grace period of a deletion runs. `erasing`: the erasure has begun and cannot be stopped. */
+/**
+ * `scheduled`: the grace period before the erasure has begun. `erasing`: the erasure has begun and cannot be stopped.
+ */
 export type AccountState = (typeof accountStates)[number];
 
 /** An account with its size, for operators. The counts stop at countLimit + 1. */
@@ -16,7 +18,7 @@ export type AccountSummary = InferResult<ReturnType<typeof summariesOf>>[number]
 
 type OfAccount = ExpressionBuilder<Tables & { a: Tables['accounts'] }, 'a'>;
 
-/** Selects accounts without a filter on one account, because an operator administers all accounts. */
+/** Searches all accounts, because an operator administers all accounts. */
 function summariesOf(db: Kysely<Tables>) {
   return db
     .selectFrom('accounts as a')

@@ -58,7 +58,7 @@ function accountsWithPublicBoard(db: Kysely<Tables>) {
   return db.selectFrom('boards').select('account_id').distinct().where('is_public', '=', true);
 }
 
-/** Lists the numbers of the parts that have a page. */
+/** Lists the numbers of the sitemap parts that contain a page. */
 export async function listParts({ query }: Queryable): Promise<number[]> {
   const rows = await query(selectParts, {});
   return rows.map(({ part }) => part);
@@ -90,7 +90,7 @@ const selectIdeas = query('select_sitemap_ideas', (db, $: Arguments<IdRange>) =>
         .where(i => i.between('i.id', $.firstId, $.lastId))
         .where('i.moderation_state', '=', 'published')
         .where('i.merged_into_id', 'is', null)
-        // Keeps PostgreSQL from reading the ideas again for each status.
+        // The limit keeps PostgreSQL from reading the ideas again for each status.
         .limit(idsOfPart)
         .as('i'),
     )

@@ -63,7 +63,7 @@ const selectBoardsBySlug = query(
       .select(['id', 'account_id', 'is_public'])
       .where('slug', '=', $.slug)
       .where(board => board.or([board('is_public', '=', true), board('account_id', '=', board.fn.any($.accountIds))]))
-      // The slug of a public board is unique among public boards, so this board comes first and is the only one.
+      // Sorts a public board first. Its slug is unique among public boards, so at most one board is public.
       .orderBy('is_public', 'desc')
       .orderBy('account_id'),
 );

@@ -101,7 +101,9 @@ export interface OpenedChannel {
 /** Posts a test message to a channel. Returns an error message if the post fails, or undefined if it succeeds. */
 export type PostTest = (channel: OpenedChannel) => Promise<string | undefined>;
 
-/** Returns a function that posts a test message. Call it after the commit, because a chat service may be slow. */
+/**
+ * Returns a function that posts a test message. Call the function after the commit, because a chat service may be slow.
+ */
 export async function testChannel(admin: Administration, secretBox: SecretBox, named: NamedChannel) {
   const channel = await requireChannel(admin, named);
   const { accountId, boardId, kind } = channel;

@@ -79,7 +79,7 @@ export async function editComment(
   await op.query(updateComment, { accountId, commentId, body, now: op.now });
   const events = await replaceCopies(op, { ideaId, commentId, authorId: comment.author_id, text: body });
   if (!(await replaceMentions(op, { ideaId, commentId }, { old: comment.body, new: body }))) return;
-  // The event that notified the followers. People whom it has already notified get no second notification.
+  // The event that notified the followers of the comment. Nobody gets a second notification of this event.
   const event = events.find(({ type }) => type === 'idea.status_changed') ?? events[0];
   if (!event) return;
   await addJob(op, {

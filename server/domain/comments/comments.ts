@@ -43,8 +43,8 @@ interface NewComment {
 }
 
 /**
- * Creates a comment, makes its author a follower, increments the comment count and records the event. All of this is
- * one round trip to the database.
+ * Creates a comment, makes its author a follower of the idea, increases the comment count and records the event. All of
+ * this needs one round trip to the database.
  */
 const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
   db
@@ -74,7 +74,7 @@ const insertComment = query('insert_comment', (db, $: Arguments<NewComment>) =>
         .where(row => row.and({ account_id: $.accountId, id: $.ideaId }))
         .returning('id'),
     )
-    // The event must show the idea with the new comment count, so this part of the statement reads `counted`.
+    // Reads `counted` and not the table, so that the event shows the idea with the new comment count.
     .selectFrom(['created', 'counted'])
     .select('created.id')
     .select(
@@ -117,7 +117,7 @@ export async function replyToIdea(op: WriteOperation, idea: LockedIdea, body: st
 async function readRules(op: WriteOperation, { id: ideaId, status_id: statusId }: LockedIdea) {
   const { accountId, userId } = op.actor;
   const [rules] = await op.query(selectCommentRules, { accountId, ideaId, statusId, userId });
-  // The server may have erased the user after it authenticated the request.
+  // The user may have been erased after the server authenticated the request.
   if (!rules) throw new DomainError('unauthorized');
   return rules;
 }
@@ -153,7 +153,9 @@ async function addComment(
 
 export type CommentView = RowOf<typeof selectComments>;
 
-/** The name of this sort order in cursors. Comments are sorted by id, because later comments have larger ids. */
+/**
+ * The name of the sort order of comments in cursors. Comments are sorted by id, because later comments have larger ids.
+ */
 export const commentSort = 'oldest';
 
 /** Selects the comments c of an account with their authors u. */

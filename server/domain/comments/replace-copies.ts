@@ -13,7 +13,7 @@ interface Replacement {
 
 type OfAccount = Replacement & { accountId: number };
 
-/** Replaces the text at paths of a JSON column. Ignores a path whose object does not exist. */
+/** Replaces the text at some paths of a JSON column. Ignores a path if the object around it does not exist. */
 function withText(
   column: 'e.data' | 'e.body' | 'k.body',
   paths: readonly string[],
@@ -26,9 +26,9 @@ function withText(
 }
 
 /**
- * Replaces the text in the events of a comment: its own event, and the event of a status change with this reply. Pages,
- * mails, chat messages, extensions and webhook deliveries read the event only when they are shown or sent. So later ones
- * have the new text.
+ * Replaces the text of a comment in its events. These are the event of the comment itself, and the event of a status
+ * change with this official reply. Pages, mails, chat messages, extensions and webhook deliveries read the event only
+ * when they are shown or sent, so they then have the new text.
  */
 const rewriteEvents = query('replace_comment_in_events', (db, $: Arguments<OfAccount>) =>
   db
@@ -43,7 +43,10 @@ const rewriteEvents = query('replace_comment_in_events', (db, $: Arguments<OfAcc
     .returning(['e.id', 'e.type']),
 );
 
-/** Replaces the text in the stored response to the request that created the comment, if it had an Idempotency-Key. */
+/**
+ * Replaces the text in the stored response to the request that created the comment, if the request had an
+ * Idempotency-Key.
+ */
 const rewriteAnswer = query('replace_comment_in_answer', (db, $: Arguments<OfAccount>) =>
   db
     .updateTable('idempotency_keys as k')

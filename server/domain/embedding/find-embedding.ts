@@ -9,13 +9,13 @@ const selectOrigins = query('select_embedding_origins', (db, $: Arguments<{ acco
     .where('erasure_began_at', 'is', null),
 );
 
-/** Returns the origins that may embed the boards of an account. Returns no origins if nobody may. */
+/** Returns the origins of the websites that may embed the boards of an account. The list can be empty. */
 export async function readEmbeddingOrigins(db: Queryable, accountId: number): Promise<string[]> {
   const [account] = await db.query(selectOrigins, { accountId });
   return account?.origins ?? [];
 }
 
-/** Finds the account without a filter on it, because the slugs of the board and of the account are all that a URL has. */
+/** Finds the account by the slugs of the account and of the board, because the URL contains only these slugs. */
 const selectEmbedding = query('select_embedding_by_board', (db, $: Arguments<{ board: string; account: string }>) =>
   db
     .selectFrom('boards as b')
@@ -24,7 +24,7 @@ const selectEmbedding = query('select_embedding_by_board', (db, $: Arguments<{ b
     .where('b.slug', '=', $.board)
     .where(b => b.or([b('a.slug', '=', $.account), b('b.is_public', '=', true)]))
     .where('a.erasure_began_at', 'is', null)
-    // The named account comes before the account of a public board with the same slug.
+    // A board of the named account comes before a public board of another account with the same slug.
     .orderBy(a => a('a.slug', '=', $.account), 'desc'),
 );
 

@@ -6,12 +6,12 @@ import { quote } from '../fields.ts';
 export const maxEmbeddingOrigins = 20;
 
 /**
- * Matches an origin as browsers write it. The origins become a part of a header, so the host contains neither spaces nor
- * punctuation marks. Developers may use HTTP on their own machine.
+ * Matches an origin in the form that browsers send. A response header contains these origins, so the host must have no
+ * spaces and no punctuation marks. HTTP is allowed only for the developer's own machine.
  */
 const originForm = /^(?:https:\/\/[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|http:\/\/localhost)(?::\d{1,5})?$/;
 
-/** Returns the origins as browsers write them, each of them once. */
+/** Returns the origins in the form that browsers send, without duplicates. */
 export function checkEmbeddingOrigins(values: readonly string[]): string[] {
   const origins = [...new Set(values.map(checkOrigin))];
   if (origins.length > maxEmbeddingOrigins) {
@@ -22,7 +22,7 @@ export function checkEmbeddingOrigins(values: readonly string[]): string[] {
 
 function checkOrigin(value: string): string {
   const url = URL.parse(value);
-  // A path, a user name or a query would have no effect, so it is an error.
+  // Refuses a URL with a path, a user name or a query, because an origin must not have these parts.
   if (url && url.href === `${url.origin}/` && originForm.test(url.origin)) return url.origin;
   throw new AdministrationError('invalid', t('embedding.origins.invalid', { origin: quote(value) }));
 }

@@ -8,7 +8,7 @@ import type { SecretBox } from '../secret-box.ts';
 /** The `purpose` argument for SecretBox when it encrypts or decrypts an embedding secret. */
 export const embeddingSecretPurpose = 'embedding secret';
 
-/** An account needs a second secret only while its applications change from one secret to the next. */
+/** An account can have two secrets, so that its applications can change from an old secret to a new one. */
 export const maxEmbeddingSecrets = 2;
 
 /** Creates a secret and returns it in plain text. The database stores it only encrypted. */
@@ -42,7 +42,7 @@ export async function requireEmbeddingSecret(
   return secret;
 }
 
-/** Deletes a secret. The sessions that it began end, because a session needs its secret. */
+/** Deletes a secret. This also ends the sessions that began with the secret, because a session needs its secret. */
 export async function deleteEmbeddingSecret(admin: Administration, accountId: number, id: number): Promise<void> {
   const secret = await requireEmbeddingSecret(admin, accountId, id);
   await admin.em.remove(secret).flush();

@@ -13,7 +13,7 @@ const selectSecrets = query('select_embedding_secrets', (db, $: Arguments<{ acco
   db.selectFrom('embedding_secrets').select(['id', 'secret']).where('account_id', '=', $.accountId),
 );
 
-/** Verifies a token with the secrets of an account. Does not check whether the token was used. */
+/** Verifies a sign-in token with the secrets of an account. Does not check whether the token was already used. */
 export async function readToken(
   db: Queryable,
   secretBox: SecretBox,
@@ -31,7 +31,10 @@ interface UsedToken {
   expiresAt: Date;
 }
 
-/** Of several parallel requests with the same token, only the first inserts the row. The others wait for its commit. */
+/**
+ * Only the first of several parallel requests with the same token inserts the row. The other requests wait until the
+ * first one commits.
+ */
 const insertUsedToken = query('insert_used_embedding_token', (db, $: Arguments<UsedToken>) =>
   db
     .insertInto('used_embedding_tokens')
@@ -55,13 +58,16 @@ const noteSecret = query(
       ),
 );
 
-/** A row is kept for longer than its token is valid, because the clocks of servers and of the database may differ. */
+/**
+ * The row of a used token is kept longer than the token is valid, because the clocks of servers and of the database may
+ * differ.
+ */
 const keptMs = 300_000;
 
 /**
- * Signs in the person of a verified token. The session ends with the secret, and opens only the embedded pages of
- * the account's boards. Call this in a transaction, which commits also if the result is a refusal. So nobody can use a token
- * twice.
+ * Signs in the person that a verified token names. The session opens only the embedded pages of the account's boards,
+ * and ends when the secret is deleted. Call this in a transaction that commits even if the result is a refusal, so that
+ * nobody can use a token twice.
  */
 export async function signInWithToken(
   adminAs: (actor: AuditActor) => Administration,
@@ -78,7 +84,7 @@ export async function signInWithToken(
     providerId: null,
     subject: user.subject,
     address: user.email,
-    // The account vouches for the address. This concerns only the account itself.
+    // The account is responsible for the correctness of the address. The address gives no access to other accounts.
     isAddressVerified: true,
     name: user.name,
     isAdmitted: true,

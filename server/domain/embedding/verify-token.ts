@@ -3,9 +3,9 @@ import { errors, type JWTPayload, jwtVerify } from 'jose';
 import { AdministrationError } from '../administration.ts';
 import { checkEmail, checkName } from '../fields.ts';
 
-/** A token may expire at most this many seconds after its use. */
+/** A token must expire within this many seconds. */
 const maxTokenSeconds = 300;
-/** The clocks of the host application and of the server may differ by this many seconds. */
+/** The maximum difference in seconds between the clocks of the embedding website and of this server. */
 const clockSkewSeconds = 30;
 
 /** The maximum length of a token. Real tokens have about 400 characters. */
@@ -15,14 +15,14 @@ const maxSubjectBytes = 255;
 /**
  * Why the server refuses a token:
  * - signature: it is no token of this account, or has another algorithm than HS256.
- * - expired, not_yet: its time is over or has not begun. Its time is too long: lifetime.
+ * - expired, not_yet, lifetime: the token has expired, is not valid yet, or is valid for too long.
  * - audience: it is for another server.
  * - claims: the id, the e-mail address or the name of the person is missing or invalid.
  * - used: the token has already signed the person in.
  */
 export type TokenProblem = 'signature' | 'expired' | 'not_yet' | 'lifetime' | 'audience' | 'claims' | 'used';
 
-/** The person of a token. The host application is responsible for these values. */
+/** The person that a token names. The embedding website is responsible for these values. */
 interface HostUser {
   subject: string;
   email: string;
@@ -33,7 +33,10 @@ export interface VerifiedToken {
   user: HostUser;
   /** The id of the secret that signed the token. */
   secretId: number;
-  /** The SHA-256 of the signed part. The text of the signature can vary, because its last character has spare bits. */
+  /**
+   * The SHA-256 of the signed part of the token. It does not cover the signature, because several texts can encode the
+   * same signature.
+   */
   hash: Buffer;
   expiresAt: Date;
 }
@@ -43,7 +46,7 @@ export interface SigningSecret {
   secret: string;
 }
 
-/** Verifies a token that a host application signed with one of the account's secrets. */
+/** Verifies a token that an embedding website signed with one of the account's secrets. */
 export async function verifyToken(
   token: string,
   secrets: readonly SigningSecret[],

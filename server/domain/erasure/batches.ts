@@ -26,7 +26,10 @@ export interface BatchedChange<Values> {
 /** The arguments of every batched change. An erasure processes one account after the other. */
 export interface Batch {
   accountId: number;
-  /** The largest number of rows in one batch. Each batch is a short transaction, so its locks do not last long. */
+  /**
+   * The maximum number of rows in one batch. Each batch is a short transaction, so that other requests do not wait long
+   * for its locks.
+   */
   batchSize: number;
 }
 
@@ -55,7 +58,7 @@ export function batchedChange<Values extends Batch>(
   table: keyof Tables,
   build: (db: Kysely<Tables>, $: Arguments<Values>) => Compilable<unknown>,
 ): BatchedChange<Values> {
-  // This is not a prepared statement, because the best query plan depends on the number of rows to change.
+  // This query is not prepared, because the best query plan depends on the number of rows to change.
   return { table, statement: query(name, build, { isPrepared: false }) };
 }
 
@@ -69,7 +72,8 @@ export function batchedChange<Values extends Batch>(
  */
 export function isInBatch(table: keyof Tables, $: Arguments<Batch>, condition?: Expression<SqlBool>) {
   const primaryKey = primaryKeyOf(table);
-  // If the primary key has no account_id, the condition must select the rows of the account, for example by its tokens.
+  // If the primary key does not contain account_id, the condition must select the rows of the account in another way,
+  // such as by its tokens.
   const ofAccount = primaryKey.includes('account_id') ? [sql`account_id = ${$.accountId}`] : [];
   const columns = sql.join(primaryKey.filter(column => column !== 'account_id').map(column => sql.ref(column)));
   const batch = sql`
@@ -110,21 +114,21 @@ export function addCount(counts: RowCounts, table: string, count: number) {
   if (count > 0) counts[table] = (counts[table] ?? 0) + count;
 }
 
-/** The options of the erasure of one account or user. */
+/** The options for the erasure of an account or a user. */
 export interface ErasureOptions {
   now: Date;
   /** The deletion is due if it was requested at this time or earlier. */
   dueBefore: Date;
   /** The approximate maximum number of rows that one transaction changes. */
   batchSize: number;
-  /** Records the erasure in its last transaction, so that the erasure and its record are committed together. */
+  /** Records the erasure in the last transaction of the erasure, so that both are committed together. */
   record(transaction: Queryable, erased: ErasureResult): Promise<void>;
 }
 
 /** The result of the erasure of an account or user. */
 export interface ErasureResult {
   id: number;
-  /** Whether an earlier run began this erasure. If so, the counts have only the rows that the earlier run left over. */
+  /** Whether an earlier run began this erasure. Then the counts contain only the rows that the earlier run had left. */
   isResumed: boolean;
   counts: RowCounts;
 }

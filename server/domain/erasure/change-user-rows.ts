@@ -49,7 +49,7 @@ const changes = [
         .where(v => v.and({ 'v.account_id': $.accountId, 'v.user_id': $.userId })),
     ),
   ),
-  // The votes of the user stay and still count, but their voter no longer refers to the user.
+  // The votes of the user still count, but no longer belong to the user.
   batchedChange('unlink_voters_of_user', 'voters', (db, $: Arguments<UserBatch>) =>
     db
       .updateTable('voters')
@@ -63,8 +63,8 @@ const changes = [
 ];
 
 /**
- * Finds an account with rows of a user that the erasure still has to change. The query searches all accounts, because a
- * user may have rows in accounts that they have left.
+ * Finds an account with rows of a user that the erasure still has to change. Searches all accounts, because a user may
+ * have rows in accounts that they have left.
  */
 const selectAccountLeft = query(
   'select_account_with_rows_of_user',
@@ -120,8 +120,7 @@ export async function changeUserRows(
     addCount(counts, 'ideas', await moveIdeas(database, redaction, now));
     for (const change of changes) await runBatches(database, change, batch, counts);
   }
-  // By now the placeholder is the author of all the user's ideas. So responses that the server stores from now on do
-  // not show the user.
+  // From now on, the placeholder is the author of all ideas of the user. So new stored responses do not show the user.
   addCount(counts, 'idempotency_keys', await redactAnswers(database, userId, placeholder, batchSize));
 }
 

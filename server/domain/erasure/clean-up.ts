@@ -98,7 +98,7 @@ export async function cleanUp(
   });
 }
 
-/** The deletion of an account is due if it was requested at accountsDueBefore or earlier. Likewise for users. */
+/** Both deletions are due if they were requested at accountsDueBefore, or for users at usersDueBefore, or earlier. */
 function dueTimes({ ACCOUNT_DELETION_GRACE_DAYS, USER_DELETION_GRACE_HOURS }: Graces, now: Date) {
   return {
     accountsDueBefore: new Date(now.getTime() - ACCOUNT_DELETION_GRACE_DAYS * 24 * hourMs),
@@ -132,8 +132,8 @@ const tryLock = sql(
 const unlock = sql('unlock_clean_up', { arguments: {}, row: {} }, 'select pg_advisory_unlock_all()');
 
 /**
- * Calls `work`, unless another clean-up is running. Parallel clean-ups would do no harm, but would often wait for each
- * other's locks.
+ * Calls `work`, unless another clean-up is running. Parallel clean-ups would change nothing wrongly, but would often
+ * wait for each other's locks.
  */
 async function whileAlone(database: Database, work: () => Promise<void>): Promise<boolean> {
   const connection = await database.pool.connect();

@@ -53,11 +53,13 @@ const removals = [
       where t.account_id = ${$.accountId}
     ))`,
   ),
-  // Sign-in links have no account in their key. No new links appear, because the account is being erased.
+  // No column of the primary key of sign-in links names the account. No new links appear, because the account is being
+  // erased.
   batchedRemoval('remove_sign_in_links_of_account', 'sign_in_links', (l, $: Arguments<Batch>) =>
     l('account_id', '=', $.accountId),
   ),
-  // Neither have sessions. A session of an identity of the account reaches only the account.
+  // The primary key of sessions does not name an account either. These are the sessions that began with an external
+  // identity of the account.
   ...(['sessions', 'sign_in_challenges'] as const).map(table =>
     batchedRemoval<typeof table, Batch>(`remove_${table}_of_account`, table, (s, $: Arguments<Batch>) =>
       s('account_id', '=', $.accountId),
@@ -84,8 +86,8 @@ type Begin = Arguments<{ accountId: number; now: Date }>;
 
 /**
  * The statements that block all actions in the account and stop its webhooks and chat posts. They also request the
- * deletion of users who belong to an identity of the account alone. They run first, because the erasure removes the data
- * step by step.
+ * deletion of users who can sign in only with an external identity of the account. These statements run first, because
+ * the erasure then removes the data step by step.
  */
 const beginStatements = [
   query('begin_account_erasure', (db, $: Begin) =>
@@ -98,7 +100,7 @@ const beginStatements = [
       .where('account_id', '=', $.accountId)
       .where('revoked_at', 'is', null),
   ),
-  // Nobody can sign in as these users without the account.
+  // Without the account, these users have no way to sign in.
   query('request_deletion_of_identity_users', (db, $: Begin) =>
     db
       .updateTable('users')
@@ -119,8 +121,8 @@ const beginStatements = [
 ];
 
 /**
- * Deletes the account. A request that began before the erasure may have added rows during the erasure. Foreign keys
- * delete these rows, too.
+ * Deletes the account. Requests that began before the erasure may have added rows in the meantime. Foreign keys delete
+ * these rows, too.
  */
 const deleteAccount = query('delete_account', (db, $: Arguments<{ accountId: number }>) =>
   db.deleteFrom('accounts').where('id', '=', $.accountId).returning('id'),
@@ -155,7 +157,7 @@ export async function eraseAccount(
   for (const removal of removals) await runBatches(database, removal, batch, counts);
   return database.transaction(async ({ query }) => {
     const [gone] = await query(deleteAccount, { accountId });
-    // Another run has erased the account at the same time.
+    // Another run has already erased the account.
     if (!gone) return undefined;
     const erased = { id: accountId, isResumed: begin.isResumed, counts };
     await record({ query }, erased);

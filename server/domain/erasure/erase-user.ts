@@ -16,14 +16,12 @@ import { forgetErrorsNaming, removeUserJobs } from './jobs.ts';
 import { placeholderName, requirePlaceholder, type ShownPerson } from './placeholder.ts';
 import { findHolds } from './request-deletion.ts';
 
-/*
- * These statements search all accounts for the rows of a user, so the user loses access everywhere in one transaction.
- */
+/* These statements search all accounts, so that the user loses access to all accounts in one transaction. */
 
 type OfUser = Arguments<{ userId: number }>;
 
 /**
- * Runs before lockUser, because a change of a member's role takes the locks in the same order. This prevents deadlocks.
+ * Runs before lockUser, because changes of a member's role take the locks in the same order. This prevents deadlocks.
  */
 const lockMemberships = query('lock_memberships_for_erasure', (db, $: OfUser) =>
   db.selectFrom('memberships').select('account_id').where('user_id', '=', $.userId).orderBy('account_id').forUpdate(),
@@ -154,7 +152,7 @@ function beginUserErasure(
     const counts: RowCounts = {};
     if (user?.erasure_began_at != null) return { isResumed: true, counts };
     if (!user?.is_due) return undefined;
-    // The user is locked now, so a transaction that makes the user an owner has either committed or will fail.
+    // The user is locked now. A transaction that makes the user an owner has either committed before or will fail.
     const heldBy = await findHolds({ query }, userId);
     if (heldBy.length > 0) return { heldBy };
 
@@ -165,7 +163,8 @@ function beginUserErasure(
     for (const { table, removal } of accesses) addCount(counts, table, (await query(removal, identity)).length);
     addCount(counts, 'jobs', await removeUserJobs({ query }, identity));
     const addresses = [email, notificationEmail].filter(address => address !== null);
-    // An error message of a mail server may contain the address with its domain in ASCII (see mailboxOf).
+    // Removes the form of the address from mailboxOf(), too, because an error message of a mail server may contain this
+    // form.
     await forgetErrorsNaming({ query }, [name, ...addresses, ...addresses.map(mailboxOf)]);
     return { isResumed: false, counts };
   });
@@ -231,10 +230,10 @@ const removeGrants = query('remove_grants_of_user', (db, $: OfUser) =>
   db.deleteFrom('oauth_records').where(isOfIssuer(db, $)),
 );
 
-/** A cascade through foreign keys removes the few remaining rows that refer to the user. */
+/** Foreign keys remove the few remaining rows that refer to the user. */
 const deleteUser = query('delete_user', (db, $: OfUser) => db.deleteFrom('users').where('id', '=', $.userId));
 
-/** Removes the user. Returns 'left' if new rows of the user exist that the erasure still has to change. */
+/** Removes the user. Returns 'left' if the erasure still has to change new rows of the user. */
 function finish(
   database: Database,
   placeholder: ShownPerson,

@@ -3,10 +3,9 @@ import { array, bigint, integer, nullable, sql, text } from '../../database/sql.
 import { addCount, type Batch, type RowCounts } from './batches.ts';
 
 /**
- * Reads the next batch of all jobs in the order of their ids, and removes the jobs of the account among them. No index
- * finds jobs by their payload.
+ * Removes jobs of the account: reads the next batch of all jobs by id, because no index finds jobs by their payload.
  *
- * Running jobs are not removed. Their tasks end without an error if the rows named in the payload are gone.
+ * Running jobs are not removed. Their tasks end without an error if the rows that the payload names no longer exist.
  */
 const removeJobs = sql(
   'remove_jobs_of_account',
@@ -82,7 +81,7 @@ export async function forgetErrorsNaming(database: Queryable, words: readonly st
 
 /**
  * Removes a user's waiting mail jobs, because a payload may have an e-mail address. A job from the time before the
- * person signed up has only the address. Running jobs end by themselves.
+ * person signed up has only the address. Running jobs are not removed.
  */
 const removeLinks = sql(
   'remove_jobs_of_user',

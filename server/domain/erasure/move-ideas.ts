@@ -88,9 +88,9 @@ const passAuthorship = query(
 /**
  * Makes the placeholder the author of a user's ideas in an account, and returns the number of ideas.
  *
- * Events are redacted before the author changes, because a resumed run finds them only by the author of their idea.
- * Then the ideas are locked. The lock waits for transactions that record events of these ideas, and the function
- * redacts these events, too. Later events show the placeholder.
+ * The function redacts the events before it changes the author, because a repeated run can find the events only by the
+ * author of their idea. Then it locks the ideas, which waits for transactions that record further events of these
+ * ideas, and redacts these events, too. Later events show the placeholder.
  */
 export async function moveIdeas(database: Database, redaction: Redaction, now: Date): Promise<number> {
   const { accountId, userId, placeholder, batchSize } = redaction;
@@ -111,7 +111,9 @@ export async function moveIdeas(database: Database, redaction: Redaction, now: D
   }
 }
 
-/** Finds events on one connection and redacts them on another, because the first may hold locks on the ideas. */
+/**
+ * Finds events on one connection and redacts them on another, because the first connection may hold locks on the ideas.
+ */
 async function redactEventsOf(finder: Queryable, database: Database, ideaIds: readonly number[], redaction: Redaction) {
   const { accountId, batchSize } = redaction;
   const userId = String(redaction.userId);

@@ -45,8 +45,9 @@ export function redactPerson(json: string, userId: number, replacement: ShownPer
 }
 
 /**
- * In stored events and responses, an object with only an id and a name is always a person. An actor also has the id of
- * a token. Other objects have more fields: boards a slug, tags a color.
+ * Recognizes a person in a stored event or response: an object with only an id and a name is always a person. The actor
+ * of an event may also have the id of a token. Other objects have more fields: a board has a slug, and a tag has a
+ * color.
  */
 function isPerson(value: unknown): value is ShownPerson {
   if (typeof value !== 'object' || value === null) return false;

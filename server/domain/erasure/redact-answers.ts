@@ -13,7 +13,7 @@ interface AnswerKey {
 
 /**
  * Reads the stored responses of all accounts in the order of the primary key. No index finds the responses that show a
- * user. The column mayShow is false for a response that cannot show the user. Nearly all responses are of this kind.
+ * user. The column mayShow is false for a response that cannot show the user. This is so for nearly all responses.
  */
 const selectAnswers = query(
   'select_answers_that_may_show',
@@ -54,7 +54,7 @@ const writeAnswer = query('write_answer', (db, $: Arguments<AnswerKey & { body: 
 
 /**
  * Replaces a user by the placeholder in the stored responses to requests with an Idempotency-Key. Returns the number of
- * changed responses. The function does not remove responses, because a repeated request must not run again.
+ * changed responses. The function keeps the responses, because a repeated request must not run again.
  */
 export async function redactAnswers(
   database: Database,

@@ -4,7 +4,7 @@ import { type Arguments, query } from '../../database/query.ts';
 import { redactPerson, type ShownPerson } from './placeholder.ts';
 
 /*
- * The data of an event contains people's names. So does the body, which workers of the previous version read. Events
+ * The columns `data` and `body` of an event contain people's names. Workers of the previous version read `body`. Events
  * are rewritten and not removed, so pending webhooks still arrive and notifications still make sense. A webhook's body
  * is signed when it is sent, so the signature matches the rewritten body.
  */
@@ -135,7 +135,7 @@ const selectActed = query(
 
 /**
  * Redacts all events in an account that a user caused, and returns their number. A redacted event has the placeholder
- * as its actor, so each search finds only events that are left.
+ * as its actor, so the next search does not find the event again.
  */
 export async function redactActed(database: Database, redaction: Redaction): Promise<number> {
   const { accountId, userId, batchSize } = redaction;

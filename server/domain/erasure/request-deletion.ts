@@ -22,8 +22,8 @@ const selectHolds = query('select_holds', (db, $: Arguments<{ userId: number }>)
 
 /**
  * Returns the reasons that prevent the erasure of a user: the user owns an account or operates the server. Ignores the
- * accounts in erasedAccountIds, because they are erased before the user. Each reason completes the sentence "The user
- * is …".
+ * accounts in erasedAccountIds, because the clean-up erases them before the user. Each reason completes the sentence
+ * "The user is …".
  */
 export async function findHolds(
   database: Queryable,

@@ -32,13 +32,16 @@ export const commentIdInEvent = sql<
   number | null
 >`coalesce(${textInEvent('comment', 'id')}, ${textInEvent('reply', 'id')})::bigint`;
 
-/** The text with mentions in event e: a comment, an official reply, or the beginning of an idea's body. */
+/** The text of event e that can contain mentions: a comment, an official reply, or the beginning of an idea's body. */
 export function mentioningTextInEvent(maxLength: number) {
   const ideaText = sql`left(${textInEvent('idea', 'body')}, ${sql.lit(maxLength)})`;
   return sql<string | null>`coalesce(${textInEvent('comment', 'body')}, ${textInEvent('reply', 'body')}, ${ideaText})`;
 }
 
-/** The author of the text with mentions in event e. A moderator may have caused the event of somebody else's idea. */
+/**
+ * The author of the text of event e that can contain mentions. Another person, such as a moderator, may have caused the
+ * event.
+ */
 export const mentionerInEvent = sql<string | null>`coalesce(
   ${textInEvent('comment', 'author', 'name')}, ${textInEvent('reply', 'author', 'name')}, ${textInEvent('idea', 'author', 'name')}
 )`;
@@ -89,7 +92,7 @@ function presentIdeaInEvent(
   return idea;
 }
 
-/** Has no filter on the account, because a job of the previous version does not name the account. */
+/** Searches all accounts, because a job of the previous version does not name the account. */
 const selectAccount = query('select_account_of_event', (db, $: Arguments<{ eventId: string }>) =>
   db.selectFrom('events as e').select('e.account_id').where('e.id', '=', $.eventId),
 );

@@ -3,11 +3,12 @@ import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import type { ReadOperation } from '../operation.ts';
 import { ideaViews } from './read-idea.ts';
 
-/** The maximum number of similar ideas that a person is shown. */
+/** The maximum number of similar ideas that the page shows. */
 const shownIdeas = 5;
 
 /**
- * The maximum number of found titles that are compared in each status. A very common pair of words finds more titles.
+ * The maximum number of found titles in each status whose similarity is compared. Two very common words occur in more
+ * titles.
  */
 const comparedIdeas = 200;
 
@@ -45,13 +46,13 @@ const selectSimilar = query(
       .orderBy('found.score', 'desc')
       .orderBy('found.id', 'desc');
   },
-  // The best plan depends on the words.
+  // This query is not prepared, because the best query plan depends on the words.
   { isPrepared: false },
 );
 
 /**
- * Finds published ideas in shown statuses whose titles have at least two long words of a title, or its only word. The
- * most similar idea comes first. Returns at most five ideas.
+ * Finds published ideas in shown statuses with similar titles: at least two long words are the same. If the title has
+ * only one long word, this word is the same. Returns at most five ideas, the most similar first.
  */
 export function findSimilarIdeas(op: ReadOperation, title: string): Promise<SimilarIdea[]> {
   const { accountId, boardId, voterId } = op.actor;

@@ -13,11 +13,11 @@ export interface IdeaFilter {
   q?: string | undefined;
   sort: 'newest' | 'top';
   isPending: boolean;
-  /** Cuts each body to this number of characters. */
+  /** The maximum number of characters of each body. */
   maxBodyLength?: number | undefined;
 }
 
-/** An idea of a list. body_truncated tells whether the list has only the beginning of the body. */
+/** An idea in a list. body_truncated is true if the list has only the beginning of the body. */
 type ListedIdea = IdeaView & { body_truncated: boolean };
 
 export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Place): Promise<Page<ListedIdea>> {
@@ -28,7 +28,7 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
     sort,
     isPending,
     isPublic: isPublicReader(op.actor),
-    // An empty search text does not filter.
+    // An empty search text does not filter the list.
     isSearch: q !== '',
     hasCursor: place.cursor !== undefined,
     rowsOfStatus: place.offset === 0 ? (enoughRows.find(rows => rows > place.perPage) ?? null) : null,
@@ -54,8 +54,9 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
 }
 
 /**
- * Reads the ideas with a tag. The ideas of a common tag are near the start of the list. If too few ideas with the tag
- * are there, the tag is usually rare, and reading all its ideas is fast.
+ * Reads the ideas with a tag in one of two ways. First it searches only the start of the list, which is fast for a
+ * common tag. If the start has too few ideas with the tag, the tag is usually rare. Then it reads all ideas with the
+ * tag, which is fast for a rare tag.
  */
 async function readTagged(op: ReadOperation, form: Omit<ListForm, 'tagged'>, values: ListArguments) {
   if (form.rowsOfStatus !== null) {
@@ -85,9 +86,12 @@ interface ListForm {
   isPublic: boolean;
   isSearch: boolean;
   hasCursor: boolean;
-  /** The maximum number of rows to read for each status, or null if the page has an offset. */
+  /** The maximum number of rows to read in each status. Null if the page has an offset. */
   rowsOfStatus: number | null;
-  /** Where the list looks for ideas with the tag, or null without a tag. */
+  /**
+   * Which ideas the query searches for the tag: the start of the list, or all ideas. Null if the list has no tag
+   * filter.
+   */
   tagged: 'near' | 'anywhere' | null;
 }
 
@@ -100,7 +104,10 @@ interface ListForm {
  */
 const enoughRows = [21, 101] as const;
 
-/** The number of ideas at the start of a list that are searched for a tag before all ideas with the tag are read. */
+/**
+ * The number of ideas at the start of a list that the server first searches for a tag. If this is not enough, the
+ * server reads all ideas with the tag.
+ */
 const nearRows = 500;
 
 /**
@@ -123,7 +130,7 @@ interface ListArguments {
 
 const yesOrNo = [false, true];
 
-/** The ways to read a list. Only lists of published ideas can have a tag. */
+/** The ways to read a list. Only a list of published ideas can be filtered by a tag. */
 const ways: Pick<ListForm, 'isPending' | 'rowsOfStatus' | 'tagged'>[] = [
   ...yesOrNo.flatMap(isPending =>
     [...enoughRows, null].map(rowsOfStatus => ({ isPending, rowsOfStatus, tagged: null })),
@@ -209,7 +216,8 @@ function rowsOfStatuses(db: Kysely<Tables>, $: ListValues, form: ListForm): List
           .as('of_status'),
       )
       .select(['of_status.id', 'of_status.key'])
-      // The rows of one status may end before the rows of another, so only the first merged rows are in the right order.
+      // Keeps only the first merged rows. After the last row that was read in one status, the order of the other rows
+      // may be wrong.
       .$if(form.tagged === 'near', merged =>
         merged.orderBy('of_status.key', 'desc').orderBy('of_status.id', 'desc').limit(nearRows),
       )

@@ -22,7 +22,7 @@ const options = { isPrepared: false };
 /** The name of the sort order of these lists in cursors. */
 export const ownSort = 'own';
 
-/** Includes pending and rejected ideas. Even their author may see only these columns of such ideas. */
+/** Includes pending and rejected ideas. These are the only columns that the author of such an idea may see. */
 const selectSubmitted = query(
   'select_submitted_ideas',
   (db, $: Arguments<PlaceInList & { userId: number }>) =>
@@ -39,7 +39,9 @@ const selectSubmitted = query(
   options,
 );
 
-/** Leaves out votes that a merge copied to another idea. The list has the idea that the person voted on. */
+/**
+ * Leaves out votes that a merge copied to another idea. The list contains the idea that the person voted on directly.
+ */
 const selectVoted = query(
   'select_voted_ideas',
   (db, $: Arguments<PlaceInList & { voterId: number; isModerator: boolean }>) =>

@@ -7,7 +7,10 @@ export const roadmapCategories = ['planned', 'active', 'completed'] as const;
 /** The maximum number of ideas of each status on a roadmap. */
 export const ideasOfStatus = 10;
 
-/** Selects one idea more than the roadmap shows for each status, so that the page knows whether the status has more. */
+/**
+ * Selects one idea more in each status than the roadmap shows, so that the page knows whether the status has further
+ * ideas.
+ */
 const selectRoadmap = query('select_roadmap', (db, $: Arguments<{ accountId: number; boardId: number }>) =>
   db
     .selectFrom('statuses as s')
@@ -34,8 +37,8 @@ const selectRoadmap = query('select_roadmap', (db, $: Arguments<{ accountId: num
 export type RoadmapIdea = RowOf<typeof selectRoadmap>;
 
 /**
- * Lists the ideas with the highest scores for each status of a roadmap, by the key of the status. A list has one idea
- * more than the roadmap shows if the status has more.
+ * Lists the ideas with the highest scores in each status of a roadmap, by status key. If a status has further ideas,
+ * its list has one idea more than the roadmap shows.
  */
 export async function listRoadmap(op: ReadOperation): Promise<Map<string, RoadmapIdea[]>> {
   const { accountId, boardId } = op.actor;

@@ -50,7 +50,7 @@ export async function lockIdea(op: WriteOperation, id: number): Promise<LockedId
   return idea;
 }
 
-/** Locks an idea for a change that a freeze of the board does not stop. */
+/** Locks an idea for a change that is also allowed on a frozen board. */
 export async function lockIdeaEvenIfFrozen(op: WriteOperation, id: number): Promise<LockedIdea> {
   const [idea] = await lockIdeasEvenIfFrozen(op, [id]);
   if (!idea) throw new DomainError('not_found');

@@ -6,7 +6,7 @@ import type { IdeaView } from './read-idea.ts';
 
 const voteOfNumber = { '-1': 'down', 0: 'none', 1: 'up' } as const satisfies Record<string, VoteValue>;
 
-/** Returns the URL of an idea's page, by the id of the idea. */
+/** A function that returns the URL of an idea's page for the id of the idea. */
 export type LinkToIdea = (ideaId: number) => string;
 
 export function presentIdea(idea: IdeaView & { body_truncated?: boolean }, linkTo: LinkToIdea): Idea {
@@ -34,7 +34,7 @@ export function presentIdea(idea: IdeaView & { body_truncated?: boolean }, linkT
   };
 }
 
-/** The settings that give the URL of an idea's page. */
+/** The server builds the URL of an idea's page from these settings. */
 export type LinkSettings = Pick<Config, 'BASE_URL' | 'IDEA_URL'>;
 
 export function ideaUrl(config: LinkSettings, boardSlug: string, ideaId: number): string {

@@ -7,14 +7,15 @@ import { findIdentity, insertIdentity, type OneIdentity } from './find-identity.
 import { joinWithIdentity, mayJoinWithIdentity } from './join-with-identity.ts';
 import { hasOwnAddress } from './own-address.ts';
 
-/** A new identity whose address belongs to an existing user. */
+/** A new external identity whose e-mail address belongs to an existing user. */
 export interface Connection extends OneIdentity {
   userId: number;
 }
 
 /**
- * Connects an identity to an existing user, who has confirmed it in an ordinary session. From now on, the identity signs
- * in as this user in its account. The user becomes a member if the account lets them join.
+ * Connects an external identity to an existing user, who has confirmed the connection in an ordinary session. From now
+ * on, a sign-in with the identity signs in this user, in the account of the identity. The user becomes a member if the
+ * account lets the user join.
  */
 export async function connectIdentity(
   admin: Administration,
@@ -37,8 +38,8 @@ export async function connectIdentity(
 }
 
 /**
- * Removes an identity of a user. This also ends the sessions that it began. A user without an address of their own
- * keeps the identity, because they have no other way to sign in.
+ * Removes an external identity of a user, and ends the sessions that began with the identity. If the user has no e-mail
+ * address of their own, the call fails, because the identity is the user's only way to sign in.
  */
 export async function disconnectIdentity(
   admin: Administration,

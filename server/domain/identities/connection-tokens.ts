@@ -2,12 +2,12 @@ import { buildSecretBox } from '../secret-box.ts';
 import type { Connection } from './connect-identity.ts';
 
 /**
- * The tokens in the links that let a user connect an identity. A token contains the identity and the user. Only an
- * ordinary session of this user can use it. The database does not store the token.
+ * The tokens in links that connect an external identity to a user. A token contains the identity and the user. Only
+ * this user can use the token, in an ordinary session. The database does not store the token.
  */
 export interface ConnectionTokens {
   make(connection: Connection, expiresAt: Date): string;
-  /** Returns undefined for an expired token, and for a text that this server did not make. */
+  /** Returns undefined for an expired token and for a text that is not a token of this server. */
   read(token: string, now: Date): Connection | undefined;
 }
 

@@ -4,12 +4,12 @@ import { t } from '../../text/catalogue.ts';
 import { type Administration, explainViolations } from '../administration.ts';
 import { isBlocked } from '../members/authority.ts';
 
-/** The key of an identity. */
+/** The fields that identify an external identity. */
 export interface OneIdentity {
   accountId: number;
-  /** Null for the application that embeds the account's boards. */
+  /** Null for an identity in the application that embeds the account's boards. */
   providerId: number | null;
-  /** The name of the person at the provider. It never changes. */
+  /** The id of the person at the provider. It never changes. */
   subject: string;
 }
 
@@ -27,11 +27,11 @@ const selectIdentity = query('select_identity', (db, $: Arguments<OneIdentity>) 
     ])
     .where('i.account_id', '=', $.accountId)
     .where('i.subject', '=', $.subject)
-    // The expression of the unique index.
+    // The unique index of the table has the same expression, so PostgreSQL uses the index.
     .where(i => i(i.fn.coalesce('i.provider_id', i.lit(0)), '=', i.fn.coalesce($.providerId, i.lit(0)))),
 );
 
-/** An identity with the standing of its user in the account. */
+/** An external identity, with the membership and the block of its user in the account. */
 export type KnownIdentity = RowOf<typeof selectIdentity>;
 
 export async function findIdentity(
@@ -42,7 +42,7 @@ export async function findIdentity(
   return known;
 }
 
-/** Stores a new identity, and returns its id. The caller has locked the account. */
+/** Stores a new external identity, and returns its id. The caller has locked the account. */
 export async function insertIdentity(
   admin: Administration,
   { accountId, providerId, subject }: OneIdentity,
@@ -61,7 +61,7 @@ export async function insertIdentity(
   return identity.id;
 }
 
-/** The messages if the account or the provider was removed meanwhile. */
+/** The error messages for a new identity whose account or provider has just been deleted. */
 const parentIsGone = () => ({
   identities_provider_id_fkey: t('identities.problems.gone'),
   identities_account_id_fkey: t('identities.problems.account_gone'),

@@ -5,13 +5,13 @@ import { insertMember } from '../members/change-members.ts';
 
 interface Newcomer {
   accountId: number;
-  /** The verified address of the person. Null if the provider asserts none. */
+  /** The e-mail address of the person, if the provider has verified one. Otherwise null. */
   address: string | null;
   /** Whether the person may join even if the account's own setting does not let them. */
   isAdmitted: boolean;
 }
 
-/** Whether a person with an identity of the account may become a member. The caller has locked the account. */
+/** Whether a person with an external identity of the account may become a member. The caller has locked the account. */
 export async function mayJoinWithIdentity(
   admin: Administration,
   { accountId, address, isAdmitted }: Newcomer,
@@ -21,7 +21,7 @@ export async function mayJoinWithIdentity(
   return isAdmitted || (address !== null && admits(account, address));
 }
 
-/** Makes the user of an identity a member. An identity never gives another role. The caller has locked the account. */
+/** Makes the user of an external identity a member. The role is always `member`. The caller has locked the account. */
 export async function joinWithIdentity(admin: Administration, member: UserInAccount): Promise<void> {
   await insertMember(admin, member, 'member');
   admin.audit.record('member.joined', { account_id: member.accountId, user_id: member.userId });

@@ -2,10 +2,10 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { isBlocked } from '../members/authority.ts';
 
-/** An identity of a user. The provider is null for the application that embeds the account's boards. */
+/** An external identity of a user. The provider is null for the application that embeds the account's boards. */
 export type OwnIdentity = RowOf<typeof selectOwn>;
 
-/** Has no filter on one account, because a user may have identities of several accounts. */
+/** Searches all accounts, because a user may have external identities of several accounts. */
 const selectOwn = query('select_own_identities', (db, $: Arguments<{ userId: number }>) =>
   db
     .selectFrom('identities as i')
@@ -24,8 +24,8 @@ export function listOwnIdentities(db: Queryable, userId: number): Promise<OwnIde
 }
 
 /**
- * Selects the providers of the accounts that the user does not reach with an ordinary session, because the accounts
- * require their providers. Has no filter on one account, because the user may be a member of several accounts.
+ * Selects the providers that a user needs to reach their accounts: the providers of accounts that require a sign-in
+ * with a provider. Searches all accounts, because the user may be a member of several accounts.
  */
 const selectRequired = query('select_required_providers', (db, $: Arguments<{ userId: number }>) =>
   db

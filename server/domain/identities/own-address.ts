@@ -1,18 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { type Expression, expressionBuilder } from 'kysely';
 
-/** Addresses with this domain receive no mail (RFC 2606), so nobody can prove that they own one. */
+/** E-mail addresses with this domain receive no mail (RFC 2606), so nobody can confirm such an address. */
 const ending = '@identity.invalid';
 
 /**
- * Makes an address for a user who belongs to an identity alone. The address that a provider asserts is not the user's
- * address, because only the account trusts the provider. The owner of that address may be another user.
+ * Makes an internal e-mail address for a user who can sign in only with an external identity. The address that the
+ * provider reports may belong to another user, and only one account trusts the provider. So this user does not get that
+ * address.
  */
 export function makeReplacementAddress(): string {
   return randomUUID() + ending;
 }
 
-/** Whether a user has an e-mail address of their own. Without one, the user signs in only with an identity. */
+/** Whether a user has an e-mail address of their own. A user without one signs in only with an external identity. */
 export function hasOwnAddress({ email }: { email: string }): boolean {
   return !email.endsWith(ending);
 }

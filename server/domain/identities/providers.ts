@@ -12,13 +12,16 @@ import type { SecretBox } from '../secret-box.ts';
 const maxProviders = 20;
 const maxIssuerLength = 500;
 
-/** The purpose contains the account, so a secret that was copied to another account's row cannot be decrypted. */
+/**
+ * The purpose contains the account. So the server cannot decrypt a secret that somebody copied into a row of another
+ * account.
+ */
 export const providerSecretPurpose = (accountId: number) => `client secret of account ${accountId}`;
 
 export interface ProviderFields {
   name: string;
   clientId: string;
-  /** Undefined if the secret stays as it is. */
+  /** Undefined to keep the stored secret. */
   clientSecret: string | undefined;
   admitsEverybody: boolean;
 }
@@ -49,8 +52,8 @@ export async function createProvider(
 }
 
 /**
- * Changes a provider. Its issuer never changes, because the identities are names of people at this issuer. With another
- * issuer, an admin could sign in as the users of the identities.
+ * Changes a provider, but never its issuer. External identities are ids of people at the issuer. With another issuer,
+ * an admin could sign in as the users of these identities.
  */
 export async function updateProvider(
   admin: Administration,
@@ -70,7 +73,10 @@ export async function updateProvider(
   if (changed.length > 0) admin.audit.record('identity_provider.updated', { ...describe(provider), changed });
 }
 
-/** Deletes a provider with its identities, which ends the sessions that they began. Users and their ideas stay. */
+/**
+ * Deletes a provider with its external identities, and ends the sessions that began with them. Users and their ideas
+ * stay.
+ */
 export async function deleteProvider(admin: Administration, provider: IdentityProvider): Promise<void> {
   const { accountId, id: providerId } = provider;
   await lockAccount(admin, accountId);
@@ -86,7 +92,7 @@ export async function requireProvider(admin: Administration, accountId: number, 
   return provider;
 }
 
-/** Lists the providers of an account with the number of their identities, the oldest first. */
+/** Lists the providers of an account, the oldest first, each with the number of its external identities. */
 export function listProviders({ db }: Administration, accountId: number) {
   return db
     .selectFrom('identity_providers as p')
@@ -108,7 +114,7 @@ export function listProviders({ db }: Administration, accountId: number) {
 
 export type ProviderListing = Awaited<ReturnType<typeof listProviders>>[number];
 
-/** A provider with the data for a sign-in. */
+/** A provider with the data that a sign-in needs. */
 export type SignInProvider = RowOf<typeof selectByKey>;
 
 const selectByKey = query('select_identity_provider', (db, $: Arguments<{ key: string }>) =>
@@ -140,14 +146,17 @@ const selectDescription = query(
       .where('a.erasure_began_at', 'is', null),
 );
 
-/** Returns the names of the account and the provider of a new identity. Undefined if one of them is gone. */
+/**
+ * Returns the names of the account and of the provider of a new external identity. Returns undefined if the account or
+ * the provider was deleted.
+ */
 export async function describeConnection(db: Queryable, identity: { accountId: number; providerId: number | null }) {
   const { accountId, providerId } = identity;
   const [described] = await db.query(selectDescription, { accountId, providerId });
   return described && (described.provider === null) === (providerId === null) ? described : undefined;
 }
 
-/** The buttons for a sign-in with the providers of an account. */
+/** Selects the providers of an account, for the sign-in buttons on a page. */
 export type ProviderButton = RowOf<typeof selectButtons>;
 
 const selectButtons = query('select_provider_buttons', (db, $: Arguments<{ accountId: number }>) =>
@@ -159,8 +168,8 @@ export function listProviderButtons(db: Queryable, accountId: number): Promise<P
 }
 
 /**
- * Returns the issuer in its usual form. People also paste the URL of the provider's metadata. The issuer must have HTTPS,
- * because the server sends the client secret to it. HTTP is for a provider on this machine.
+ * Returns the issuer in its usual form, because people also paste the URL of the provider's metadata. The issuer must
+ * have HTTPS, because the server sends the client secret to the issuer. A provider on the same machine may have HTTP.
  */
 export function checkIssuer(value: string, guard: AddressGuard): string {
   const issuer = value.trim().replace(/\/\.well-known\/openid-configuration$/, '');

@@ -9,9 +9,12 @@ import { findUser } from '../users/find-user.ts';
 import { findIdentity, insertIdentity, type KnownIdentity, type OneIdentity } from './find-identity.ts';
 import { joinWithIdentity, mayJoinWithIdentity } from './join-with-identity.ts';
 
-/** A person as a provider of an account describes them, or the application that embeds the account's boards. */
+/**
+ * A person who signs in, as described by a provider of an account or by the application that embeds the account's
+ * boards.
+ */
 export interface AssertedIdentity extends OneIdentity {
-  /** Null if the provider asserts no address. */
+  /** Null if the provider has reported no verified e-mail address. */
   address: string | null;
   isAddressVerified: boolean;
   /** The name of a new user. */
@@ -47,9 +50,10 @@ const updateIdentity = query(
 );
 
 /**
- * Signs a person in with an identity of an account. The caller has checked the provider's assertion. The session reaches
- * only this account, because other accounts do not trust the provider. A new person gets a user who belongs to the
- * identity alone. A person who is not a member becomes one if the account lets them join.
+ * Signs a person in with an external identity of an account. The caller has checked the provider's answer. The session
+ * reaches only this account, because other accounts do not trust the provider. For a new person, the server creates a
+ * user who can sign in only with this identity. A person who is not a member becomes a member if the account lets them
+ * join.
  *
  * Call this in a transaction. Of several parallel calls for a new person, the first creates the user. The others wait
  * for the lock of the account, and then sign in the same user.
@@ -64,7 +68,7 @@ export async function signInWithIdentity(
   const address = asserted.isAddressVerified ? asserted.address : null;
   let known = await findIdentity(server, asserted);
   if (!known?.is_member) {
-    // Changes of members lock the account before the user.
+    // Locks the account before the user, in the same order as all changes of members, to prevent deadlocks.
     await lockAccount(server, accountId);
     known = await findIdentity(server, asserted);
   }
@@ -83,8 +87,8 @@ export async function signInWithIdentity(
 }
 
 /**
- * Creates the user and the identity of a new person. Creates nothing if the person may not join, or if an existing user
- * has the address.
+ * Creates the user and the external identity of a new person. Creates nothing if the person may not join, or if an
+ * existing user has the e-mail address.
  */
 async function welcome(
   server: Administration,

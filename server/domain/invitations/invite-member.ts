@@ -25,7 +25,7 @@ export interface IssuedInvitation {
   email: string;
   role: Role;
   expiresAt: Date;
-  /** The token of the link that the inviter hands over. Undefined if a worker creates the link and mails it. */
+  /** The token of the link that the inviter passes on. Undefined if a worker creates the link and mails it. */
   token: string | undefined;
 }
 

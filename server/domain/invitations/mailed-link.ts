@@ -5,8 +5,8 @@ import { makeSecret } from '../sign-in/secret-text.ts';
 import { isOpenInvitation } from './open-invitations.ts';
 
 /**
- * The content of an invitation mail. The inviter's name is null for the operator of the server. The language is the one of
- * the user with the invited address, if there is one.
+ * The content of an invitation mail. The inviter's name is null if the operator of the server sent the invitation. The
+ * language is the language of the user with the invited e-mail address, if such a user exists.
  */
 export type MailedInvitation = RowOf<typeof updateLink>;
 

@@ -7,7 +7,7 @@ import { t } from '../../text/catalogue.ts';
 import { lockAccount } from '../accounts/find-account.ts';
 import { type Administration, AdministrationError, actingUserOf } from '../administration.ts';
 
-/** The ids of a user and an account. The user need not be a member of the account. */
+/** The ids of a user and an account. The user does not have to be a member of the account. */
 export interface UserInAccount {
   accountId: number;
   userId: number;
@@ -67,7 +67,7 @@ export function mayManage(own: Role, role: Role): boolean {
   return own === 'owner' || (own === 'admin' && role !== 'owner');
 }
 
-/** The same rule as mayManage, in SQL. */
+/** The same rule as mayManage, as an SQL condition. */
 export function mayManageIn(own: Expression<Role>, role: Expression<Role>) {
   const eb = expressionBuilder<Tables>();
   const pairs = roles.flatMap(one =>

@@ -67,7 +67,7 @@ export async function removeMember(
   await revokeTokensOf(admin, member, keepsTokens ? ['oauth'] : ['oauth', 'api']);
 }
 
-/** The messages if a user in erasure would become a member or an owner. An owner cannot be erased. */
+/** The messages if a user who is being erased would become a member or an owner. An owner cannot be erased. */
 export function userInErasure() {
   return {
     memberships_user_stays: t('refusals.user.in_erasure'),

@@ -9,9 +9,9 @@ import { insertMember } from './change-members.ts';
 
 /**
  * - member: the user is a member already.
- * - may_join: the account lets the user's confirmed e-mail address join.
- * - must_confirm: the account would let the user's e-mail address join, but the user has not confirmed it.
- * - closed: the account does not let the user join.
+ * - may_join: the user can join, because the account lets people with the user's confirmed e-mail address join.
+ * - must_confirm: the user can join after the user has confirmed the e-mail address.
+ * - closed: the user cannot join.
  */
 export type Standing = 'member' | 'may_join' | 'must_confirm' | 'closed';
 

@@ -3,25 +3,30 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { mentionEnd, mentionMark } from '../../text/mentions.ts';
 
-/** A member whom a text names after @, with the name as the text writes it. */
+/** A member that a text names after @. The name is spelled as in the text. */
 export interface Mention {
   userId: number;
   name: string;
 }
 
-/** The number of places with an @ that are searched for names. Later places of the text mention nobody. */
+/**
+ * The maximum number of places with an @ that the server searches for names. Later places in the text mention nobody.
+ */
 export const maxMentions = 20;
 
-/** If more members have the same name, the name mentions none of them, because the author most likely means one. */
+/**
+ * The maximum number of members with the same name that a text can mention. If more members have the name, the text
+ * mentions none of them, because the author most likely means only one person.
+ */
 export const maxNamesakes = 5;
 
 /** The maximum length of a user's name. */
 const maxNameLength = 100;
 
 /**
- * Finds the members of an account whom a text mentions as `@Name`, in any case of letters. Names may contain blanks, so
- * the longest name that the text continues with counts. All members with this name are mentioned, up to maxNamesakes.
- * Blocked members count too, so that their name does not mention somebody with the beginning of the name.
+ * Finds the members that a text mentions as `@Name`, ignoring case. Names may contain spaces, so the longest name that
+ * matches the text counts. The text mentions all members with this name, up to maxNamesakes. Names of blocked members
+ * also match. Otherwise the text could mention a member whose name is the beginning of a blocked member's name.
  */
 export async function findMentions(db: Queryable, accountId: number, text: string): Promise<Mention[]> {
   const places = placesOf(text);
@@ -38,7 +43,7 @@ export async function findMentions(db: Queryable, accountId: number, text: strin
 const mark = new RegExp(`${mentionMark}(?=\\S)`, 'gu');
 const end = new RegExp(`(?<=\\S)${mentionEnd}`, 'gu');
 
-/** Returns the possible names at each @ of a text, the longest first. */
+/** Returns the possible names after each @ of a text, the longest first. */
 function placesOf(text: string): string[][] {
   const places = [...text.matchAll(mark)].slice(0, maxMentions);
   return places.map(({ index }) => {
@@ -48,7 +53,7 @@ function placesOf(text: string): string[][] {
   });
 }
 
-/** Finds the members with the given names. Selects at most one more than maxNamesakes for each name. */
+/** Finds the members with the given names. For each name, selects at most one member more than maxNamesakes. */
 const selectNamed = query('select_named_members', (db, $: Arguments<{ accountId: number; names: readonly string[] }>) =>
   db
     .selectFrom(sql<{ name: string }>`unnest(${$.names}::text[])`.as<'n'>(sql`n(name)`))

@@ -3,7 +3,7 @@ import { type Arguments, query } from '../../database/query.ts';
 import type { ReadOperation, WriteOperation } from '../operation.ts';
 import { findMentions } from './find-mentions.ts';
 
-/** The body of an idea, or a comment if the commentId is not null. */
+/** Selects the body of an idea (commentId is null), or a comment. */
 interface TextOfIdea {
   ideaId: number;
   commentId: number | null;
@@ -47,15 +47,15 @@ const removeOthers = query(
 );
 
 /**
- * Records the members whom a new text mentions, except its author. The event of the text notifies them. Costs nothing
- * for a text without @.
+ * Stores which members a new text mentions, except its author. The event of the text notifies these members. For a text
+ * without @, runs no SQL statement.
  */
 export async function recordMentions(op: WriteOperation, text: TextOfIdea, body: string): Promise<void> {
   const mentions = body.includes('@') ? await findOthers(op, body) : [];
   if (mentions.length > 0) await op.query(writeMentions, valuesOf(op, text, mentions));
 }
 
-/** Records the mentions of an edited comment. Returns whether the comment mentions anybody. */
+/** Updates the stored mentions of an edited comment. Returns whether the comment mentions anybody. */
 export async function replaceMentions(
   op: WriteOperation,
   comment: { ideaId: number; commentId: number },
@@ -94,8 +94,8 @@ const selectMentions = query(
 );
 
 /**
- * Returns a function for the names that the body of an idea (null) or one of the given comments mentions. The caller
- * has checked that the reader may see the idea.
+ * Returns a function that returns the mentioned names in the body of an idea (null) or in one of the given comments.
+ * The caller has checked that the reader may see the idea.
  */
 export async function readMentions(
   op: ReadOperation,

@@ -6,8 +6,8 @@ import { cutPage, type Page, type Place } from '../pagination.ts';
 export type MergedIdea = RowOf<typeof selectMergedIdeas>;
 
 /**
- * The name of this sort order in cursors. Merged ideas are sorted by the merge's id, because later merges have larger
- * ids.
+ * The name of the sort order of merged ideas in cursors. Merged ideas are sorted by the id of the merge, because later
+ * merges have larger ids.
  */
 export const mergedSort = 'merged';
 

@@ -12,13 +12,15 @@ interface MergePreview {
   combined: CombinedTally;
 }
 
-/** voted_on_both is the number of voters who voted on both ideas. Only their vote on the target counts. */
+/**
+ * voted_on_both is the number of voters who voted on both ideas. For these voters, only the vote on the target counts.
+ */
 type CombinedTally = RowOf<typeof selectCombinedTally>;
 
 /**
  * Computes the same tally as the database function carry_votes. The votes of an idea include the votes that earlier
- * merges copied to it. A withdrawn vote on the target has the value 0, and replaces the voter's vote on the source like
- * any other vote.
+ * merges copied to this idea. A withdrawn vote on the target has the value 0. Like any other vote, it replaces the
+ * voter's vote on the source.
  */
 const selectCombinedTally = query(
   'select_combined_tally',

@@ -49,15 +49,15 @@ export async function followIdea(admin: Administration, accountId: number, { ide
 }
 
 /**
- * Makes a user unfollow an idea. Of one account only, if an account is given. Returns false if the user did not follow the
- * idea.
+ * Makes a user unfollow an idea. If an account is given, only an idea of this account. Returns false if the user did
+ * not follow the idea.
  */
 export async function unfollowIdea(
   admin: Administration,
   { ideaId, userId }: Following,
   accountId: number | null = null,
 ): Promise<boolean> {
-  // Has no filter on the account, because an unsubscribe link contains only the user and the idea.
+  // Searches all accounts, because an unsubscribe link contains only the user and the idea.
   const ended = await admin.db
     .deleteFrom('followers')
     .where(follower => follower.and({ idea_id: ideaId, user_id: userId }))

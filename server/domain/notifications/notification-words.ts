@@ -31,8 +31,8 @@ export interface NotificationSubject {
   statusLabel: string | null;
   comment: string | null;
   /**
-   * The official reply with a status, the text with a mention, the body of a pending idea, the reason for a rejection, or
-   * the reason why a webhook was disabled.
+   * A quoted text, such as an official reply, a text with a mention, the body of a pending idea, or the reason for a
+   * rejection or a disabled webhook.
    */
   detail: string | null;
   /** The URL of the disabled webhook. */

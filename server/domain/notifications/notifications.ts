@@ -8,7 +8,7 @@ export type NotificationView = InferResult<ReturnType<typeof notificationsOf>>[n
 
 interface NotificationFilter {
   isUnreadOnly?: boolean;
-  /** Leaves out accounts that the user does not reach with an ordinary session, because they require a provider. */
+  /** Leaves out accounts that require a sign-in with a provider, because an ordinary session does not reach them. */
   isInOrdinarySession?: boolean;
   beforeId?: number | undefined;
   limit: number;
@@ -110,8 +110,8 @@ export function listNotifications(
 }
 
 /**
- * Marks notifications as read: the given ones, all up to an id, or all. Of one account only, if an account is given.
- * Returns the number that were unread.
+ * Marks notifications as read: the given ones, all up to an id, or all. If an account is given, marks only
+ * notifications of this account. Returns how many of them were unread.
  */
 export async function markRead(
   admin: Administration,

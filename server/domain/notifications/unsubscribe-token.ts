@@ -3,7 +3,10 @@ import type { Config } from '../../config.ts';
 
 export interface Subscription {
   userId: number;
-  /** The idea to unfollow, all notification mails, or the notifications of mentions. */
+  /**
+   * The subscription that the token ends: the following of one idea, all notification mails, or the notifications of
+   * mentions.
+   */
   ideaId: number | 'all' | 'mentions';
 }
 

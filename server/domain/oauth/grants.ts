@@ -16,7 +16,10 @@ export interface Consent {
   boards: { boardId: number; grant: Grant }[];
   grantId: string;
   grantPayload: OauthPayload;
-  /** The user's answer, in the format with which oidc-provider (the library) resumes the request. */
+  /**
+   * The user's answer on the consent page, in the format that oidc-provider (the library) needs to continue the
+   * request.
+   */
   result: OauthPayload;
 }
 
@@ -65,7 +68,7 @@ export async function refuseConsent(
   admin.audit.record('oauth.consent_denied', { user_id: userId, client_id: clientId, ...account });
 }
 
-/** Matches only an unanswered authorization request, so a consent form that is sent twice creates only one grant. */
+/** Matches only an unanswered authorization request. So if a consent form is sent twice, only one grant is created. */
 const setResult = query(
   'answer_oauth_interaction',
   (db, $: Arguments<{ idHash: Buffer; result: OauthPayload; now: Date; userId: number }>) =>
@@ -90,7 +93,7 @@ async function answerInteraction(
   throw new AdministrationError('conflict', t('refusals.consent.answered'));
 }
 
-/** Finds the grant by the hash of its id, without a filter on the account. The row contains the account. */
+/** Finds a grant in any account, by the hash of the grant's id. The returned row contains the account. */
 const deleteGrant = query('delete_oauth_grant', (db, $: Arguments<{ idHash: Buffer }>) =>
   db
     .deleteFrom('oauth_records')

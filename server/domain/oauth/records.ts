@@ -62,7 +62,7 @@ export async function storeRecord(db: Queryable, { id, ...record }: NewRecord & 
   await db.query(insertRecord, { ...record, ...noGrant, idHash: hashOfId(id) });
 }
 
-/** Has no filter on the account, because the account is known only from the grant. */
+/** Searches all accounts, because only the grant names the account. */
 const lockGrant = query('lock_oauth_grant', (db, $: Arguments<{ idHash: Buffer; now: Date }>) =>
   db
     .selectFrom('oauth_records as g')
@@ -130,7 +130,7 @@ interface RecordKey {
   idHash: Buffer;
 }
 
-/** Has no filter on the account, because the account is known only from the record. */
+/** Searches all accounts, because only the record names the account. */
 const selectRecord = query('find_oauth_record', (db, $: Arguments<RecordKey & { now: Date }>) =>
   db
     .selectFrom('oauth_records as r')

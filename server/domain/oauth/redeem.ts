@@ -9,8 +9,8 @@ export interface Redemption {
 
 type RedemptionRefusal =
   /**
-   * The grant has ended, the refresh token was deleted, or a parallel request has already redeemed the authorization
-   * code.
+   * The tokens were not stored, because the grant has ended, the refresh token was deleted, or a parallel request has
+   * already redeemed the authorization code.
    */
   | 'refused'
   /**

@@ -15,10 +15,10 @@ const size = 128;
 const maxPixels = 60_000_000;
 const maxSeconds = 5;
 
-// People can upload only these formats, because the parsers of rare formats have had more faults.
+// The only formats that people can upload. The parsers of rarer formats have had more security defects.
 sharp.block({ operation: ['VipsForeignLoad'] });
 sharp.unblock({ operation: ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp'] });
-// One thread converts a picture fast enough. Several threads would take the processors from other requests.
+// Uses one thread, which is fast enough. Several threads would slow down other requests.
 sharp.concurrency(1);
 sharp.cache(false);
 
@@ -40,12 +40,12 @@ export async function convertPicture(file: Buffer): Promise<Buffer> {
   }
 }
 
-/** Returns the path of the picture with this key. */
+/** Returns the path of a picture. `key` is the random text of the picture. */
 const pathOf = (key: string) => `/pictures/${key}.webp`;
 
 /**
- * Sets the picture of a user, or removes it. The content comes from convertPicture. Throws `conflict` for a user who is
- * being erased, because the picture would outlive the erasure.
+ * Sets or removes the picture of a user. The content comes from convertPicture. Throws `conflict` for a user who is
+ * being erased, because the picture would still exist after the erasure.
  */
 export async function setPicture(admin: Administration, userId: number, content: Buffer | null): Promise<void> {
   const user = await lockUser(admin, userId);

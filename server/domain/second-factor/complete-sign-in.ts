@@ -9,8 +9,8 @@ type Outcome = { token: string } | { refused: 'wrong_code' | 'expired' };
 
 /**
  * Completes a sign-in with a code, and starts the session. The outcome is `expired` if the time is over, the password
- * has changed, or the user may no longer sign in. The outcome is also `expired` if another request has completed the
- * sign-in.
+ * has changed, or the user may no longer sign in. The outcome is also `expired` if another request has already
+ * completed the sign-in.
  */
 export async function completeSignIn(
   admin: Administration,
@@ -19,7 +19,8 @@ export async function completeSignIn(
   code: string,
   terms: SessionTerms,
 ): Promise<Outcome> {
-  // The user is locked first, as in a password change, which then deletes the challenges. This prevents deadlocks.
+  // Locks the user before the row of the sign-in that waits for a code. A password change takes the locks in the same
+  // order, which prevents deadlocks.
   if (!(await lockProvenUser(admin, { id: userId, set_at }))) return { refused: 'expired' };
   if (!(await useCode(admin, keys, { userId, code, now: admin.now }))) return { refused: 'wrong_code' };
   if (!(await takeChallenge(admin, tokenHash, admin.now))) return { refused: 'expired' };

@@ -10,15 +10,18 @@ export interface SecondFactorKeys {
   open(userId: number, sealed: Uint8Array): string;
   hashOf(userId: number, recoveryCode: string): Buffer;
   /**
-   * Encrypts a secret that the user has not confirmed yet. The page of the QR code has the encrypted secret in a hidden
-   * field. So the database stores a secret only after the user has confirmed it with a code.
+   * Encrypts a new secret that the user has not confirmed yet. The page with the QR code contains the encrypted secret
+   * in a hidden field. The database stores the secret only after the user has entered a right code.
    */
   sealOffer(userId: number, secret: string, expiresAt: Date): string;
-  /** Returns undefined for an offer that is invalid, that has expired, or that was made for another user. */
+  /** Returns undefined for an invalid or expired text, and for a text that was made for another user. */
   openOffer(userId: number, offer: string, now: Date): string | undefined;
 }
 
-/** A purpose contains the user's id, so a secret that was copied to another user's row cannot be decrypted. */
+/**
+ * A purpose contains the user's id. So the server cannot decrypt a secret that somebody copied into the row of another
+ * user.
+ */
 const purposeOf = (userId: number) => `second factor of user ${userId}`;
 const offerPurposeOf = (userId: number) => `offered second factor of user ${userId}`;
 

@@ -12,7 +12,7 @@ import type { SecondFactorKeys } from './second-factor-keys.ts';
 import { timeStepOf } from './totp.ts';
 import { useCode } from './use-code.ts';
 
-/** What happened to a user's second factor. The user gets a notice by mail. */
+/** The kinds of changes of a user's two-factor sign-in. The user gets a mail about each change. */
 export type SecondFactorChange = 'enabled' | 'disabled' | 'recovery_used' | 'codes_regenerated';
 
 const selectState = query('select_second_factor_state', (db, $: Arguments<{ userId: number }>) =>
@@ -143,7 +143,9 @@ async function addCodes(admin: Administration, keys: SecondFactorKeys, userId: n
   return codes;
 }
 
-/** Adds the job that mails a notice. The job has few attempts, because a notice that arrives much later is useless. */
+/**
+ * Adds the job that mails a notice about a change. The job has only a few attempts, because a late notice is useless.
+ */
 export async function notify(admin: Administration, userId: number, change: SecondFactorChange): Promise<void> {
   await addJob(admin, {
     task: 'mail_second_factor_notice',

@@ -6,7 +6,10 @@ import { digitsOf, timeStepOf } from './totp.ts';
 
 type CodeMethod = 'totp' | 'recovery_code';
 
-/** Returns `totp` for six digits, which are a code of the app. Any other text counts as a recovery code. */
+/**
+ * Returns `totp` for a text of six digits, which is a code of the authenticator app. Any other text counts as a
+ * recovery code.
+ */
 export function methodOf(code: string): CodeMethod {
   return digitsOf(code) === undefined ? 'recovery_code' : 'totp';
 }
@@ -29,13 +32,13 @@ const selectSecret = query('select_second_factor', (db, $: Arguments<{ userId: n
   db.selectFrom('second_factors').select('secret').where('user_id', '=', $.userId),
 );
 
-/** Of several parallel requests with codes of one time step, only the first changes the row. */
+/** Of several parallel requests with codes of the same time step, only the first changes the row. */
 const takeTimeStep = query('take_time_step', (db, $: Arguments<{ userId: number; secret: Buffer; step: number }>) =>
   db
     .updateTable('second_factors')
     .set({ last_step: $.step })
     .where('user_id', '=', $.userId)
-    // The user may have turned two-factor sign-in off and on again since the secret was read.
+    // The user may have turned two-factor sign-in off and on again since this function read the secret.
     .where('secret', '=', $.secret)
     .where('last_step', '<', $.step)
     .returning('user_id'),

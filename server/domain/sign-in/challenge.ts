@@ -28,13 +28,13 @@ const insertChallenge = query('insert_sign_in_challenge', (db, $: Arguments<NewC
   }),
 );
 
-/** A sign-in that waits for a code. Only the browser that gets the token can continue the sign-in. */
+/** The row of a sign-in that waits for a code. Only the browser with the returned token can continue the sign-in. */
 export interface Challenge {
   token: string;
   expiresAt: Date;
 }
 
-/** Lets a sign-in wait for a code. `set_at` is null after a sign-in without a password. */
+/** Makes a sign-in wait for a code. `set_at` is null if the sign-in has used no password. */
 export async function makeChallenge(db: Queryable, { id, set_at, boundTo }: ProvenUser, now: Date): Promise<Challenge> {
   const { text: token, hash: tokenHash } = boundTo ? makeBoundSecret() : makeSecret();
   const expiresAt = new Date(now.getTime() + challengeMinutes * 60_000);
@@ -76,7 +76,7 @@ const deleteChallenge = query('take_sign_in_challenge', (db, $: Arguments<{ toke
     .returning('user_id'),
 );
 
-/** Deletes a challenge. Of several parallel requests, only the first gets true. */
+/** Deletes the row of a sign-in that waits for a code. Returns true only to the first of several parallel requests. */
 export async function takeChallenge(db: Queryable, tokenHash: Buffer, now: Date): Promise<boolean> {
   return (await db.query(deleteChallenge, { tokenHash, now })).length > 0;
 }

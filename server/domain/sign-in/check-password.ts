@@ -10,7 +10,7 @@ export async function checkPassword(password: string, email: string): Promise<vo
   const length = [...password].length;
   if (length < minPasswordLength) throw invalid(t('refusals.password.too_short', { min: minPasswordLength }));
   if (length > maxPasswordLength) throw invalid(t('refusals.password.too_long', { max: maxPasswordLength }));
-  // argon2 would replace a lone surrogate and hash another password.
+  // Refuses a lone surrogate, because argon2 would replace the surrogate and so hash another password.
   if (!password.isWellFormed()) throw invalid(t('refusals.password.not_storable'));
   const plain = password.normalize('NFKC').toLowerCase();
   const address = email.normalize('NFKC').toLowerCase();
@@ -42,7 +42,7 @@ const otherCommon = [
   'qqww1122qqww',
 ];
 
-/** Endings that do not make a common password harder to guess. */
+/** Weak endings of a password, such as a year. They make a common password hardly harder to guess. */
 const weakEnding = /^(?:.{0,4}|\P{L}{0,6}|(?:qwerty|asdfgh|zxcvb)\p{L}*)$/su;
 
 /**

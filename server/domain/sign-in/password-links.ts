@@ -11,8 +11,8 @@ import { maySignIn } from './session.ts';
 export const passwordLinkMinutes = 30;
 
 /**
- * Adds the job that mails a password link. It has few attempts, because a late link is useless. Has no filter on the
- * account, because an e-mail address belongs to no account.
+ * Adds the job that mails a password link. The job has only a few attempts, because a late link is useless. Searches
+ * all accounts, because an e-mail address belongs to no account.
  */
 const leaveMail = query('leave_password_link_mail', (db, $: Arguments<{ email: string; language: string }>) =>
   db
@@ -82,7 +82,7 @@ const insertLink = query('insert_password_link', (db, $: Arguments<NewLink>) =>
     .$narrowType<{ email: string }>(),
 );
 
-/** Creates a password link and returns its token with the user's data. Only this user may get the token. */
+/** Creates a password link. Returns its token together with the user's data. Give the token only to this user. */
 export async function insertPasswordLink(
   db: Queryable,
   userId: number,

@@ -7,8 +7,9 @@ export interface PasswordCosts {
 }
 
 /**
- * The current cost settings. OWASP's Password Storage Cheat Sheet lists several equally strong settings for argon2id.
- * These settings need the least memory. Each of Node's four threads keeps this memory after its first computation.
+ * The current cost settings of password hashing. OWASP's Password Storage Cheat Sheet lists several equally strong
+ * settings for argon2id. These settings need the least memory. Each of Node's four threads keeps this memory after its
+ * first computation.
  */
 const costs: PasswordCosts = { memoryKib: 7_168, passes: 5 };
 
@@ -29,7 +30,7 @@ export interface Passwords {
   /** Returns the hash as a PHC string of argon2id, which contains the salt and the cost settings. */
   hash(password: string): Promise<string>;
   /**
-   * Compares a password with its stored hash. Without a stored hash, takes the same time and reports a wrong password.
+   * Compares a password with its stored hash. If there is no stored hash, reports a wrong password after the same time.
    */
   verify(credential: string | undefined, password: string): Promise<Verification>;
 }
@@ -77,7 +78,7 @@ function buildTurns() {
   return async <T>(work: () => Promise<T>): Promise<T> => {
     if (waiting.length >= maxWaiting) throw new PasswordsBusyError('Too many passwords wait to be compared');
     if (running < maxRunning) running++;
-    // A finished computation passes its turn to the next waiting one, so `running` does not change.
+    // A computation that ends lets the next waiting one run, so `running` stays the same.
     else await new Promise<void>(resolve => waiting.push(resolve));
     try {
       return await work();

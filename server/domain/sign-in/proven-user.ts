@@ -1,16 +1,21 @@
-/** The identity of an account that began a session. The session reaches only this account, and ends with the identity. */
+/**
+ * The external identity of a sign-in. Its session reaches only the account of this identity, and ends when the identity
+ * is removed.
+ */
 export interface BoundTo {
   accountId: number;
   identityId: number;
 }
 
 /**
- * A user who has proven their identity. set_at is the time when the password was set that the user has entered. It is
- * null for a user who has used a mailed link or a provider.
+ * A user who has proven who they are. `set_at` is the time when the user set the password that was entered now. It is
+ * null if the user signed in with a mailed link or a provider.
  */
 export interface ProvenUser {
   id: number;
   set_at: string | null;
-  /** The identity with which the user signs in. Undefined for an ordinary session, which reaches all accounts. */
+  /**
+   * The external identity of the sign-in. Undefined for an ordinary session, which reaches all accounts of the user.
+   */
   boundTo?: BoundTo | undefined;
 }

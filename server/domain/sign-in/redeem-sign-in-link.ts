@@ -12,7 +12,7 @@ import type { SessionTerms } from './session.ts';
 import { type FollowedLink, readSignInLink } from './sign-in-links.ts';
 import { type StartedSession, startSession } from './start-session.ts';
 
-/** Of several parallel requests, only the first deletes the link, so the link does not work for the others. */
+/** Only the first of several parallel requests deletes the link. For the other requests, the link no longer exists. */
 const takeLink = query('take_sign_in_link', (db, $: Arguments<{ tokenHash: Buffer; now: Date }>) =>
   db
     .deleteFrom('sign_in_links')
@@ -22,9 +22,9 @@ const takeLink = query('take_sign_in_link', (db, $: Arguments<{ tokenHash: Buffe
 );
 
 /**
- * Signs in the owner of the mailbox that got a link. A link to sign up creates the user, unless a user has the address
- * by now. The user then becomes a member of the link's account. A user with a second factor does not become a member.
- * The link works only once, even if the user then enters no code.
+ * Signs in the owner of the mailbox that got a link. A link to sign up creates a user, unless a user with this address
+ * exists by now. The user then becomes a member of the link's account, except a user with a second factor. The link
+ * works only once, even if the user then enters no code.
  *
  * The link has proven that the person reads the mailbox, so the address of the user is confirmed. The audit log names
  * the server as the creator of a new user.
@@ -48,14 +48,14 @@ export async function redeemSignInLink(
   // Password changes and erasures also lock the user before they delete the links and end the sessions.
   const started = await startSession(admin, { id: userId, set_at: null }, terms);
   if (!started) throw expired();
-  // A user with a second factor has not entered the code yet. After the code, the board offers to join.
+  // A user with a second factor has not entered a code yet. After the code, the page of the board offers to join.
   if (account && 'token' in started) await joinAccount(admin, { accountId: account.id, userId });
   return { userId, email, next, ...started };
 }
 
 /**
- * Reads a link, and locks its account and its user in the order of other changes of members. Then reads the link again,
- * because another transaction may have changed the account, the user or the link before the locks.
+ * Reads a link. Then locks its account and its user, in the same order as other changes of members. Then reads the link
+ * again, because another transaction may have changed the account, the user or the link before the locks.
  */
 async function lockLink(admin: Administration, token: string): Promise<FollowedLink> {
   const known = await readSignInLink(admin, token, admin.now);
@@ -64,7 +64,7 @@ async function lockLink(admin: Administration, token: string): Promise<FollowedL
   if (known.userId !== undefined) await lockUser(admin, known.userId);
   const link = await readSignInLink(admin, token, admin.now);
   if (!link || (known.userId !== undefined && link.userId !== known.userId)) throw expired();
-  // A user with this address was created between the two reads.
+  // Another transaction has created a user with this address between the two reads.
   if (link.userId !== undefined && known.userId === undefined) await lockUser(admin, link.userId);
   return link;
 }

@@ -15,7 +15,7 @@ type OfUser = ExpressionBuilder<Tables & { u: Tables['users'] }, 'u'>;
  * A user whom an account blocks must be a member of an account that does not block them. Users who requested their
  * deletion may sign in to cancel the deletion.
  *
- * The condition has no filter on one account, because it checks all accounts of the user.
+ * The condition covers all accounts of the user.
  */
 export function maySignIn(u: OfUser) {
   const isBlockedAnywhere = u.exists(u.selectFrom('user_blocks as b').whereRef('b.user_id', '=', 'u.id'));
@@ -34,7 +34,9 @@ export function maySignIn(u: OfUser) {
 
 type PasswordUser = Pick<ProvenUser, 'id' | 'set_at'>;
 
-/** Selects a user who may sign in, or nothing if the password has changed since it was compared. */
+/**
+ * Selects the user if the user may sign in. Selects nothing if the password has changed since the server compared it.
+ */
 export function provenUsers(db: Kysely<Tables>, $: Arguments<PasswordUser>) {
   return db
     .selectFrom('users as u')
@@ -51,7 +53,9 @@ export interface SessionTerms {
   expiresAt: Date;
   /** The hash of the browser's earlier session token. The earlier session ends, because others may know its token. */
   previous: Buffer | undefined;
-  /** The embedding secret that signs the person in. The session then opens only the embedded pages of boards. */
+  /**
+   * The embedding secret that signed the token of the person. The session then opens only the embedded pages of boards.
+   */
   embeddingSecretId?: number | null;
 }
 
@@ -129,26 +133,26 @@ const deleteAll = query('delete_sessions_of_user', (db, $: Arguments<{ userId: n
 );
 
 /**
- * Ends the sessions of a user, and the sign-ins that wait for a code. The first statement waits for a sign-in that is
- * about to start its session. So the second statement also ends this session.
+ * Ends all sessions of a user, and all sign-ins that wait for a code. The first statement waits for a sign-in that is
+ * about to start its session, so that the second statement also ends this session.
  */
 export async function endAllSessions(db: Queryable, userId: number): Promise<number> {
   await endChallenges(db, userId);
   return (await db.query(deleteAll, { userId })).length;
 }
 
-/** Pages show the number of unread notifications among this many of the user's newest notifications. */
+/** The unread notifications that a page counts are among this many of the user's newest notifications. */
 export const newestNotifications = 50;
 
 type OfSession = ExpressionBuilder<Tables & { s: Tables['sessions']; u: Tables['users'] }, 's' | 'u'>;
 
 /**
- * Reads the user of a session with the accounts that the session reaches. Leaves out accounts that block the user or are
- * being erased. Has no filter on one account, because most sessions reach all accounts of the user.
+ * Reads the user of a session with the accounts that the session reaches. Leaves out accounts that block the user or
+ * are being erased. Searches all accounts, because most sessions reach all accounts of the user.
  *
- * A session that an identity of an account began reaches this account alone: not the operator's panel, and not the
- * notifications from other accounts. It ends when the identity is removed. A session on embedded boards also ends when its
- * secret is deleted.
+ * A session that began with an external identity of an account reaches only this account. It does not reach the
+ * operator's panel or notifications from other accounts. It ends when the identity is removed. A session on embedded
+ * boards also ends when its secret is deleted.
  */
 const selectSession = query(
   'select_session',
@@ -205,7 +209,7 @@ function secretOfSession(s: OfSession) {
     .whereRef('e.id', '=', 's.embedding_secret_id');
 }
 
-/** An account may require its members, except owners, to sign in with an identity of the account. */
+/** An account may require that its members, except owners, sign in with an external identity of the account. */
 function accountsOfUser(u: OfSession) {
   return u
     .selectFrom('memberships as m')
@@ -241,8 +245,8 @@ function newestNotificationsOf(u: OfSession) {
 
 /**
  * unread_count is the number of unread notifications among the newest ones. The accounts are sorted by name.
- * only_account_id is null for an ordinary session. If it has a value, an identity of this account began the session, and
- * the session reaches only this account.
+ * only_account_id is null for an ordinary session. Otherwise the session began with an external identity of this
+ * account, and reaches only this account.
  */
 export type SignedInUser = Omit<RowOf<typeof selectSession>, 'is_noted'>;
 

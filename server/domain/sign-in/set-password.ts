@@ -10,7 +10,7 @@ import { endAllSessions, maySignIn, provenUsers, type SessionTerms } from './ses
 import { endSignInLinks } from './sign-in-links.ts';
 import { type StartedSession, startSession } from './start-session.ts';
 
-/** Of several parallel requests, only the first deletes the link, so the link does not work for the others. */
+/** Only the first of several parallel requests deletes the link. For the other requests, the link no longer exists. */
 const takeLink = query('take_password_link', (db, $: Arguments<{ linkHash: Buffer; now: Date }>) =>
   db
     .deleteFrom('password_links as l')
@@ -33,7 +33,7 @@ export async function redeemPasswordLink(admin: Administration, linkHash: Buffer
 }
 
 /**
- * Stores a password. Every change must increase updated_at, because a sign-in compares it to detect that the password
+ * Stores a password. Every change must increase updated_at. A sign-in compares this time to notice that the password
  * has changed during the sign-in.
  */
 const upsertPassword = query('upsert_password', (db, $: Arguments<{ userId: number; credential: string; now: Date }>) =>

@@ -11,7 +11,7 @@ import { maySignIn } from './session.ts';
 
 export const signInLinkMinutes = 30;
 
-/** The payload of the job that mails a link. Of user_id and email, one is null. */
+/** The payload of the job that mails a link. It contains either user_id or email, and the other field is null. */
 export interface LinkRequest {
   user_id: number | null;
   /** The address of a person who is no user. */
@@ -23,8 +23,8 @@ export interface LinkRequest {
 }
 
 /**
- * Adds the job that mails a sign-in link. The job has few attempts, because a late link is useless. For an unknown
- * address the payload also has the canonical form of the address, by which an erasure finds the job.
+ * Adds the job that mails a sign-in link. The job has only a few attempts, because a late link is useless. For an
+ * unknown address, the payload also contains the canonical form of the address, so that an erasure can find the job.
  */
 const leaveMail = query(
   'leave_sign_in_link_mail',
@@ -103,7 +103,7 @@ const insertLink = query('insert_sign_in_link', (db, $: Arguments<NewLink>) =>
 export interface MailedLink {
   token: string;
   email: string;
-  /** Undefined for a link that signs a new person up. */
+  /** Undefined if the link lets a new person sign up. */
   userId: number | undefined;
   /** The language of the user's profile. */
   language: string | null;
@@ -157,7 +157,7 @@ export interface FollowedLink {
   hash: Buffer;
   email: string;
   next: string;
-  /** The user who has the address now. Undefined if nobody has it: the link then signs a new person up. */
+  /** The user who has the e-mail address now. Undefined if no user has it. Then the link lets a new person sign up. */
   userId: number | undefined;
   /** The account that the person joins. Undefined for a sign-in link. */
   account: JoinableAccount | undefined;
@@ -187,8 +187,8 @@ const deleteLinks = query('delete_sign_in_links', (db, $: Arguments<{ userId: nu
 );
 
 /**
- * Deletes a user's sign-in links. Call this after a change of the user's password, and before the user's sessions end.
- * A link that is being used has then either started its session or no longer works.
+ * Deletes a user's sign-in links. Call this after a change of the user's password, before the user's sessions end. Then
+ * a link that somebody is using either has already started its session, which ends, or no longer works.
  */
 export async function endSignInLinks(db: Queryable, userId: number): Promise<void> {
   await db.query(deleteLinks, { userId });

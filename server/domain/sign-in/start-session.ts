@@ -4,7 +4,10 @@ import { type Challenge, makeChallenge } from './challenge.ts';
 import type { ProvenUser } from './proven-user.ts';
 import { lockProvenUser, openSession, type SessionTerms } from './session.ts';
 
-/** The start of a sign-in: the token of a new session, or a challenge for a user with a second factor. */
+/**
+ * The result of the first step of a sign-in: the token of a new session. For a user with a second factor, the token of
+ * a sign-in that waits for a code.
+ */
 export type StartedSession = { token: string } | { challenge: Challenge };
 
 const selectFactor = query('select_has_second_factor', (db, $: Arguments<{ userId: number }>) =>
@@ -12,11 +15,12 @@ const selectFactor = query('select_has_second_factor', (db, $: Arguments<{ userI
 );
 
 /**
- * Starts a session for a user who has proven their identity by the password, a mailed link or a provider. A user with a second factor
- * gets a challenge instead, unless `hasSecondFactor` says that the user has entered a code. Returns undefined if the
- * password has changed since it was compared, or if the user may not sign in.
+ * Starts a session for a user who has proven their identity by the password, a mailed link or a provider. For a user
+ * with a second factor, starts a sign-in that waits for a code, unless `hasSecondFactor` says that the user has entered
+ * a code. Returns undefined if the password has changed since it was compared, or if the user may not sign in.
  *
- * Call this in a transaction. The statement after the lock then sees a second factor that was turned on meanwhile.
+ * Call this in a transaction. The statement after the lock then sees a second factor that another transaction has just
+ * turned on.
  */
 export async function startSession(
   db: Queryable,

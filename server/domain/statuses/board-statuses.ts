@@ -84,7 +84,7 @@ export function requireStatus(admin: Administration, { id: boardId, accountId }:
   return admin.em.findOneOrFail(Status, { accountId, boardId, key }, { failHandler: () => notFound(key) });
 }
 
-/** Waits for other changes of the board's statuses, and then reads the status again. */
+/** Waits until other changes of the board's statuses have committed, and then reads the status again. */
 async function lockRegistry(admin: Administration, status: Status) {
   await lockBoard(admin, { id: status.boardId, accountId: status.accountId });
   if (!(await admin.em.refresh(status))) throw notFound(status.key);
@@ -169,7 +169,7 @@ function statusesInUse(admin: Administration, board: BoardOfAccount) {
 
 export type StatusInUse = Awaited<ReturnType<typeof listStatusesInUse>>[number];
 
-/** Lists statuses with their numbers of ideas. A number is exact up to countLimit. */
+/** Lists the statuses of a board with the numbers of their ideas. Numbers above countLimit are not exact. */
 export function listStatusesInUse(
   admin: Administration,
   board: BoardOfAccount,

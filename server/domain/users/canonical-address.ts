@@ -17,8 +17,8 @@ export const maxAddressLength = 254;
 export function canonicalAddress(text: string): string {
   const trimmed = text.trim().toWellFormed().replaceAll('\0', '\ufffd');
   if (trimmed.length > maxAddressLength) return trimmed;
-  // The second NFKC is necessary. After the change to lower case, a letter may be followed by a mark that NFKC combines
-  // with the letter.
+  // The second conversion to NFKC is necessary: lower case can change a letter so that NFKC combines it with the mark
+  // after it.
   const plain = lowerAscii(trimmed.normalize('NFKC')).normalize('NFKC');
   const { local, domain } = splitAddress(plain);
   return `${local}${(domainInAscii(domain) ?? domain).replace(/\.+$/, '')}`;

@@ -17,8 +17,8 @@ export interface AddressChange {
   field: AddressField;
   address: string;
   /**
-   * The digest of the user's address at the time of the request (see basisOf). The link works only if the digest is
-   * still the same.
+   * The digest of the user's e-mail address when the user asked for the change (see basisOf). The link works only as
+   * long as the digest is the same.
    */
   basis: string;
 }
@@ -72,7 +72,7 @@ export function addressUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, token: string
 /** A confirmation link works for this number of hours, because people open some mailboxes only once a day. */
 export const addressLinkHours = 24;
 
-/** The maximum number of attempts to send the mail. It is small, because a mail that arrives much later is useless. */
+/** The maximum number of attempts to send the mail. The number is small, because a late mail is useless. */
 const maxAttempts = 5;
 
 /**
@@ -111,8 +111,8 @@ export async function confirmAddress(admin: Administration, change: AddressChang
 }
 
 /**
- * Whether the digest is the same as at the request (see basisOf). A used link has changed the address and so the
- * digest.
+ * Whether the digest is still the same as when the user asked for the change (see basisOf). A used link has changed the
+ * address and thus the digest.
  */
 export async function isAddressWanted(
   db: Pick<Administration, 'query'>,

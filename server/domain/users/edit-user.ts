@@ -24,8 +24,8 @@ export async function createUser(admin: Administration, input: { email: string; 
 }
 
 /**
- * Creates a user who belongs to an identity of an account alone. The user gets no address for the sign-in, because the
- * address that a provider asserts may belong to somebody else.
+ * Creates a user who can sign in only with an external identity of an account. The user gets no sign-in address,
+ * because the e-mail address that a provider reports may belong to somebody else.
  */
 export async function createIdentityUser(
   admin: Administration,
@@ -91,16 +91,18 @@ export async function updateUser(admin: Administration, user: User, changes: Use
   await explainViolations(emailTaken(user.email ?? ''), async () => {
     await admin.em.flush();
     if (address === undefined) return;
-    // Runs after the change of the address, because a trigger for the previous version may clear the canonical form.
+    // Runs after the change of the address. A trigger for the previous version may clear the canonical form during the
+    // change.
     await admin.em.nativeUpdate(User, { id: user.id }, { canonicalEmail: canonicalAddress(address) });
   });
   const changed = changedFields();
   if (changed.length === 0) return;
   const email = changed.includes('email') && user.email ? { email: user.email } : {};
-  // Old password links stop working, because they were mailed to the old address, and another person may read its mail.
+  // Deletes the old password links: they were mailed to the old address, and another person may read the mail of this
+  // address.
   if (changed.includes('email')) {
     await endPasswordLinks(admin, user.id);
-    // A link to the old address may have started a sign-in that waits for a code.
+    // Ends sign-ins that wait for a code, because a link to the old address may have started such a sign-in.
     await endChallenges(admin, user.id);
   }
   admin.audit.record('user.updated', { user_id: user.id, changed, ...email });
@@ -116,7 +118,10 @@ const setFirstLanguage = query('set_first_language_of_user', (db, $: Arguments<{
     .returning('u.id'),
 );
 
-/** Sets the language of pages and mails for a user who has none. Later mails then are in the language of the pages. */
+/**
+ * Sets the language of pages and mails if the user has chosen none, so that later mails are in the language of the
+ * pages.
+ */
 export async function keepLanguage(admin: Administration, userId: number, language: Language): Promise<void> {
   const [changed] = await admin.query(setFirstLanguage, { userId, language });
   if (changed) admin.audit.record('user.updated', { user_id: userId, changed: ['language'] });

@@ -8,24 +8,24 @@ import { presentTime } from '../time.ts';
 /*
  * The export of a person's own data, from all accounts, as one JSON document. docs/administration.md describes its form.
  *
- * The document has the person's own texts and choices, and the reasons for rejected ideas, which moderators wrote to
- * the person. It has no secrets, and no ideas or comments by other people, because the person may have lost access to
- * their boards. An idea of somebody else is only an id.
+ * The document contains the person's own texts and choices, and the reasons for rejected ideas, because moderators
+ * wrote these reasons to the person. The document contains no secrets. For an idea of somebody else, it contains only
+ * the id, because the person may have lost access to the board.
  *
- * A list can be long. So long lists are read in batches, and the document is written while it is sent. The statements
- * have no filter on one account, because the person may have rows in all accounts.
+ * The server reads long lists in batches, and writes the document while it sends the document. The statements search
+ * all accounts, because the person may have rows in all accounts.
  */
 
 /** Increase this number when a field is removed or changes its meaning. */
 const formatVersion = 1;
 
-/** The maximum number of rows of a list in memory. An idea has up to 10,000 characters. */
+/** The maximum number of rows of one list that are in memory at the same time. An idea can have 10,000 characters. */
 const batchSize = 200;
 
 type Db = Kysely<Tables>;
 
 interface Section {
-  /** The tables from which the section reads rows about the person. */
+  /** The tables that the section reads. */
   tables: readonly (keyof Tables)[];
   read(db: Db, userId: number): AsyncIterable<object[]>;
 }
@@ -89,7 +89,7 @@ export const exportSections: Readonly<Record<string, Section>> = {
   },
   blocks: {
     tables: ['user_blocks'],
-    // The reason is a note of the moderators for themselves.
+    // Leaves out the reason of a block, because it is a note for other moderators.
     read: once((db, userId) =>
       db
         .selectFrom('user_blocks as b')
@@ -204,7 +204,7 @@ export const exportSections: Readonly<Record<string, Section>> = {
       ({ idea_id }) => idea_id,
     ),
   },
-  // The texts with the mentions are by other people.
+  // Leaves out the texts that contain the mentions, because other people wrote them.
   mentions: {
     tables: ['mentions'],
     read: inBatches(
@@ -257,7 +257,7 @@ export const notExported: Partial<Record<keyof Tables, string>> = {
   vote_networks: 'The export has the votes. A network is only a hash, and is deleted after some time.',
 };
 
-/** Reads the votes of the person, and of the person's tokens, voter by voter. */
+/** Reads the votes of the person and of the person's tokens, one voter after the other. */
 async function* readVotes(db: Db, userId: number): AsyncIterable<object[]> {
   const ownVoters = db
     .selectFrom('voters')
@@ -293,7 +293,7 @@ async function* readVotes(db: Db, userId: number): AsyncIterable<object[]> {
   }
 }
 
-/** Reads a list that is short for everybody. */
+/** Reads a list that is short for every person. */
 function once<Row extends object>(read: (db: Db, userId: number) => Promise<Row[]>): Section['read'] {
   return async function* (db, userId) {
     yield await read(db, userId);
@@ -317,7 +317,10 @@ function inBatches<Row extends object, Key>(
   };
 }
 
-/** Writes the document piece by piece. The rows are from the times when they are read, and not from one moment. */
+/**
+ * Writes the document piece by piece. The rows are read one after the other, so they do not show the state of a single
+ * moment.
+ */
 export async function* exportUser({ db }: QueryBuilding, userId: number, now: Date): AsyncIterable<string> {
   const profile = await db
     .selectFrom('users')

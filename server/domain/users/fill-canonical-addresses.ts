@@ -8,8 +8,8 @@ import { canonicalAddress, maxAddressLength } from './canonical-address.ts';
 const batchSize = 1_000;
 
 /**
- * Makes processes fill in canonical e-mail addresses one after the other. So if two rows have the same address, the row
- * with the smaller id gets the canonical form.
+ * Makes several processes fill in canonical e-mail addresses one after the other. If two rows have the same address,
+ * the row with the smaller id gets the canonical form.
  */
 const lockFilling = sql(
   'lock_canonical_addresses',
@@ -18,8 +18,8 @@ const lockFilling = sql(
 );
 
 /**
- * The tables to fill. The queries scan the rows of all accounts. A canonical form is unique within its scope: the id of
- * an account, or 0 for the whole table.
+ * The tables to fill, with the rows of all accounts. A canonical form is unique within its scope: the id of an account,
+ * or 0 for the whole table.
  */
 const fillings = [
   {
@@ -129,7 +129,8 @@ async function fillBatch(
       return rows.at(-1)?.id;
     });
   } catch (error) {
-    // Another transaction has just stored one of these addresses. The next attempt sees that address.
+    // Another transaction has just stored one of these addresses. The next attempt of this function sees the stored
+    // address.
     if ((error as { code?: string }).code === uniqueViolation) return after;
     throw error;
   }

@@ -60,7 +60,7 @@ const upsertVoter = query('upsert_voter', (db, $: Arguments<PersonInAccount>) =>
   db
     .insertInto('voters')
     .values({ account_id: $.accountId, user_id: $.userId })
-    // A conflict without an update would return no row.
+    // Updates the existing row, because an insert that does nothing after a conflict would return no row.
     .onConflict(conflict =>
       conflict.columns(['account_id', 'user_id']).doUpdateSet(row => ({ user_id: row.ref('excluded.user_id') })),
     )
@@ -78,7 +78,7 @@ export async function castOwnVote(op: Operation, ideaId: number, value: VoteValu
   return tally;
 }
 
-/** Returns the operation with the voter of the person. */
+/** Returns the context of the operation with the voter of the person. */
 async function ownVoterOf(op: Operation): Promise<Operation> {
   if (op.actor.voterId !== noVoter) return op;
   const [voter] = await op.query(upsertVoter, op.actor);

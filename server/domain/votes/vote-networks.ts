@@ -14,7 +14,7 @@ export function hashNetwork(appKey: Uint8Array, network: string): Buffer {
   return createHmac('sha256', key).update(network).digest().subarray(0, 16);
 }
 
-/** The server keeps the network of a vote for this number of days. */
+/** The server stores the network of a vote for this number of days. */
 const keptDays = 90;
 
 interface NetworkOfVote {
@@ -50,7 +50,7 @@ const deleteNetwork = query('delete_vote_network', (db, $: Arguments<Omit<Networ
     .where('voter_id', '=', $.voterId),
 );
 
-/** Keeps the network of a vote that was just cast, or removes it with a withdrawn vote. */
+/** Stores the network of a new vote, or removes the network of a withdrawn vote. */
 export async function keepNetwork(op: Operation, ideaId: number, value: VoteValue, network: Buffer): Promise<void> {
   const { accountId, voterId } = op.actor;
   if (value === 'none') {
@@ -61,7 +61,10 @@ export async function keepNetwork(op: Operation, ideaId: number, value: VoteValu
   await op.query(upsertNetwork, { accountId, ideaId, voterId, network, expiresAt });
 }
 
-/** The number of newest votes of an idea that are searched for shared networks. The limit keeps the search fast. */
+/**
+ * The number of newest votes of an idea among which the server looks for shared networks. The limit keeps the search
+ * fast.
+ */
 const maxVotes = 2_000;
 const maxNetworks = 5;
 const maxPeople = 20;

@@ -24,7 +24,9 @@ const disable = query('disable_webhook_endpoint', (db, $: Arguments<AccountEndpo
     .returning('w.id'),
 );
 
-/** Disables an endpoint and gives up its pending deliveries. Returns false if the endpoint was already disabled. */
+/**
+ * Disables an endpoint and marks its pending deliveries as dead. Returns false if the endpoint was already disabled.
+ */
 export async function stopEndpoint(db: Queryable, endpoint: AccountEndpoint, reason: string): Promise<boolean> {
   const { accountId, endpointId } = endpoint;
   const [disabled] = await db.query(disable, { accountId, endpointId, reason });

@@ -2,8 +2,9 @@ import { t } from '../../text/catalogue.ts';
 import { writeForRecords } from '../../text/language.ts';
 
 /*
- * The reasons for a disabled webhook or chat channel. The database, the command line and the audit log have them in
- * English, and pages and mails in the language of the reader. The operator of the server may also write a reason.
+ * The reasons for a disabled webhook or chat channel. In the database, the command line and the audit log, they are in
+ * English. On pages and in mails, they are in the language of the reader. The operator of the server may also write a
+ * reason.
  */
 
 const reasons = ['administrator', 'operator', 'gone', 'failing', 'chat_404', 'chat_410'] as const;

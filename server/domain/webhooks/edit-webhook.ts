@@ -80,7 +80,9 @@ export async function updateWebhook(
   admin.audit.record('webhook.updated', { ...describe(endpoint), changed, origin: originOf(endpoint) });
 }
 
-/** Enables an endpoint for future events. Deliveries in the state `dead` stay dead until somebody redelivers them. */
+/**
+ * Enables an endpoint for future events. Dead deliveries (failed for good) stay dead until somebody redelivers them.
+ */
 export async function enableWebhook(admin: Administration, endpoint: WebhookEndpoint): Promise<void> {
   const wasDisabled = Boolean(endpoint.disabledAt);
   Object.assign(endpoint, { disabledAt: null, disabledReason: null, failingSince: null, probedUntil: null });

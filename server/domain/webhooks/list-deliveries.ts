@@ -171,8 +171,8 @@ function findNewest(
   if (state === undefined) return logOf(log).orderBy('d.id', 'desc').limit(limit);
   if (state === 'dead') return inOrderOfIndex(log).where('d.state', '=', 'dead').limit(limit);
   if (state === 'pending') {
-    // The index of pending deliveries is sorted by lane, so the query reads each of an endpoint's eight lanes
-    // separately.
+    // The index of pending deliveries is sorted by lane (one of an endpoint's eight delivery queues). So the query
+    // reads each lane separately.
     return log.db
       .selectFrom(sql<{ number: number }>`generate_series(0, 7)`.as<'lanes'>(sql`lanes(number)`))
       .crossJoinLateral(
@@ -203,8 +203,8 @@ function logOf({ db, accountId, endpointId, before }: Log) {
 }
 
 /**
- * Selects deliveries in the order of their index, newest first. The query uses `between`, because with `endpoint_id =
- * …` PostgreSQL ignores this column in the sort order. PostgreSQL might then read the deliveries of all endpoints.
+ * Selects deliveries in the order of their index, newest first. The query uses `between` instead of `endpoint_id = …`.
+ * With the equality, PostgreSQL ignores the column in the sort order, and might read the deliveries of all endpoints.
  */
 function inOrderOfIndex({ db, accountId, endpointId, before }: Log) {
   return db

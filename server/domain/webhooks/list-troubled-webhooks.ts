@@ -7,17 +7,17 @@ import { cutRows } from '../pagination.ts';
 import { stateOfEndpoint } from './list-webhooks.ts';
 
 /*
- * The failing and disabled webhooks of all accounts, and the webhooks with dead deliveries, for operators. By default,
- * the queries have no filter on one account. They read no secret, no body and no response.
+ * Lists webhooks with problems for operators: failing webhooks, disabled webhooks, and webhooks with dead deliveries.
+ * By default, the queries search all accounts. They read no secrets, bodies or responses.
  */
 
-/** `dead`: the webhook has dead deliveries. It may be enabled again. */
+/** `dead`: the webhook has dead deliveries. The webhook itself can be enabled. */
 export const troubles = ['failing', 'disabled', 'dead'] as const;
 export type WebhookTrouble = (typeof troubles)[number];
 
 export type TroubledWebhook = Awaited<ReturnType<typeof listTroubledWebhooks>>['rows'][number];
 
-/** A webhook in the order of the list: by account, then by id. */
+/** The position of a webhook in the list, which is sorted by account and then by id. */
 interface WebhookPlace {
   accountId: number;
   endpointId: number;
@@ -31,7 +31,7 @@ interface TroubleFilter {
   limit: number;
 }
 
-/** Lists a page of the webhooks with this trouble. The counts of deliveries stop at countLimit + 1. */
+/** Lists a page of the webhooks with one kind of problem. The counts of deliveries stop at countLimit + 1. */
 export async function listTroubledWebhooks({ db }: QueryBuilding, trouble: WebhookTrouble, filter: TroubleFilter) {
   const found = trouble === 'dead' ? findWithDeadDeliveries(db, filter) : findInState(db, trouble, filter);
   const rows = await db
@@ -55,7 +55,7 @@ export async function listTroubledWebhooks({ db }: QueryBuilding, trouble: Webho
 
 type Db = QueryBuilding['db'];
 
-/** The place before all webhooks. */
+/** A position before the first webhook. */
 const first: WebhookPlace = { accountId: 0, endpointId: 0 };
 
 /** Reads the partial index of failing and disabled webhooks. */
@@ -118,7 +118,10 @@ function findWithDeadDeliveries(
     .limit(limit + 1);
 }
 
-/** Selects the deliveries to the webhook w. The caller orders them as their index, so that PostgreSQL uses the index. */
+/**
+ * Selects the deliveries to the webhook w. The caller sorts the deliveries like their index, so that PostgreSQL uses
+ * the index.
+ */
 function deliveriesOf(w: ExpressionBuilder<Tables & { w: Tables['webhook_endpoints'] }, 'w'>, state: DeliveryState) {
   return w
     .selectFrom('webhook_deliveries as d')

@@ -7,7 +7,10 @@ import { cutRows, type FirstRows } from '../pagination.ts';
 
 export type WebhookListing = Awaited<ReturnType<typeof listWebhooks>>[number];
 
-/** HTML pages count pending deliveries up to this number. An endpoint that has failed for days may have very many. */
+/**
+ * Pages count the pending deliveries of an endpoint only up to this number. An endpoint that has failed for days may
+ * have very many.
+ */
 export const mostPendingCounted = 1_000;
 
 /** The state of an endpoint w. A failing endpoint still gets events. A disabled endpoint gets none. */

@@ -14,8 +14,8 @@ const pendingNow = {
 } as const;
 
 /**
- * Queues a delivery again, whatever its state. The delivery keeps its webhook-id, and its attempts are counted from
- * zero again. Throws if the endpoint is disabled.
+ * Queues a delivery again, in any state. The delivery keeps its webhook-id, and its attempts are counted from zero
+ * again. Throws if the endpoint is disabled.
  */
 export async function redeliver(admin: Administration, accountId: number, endpointId: number, deliveryId: number) {
   await checkEnabled(admin, accountId, endpointId);
@@ -68,7 +68,10 @@ async function sendAgain(admin: Administration, accountId: number, endpointId: n
   admin.audit.record('webhook.redelivered', { account_id: accountId, webhook_id: endpointId, deliveries });
 }
 
-/** Sends a test event, whatever event types the endpoint receives. Returns the delivery's id. */
+/**
+ * Sends a test event to the endpoint, even if the endpoint does not receive this type of event. Returns the delivery's
+ * id.
+ */
 export async function sendTestEvent(admin: Administration, accountId: number, endpointId: number): Promise<number> {
   await checkEnabled(admin, accountId, endpointId);
   const body: TestEventBody = {

@@ -8,7 +8,10 @@ export interface AccountEndpoint {
   endpointId: number;
 }
 
-/** One of an endpoint's eight queues, which send deliveries in order. All deliveries for an idea are in one lane. */
+/**
+ * A lane: one of an endpoint's eight delivery queues, which send deliveries in order. All deliveries for an idea are in
+ * one lane.
+ */
 export interface Lane extends AccountEndpoint {
   lane: number;
 }
@@ -21,7 +24,7 @@ export const laneKey = ({ endpointId, lane }: Lane) => `webhook:${endpointId}:${
  */
 export const dueTime = sql<string>`now() + interval '1 millisecond'`;
 
-/** Many lanes as three arrays, for one statement that handles all these lanes. */
+/** Many lanes (delivery queues of endpoints) as three arrays, so that one SQL statement can handle them. */
 export interface LaneColumns {
   accountIds: readonly number[];
   endpointIds: readonly number[];
@@ -40,7 +43,7 @@ export interface LaneRow {
   account_id: number;
   endpoint_id: number;
   lane: number;
-  /** The position of the lane in the arrays, starting at 1. */
+  /** The position of the lane (delivery queue) in the arrays, starting at 1. */
   position: number;
 }
 
@@ -50,7 +53,10 @@ export function lanesOf({ accountIds, endpointIds, lanes }: Arguments<LaneColumn
   );
 }
 
-/** Adds a job that sends a lane's deliveries. With a key mode, at most one job with a key exists for each lane. */
+/**
+ * Adds a job that sends the deliveries of a lane (a delivery queue of an endpoint). With a key mode, at most one job
+ * with a key exists for each lane.
+ */
 function addLaneJob(delayMs: Expression<number>, keyMode?: 'replace' | 'preserve_run_at') {
   const key = sql`, job_key => format('webhook:%s:%s', l.endpoint_id, l.lane), job_key_mode => ${keyMode}`;
   return sql`graphile_worker.add_job(
@@ -64,7 +70,10 @@ const addLaneJobs = query('add_lane_jobs', (db, $: Arguments<LaneColumns & { del
   db.selectFrom(lanesOf($)).select(addLaneJob($.delayMs)),
 );
 
-/** For each lane, adds a job that sends the lane's deliveries. Does not replace other jobs of the same lane. */
+/**
+ * For each lane (delivery queue), adds a job that sends the lane's deliveries. Does not replace other jobs of the same
+ * lane.
+ */
 export async function wakeLanes(queue: Queryable, lanes: readonly Lane[], delayMs = 0): Promise<void> {
   if (lanes.length > 0) await queue.query(addLaneJobs, { ...columnsOf(lanes), delayMs });
 }
@@ -73,14 +82,17 @@ const addKeyedLaneJobs = query('add_keyed_lane_jobs', (db, $: Arguments<LaneColu
   db.selectFrom(lanesOf($)).select(addLaneJob($.delayMs, 'preserve_run_at')),
 );
 
-/** Plans a job for a lane. If the lane already has a planned job, that job keeps its time. */
+/**
+ * Plans a job for a lane (a delivery queue of an endpoint). If the lane already has a planned job, that job keeps its
+ * time.
+ */
 export async function wakeLaneLater(queue: Queryable, lane: Lane, delayMs: number): Promise<void> {
   await queue.query(addKeyedLaneJobs, { ...columnsOf([lane]), delayMs });
 }
 
 const noDelay = sql.lit(0);
 
-/** Selects the lanes that have a pending delivery d which was due before a given time. */
+/** Selects the lanes (delivery queues) with a pending delivery d that was due before a given time. */
 function lanesDueBefore(db: Kysely<Tables>, time: Expression<string>) {
   return db
     .selectFrom('webhook_deliveries as d')
@@ -104,7 +116,7 @@ export async function wakeEndpoint(queue: Queryable, { accountId, endpointId }: 
   await queue.query(addJobsOfEndpoint, { accountId, endpointId });
 }
 
-/** Has no filter on the account, because a periodic job scans all accounts. */
+/** Searches all accounts, because a scheduled job calls this for all accounts. */
 const addOverdueJobs = query(
   'add_overdue_lane_jobs',
   (db, $: Arguments<{ overdueMinutes: number }>) =>
@@ -114,7 +126,10 @@ const addOverdueJobs = query(
   { isPrepared: false },
 );
 
-/** Adds jobs for lanes with overdue deliveries, because their job may be lost, for example after its last retry. */
+/**
+ * Adds jobs for lanes (delivery queues) with overdue deliveries. The earlier job of such a lane may be lost, for
+ * example after its last retry.
+ */
 export async function wakeOverdueLanes(queue: Queryable, overdueMinutes = 10): Promise<void> {
   await queue.query(addOverdueJobs, { overdueMinutes });
 }

@@ -76,7 +76,7 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
       account: present(account),
       owners: account.owners.map(({ id, email }) => ({ email: shownAddress(email), href: `/operator/users/${id}` })),
       hasAgentApi: hasAgentApi(account, config),
-      // A webhook can be in two lists: it fails or is disabled, and it has dead deliveries.
+      // One webhook can be in two lists, because a failing or disabled webhook can also have dead deliveries.
       webhooks: [...new Map(webhooks.map(webhook => [webhook.id, presentWebhook(webhook)])).values()],
     };
     return visit.page('accounts/account', data.account.name, data, { notices });
@@ -133,8 +133,8 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
         };
       },
       async run(admin, visit) {
-        // The second of two parallel changes waits for this lock, so that its audit entry names the plan that it
-        // replaces.
+        // Locks the account, so that parallel changes run one after the other. The audit entry of the second change
+        // then names the plan that the first change has set.
         const account = await requireLockedAccount(admin, visit.id());
         await updateAccount(admin, account, { plan: visit.field('plan').trim() });
         return `/operator/accounts/${account.id}?notice=plan`;
@@ -144,7 +144,7 @@ export function accountRoutes({ config, clock }: ServerDependencies, askForPassw
       path: '/operator/accounts/:id/delete',
       async ask(visit) {
         const account = await readFor(visit);
-        // No form is needed: the page of the account already shows the scheduled deletion.
+        // The form is not shown again, because the page of the account already shows the scheduled deletion.
         if (account.state !== 'active') return backTo(account).href;
         const { text: time } = showErasure(clock.now().toISOString(), graceHours) ?? { text: '' };
         return {

@@ -4,14 +4,15 @@ import { t } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import type { OperatorRoute, OperatorVisit } from '../shell/change.ts';
 
-/** More entries would make the page larger than 50 kB. */
+/** With more entries, the page would be larger than 50 kB. */
 const mostEntries = 50;
 
 export const auditRoute: OperatorRoute = { path: '/operator/audit', show: showAudit };
 
 async function showAudit(visit: OperatorVisit) {
   const { AUDIT_LOG: output } = visit.server.config;
-  // Entries about views of the panel could fill the whole list, so the list leaves them out by default.
+  // By default, the list has no entries about opened pages of the panel, because such entries could fill the whole
+  // list.
   const isAll = visit.parameter('entries') === 'all';
   const data = {
     output,
@@ -30,7 +31,8 @@ async function readEntries({ server: { config, logger } }: OperatorVisit, isAll:
     const lines = await readAuditTail(config, mostEntries, ({ event }) => isAll || event !== 'operator.viewed');
     return { entries: lines?.map(present), isUnreadable: false };
   } catch (err) {
-    // Log rotation may have moved the file, and the server's user may only append to it.
+    // The file may be missing after a log rotation. The server may also have permission to append to the file but not
+    // to read it.
     logger.warn({ err }, 'the audit log cannot be read for the operator');
     return { entries: undefined, isUnreadable: true };
   }

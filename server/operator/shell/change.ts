@@ -6,18 +6,18 @@ import type { Route, Visit } from '../../pages/shell/visit.ts';
 import type { askForOwnPassword } from '../../pages/sign-in/own-password.ts';
 import type { Html } from '../../text/html.ts';
 
-/** A visit of the panel. Its pages belong to no account. */
+/** A request to a page of the operator's panel. The pages of the panel belong to no account. */
 export type OperatorVisit = Visit<undefined>;
 export type OperatorRoute = Route<undefined>;
 
-/** Runs work on any account in a transaction. The audit entries name the signed-in operator. */
+/** Runs an operation on any account in a transaction. The audit entries name the signed-in operator. */
 export function operate<T>({ server, user }: OperatorVisit, work: (admin: Administration) => Promise<T>): Promise<T> {
   const { audit, clock, database } = server;
   const actor = { by: 'operator', by_user_id: user.id } as const;
   return database.transaction(transaction => work(administrationIn(transaction, { audit, actor, now: clock.now() })));
 }
 
-/** The page of a change, with a form that asks for the operator's password. */
+/** A page for one change. Its form asks for the operator's password. */
 interface ChangePage {
   /** The question itself, such as `Block <name>?` */
   heading: Html;
@@ -32,7 +32,7 @@ interface ChangePage {
 
 interface Change {
   path: string;
-  /** Returns the page, or a path to redirect to if nothing is left to change. */
+  /** Returns the page. If the change has already happened, returns a path to redirect to. */
   ask: (visit: OperatorVisit) => Promise<ChangePage | string>;
   /** Makes the change. Returns the path of the next page. */
   run: (admin: Administration, visit: OperatorVisit) => Promise<string>;
@@ -41,8 +41,8 @@ interface Change {
 export type AskForPassword = ReturnType<typeof askForOwnPassword>;
 
 /**
- * Returns the route of a change. Every change needs the operator's own password again, because another person at an
- * unattended browser could harm all accounts. The rate limits of sign-in apply.
+ * Returns the route of a change. Every change needs the password of the signed-in operator again, because somebody at
+ * an unattended browser could damage all accounts. The rate limits of sign-in apply.
  */
 export function changeRoute(askForPassword: AskForPassword, { path, ask, run }: Change): OperatorRoute {
   return {

@@ -11,7 +11,7 @@ const links = [
   { key: 'operator.audit.title', href: '/operator/audit' },
 ] as const;
 
-/** Returns the frame of a page of the operator's panel. The pages belong to no account. */
+/** Returns the layout data of a page of the operator's panel. The pages belong to no account. */
 export function frameOf(request: FastifyRequest, account: AccountOfUser | undefined, title: string): Frame {
   const path = request.url.split('?', 1)[0] ?? '';
   return {

@@ -6,15 +6,15 @@ import { requireSecondFactor } from '../../pages/shell/second-factor.ts';
 import { requireSession } from '../../pages/shell/session.ts';
 
 /**
- * An onRequest hook of every path of the panel. A visitor without a session is asked to sign in, as in the admin area.
- * A signed-in user who is no operator gets the answer for a missing path. An operator without a second factor is
- * redirected to the page that turns it on.
+ * The onRequest hook of every path of the panel. It redirects a visitor without a session to the sign-in page. It
+ * answers a signed-in user who is not an operator like a request for a missing path. It redirects an operator without a
+ * second factor to the page that turns two-factor sign-in on.
  */
 export async function requireOperator(request: FastifyRequest, reply: FastifyReply) {
   const { browserSession } = request;
   if (!browserSession) return requireSession(request, reply);
   if (browserSession.user.is_operator) return requireSecondFactor(request, reply);
-  // The error page of a missing path has no navigation.
+  // Without the navigation, this page looks like the error page of a missing path.
   request.frameOfError = null;
   throw new DomainError('not_found');
 }

@@ -33,7 +33,7 @@ async function showWebhooks(visit: OperatorVisit) {
   return visit.page('webhooks/list', t('shell.labels.webhooks'), data);
 }
 
-/** Reads the place of the last webhook on the previous page, such as 12.345. Ignores an invalid place. */
+/** Reads the position of the last webhook on the previous page, such as 12.345. Ignores an invalid position. */
 function placeOf(visit: OperatorVisit) {
   const [, account, endpoint] = /^([1-9]\d{0,14})\.([1-9]\d{0,14})$/.exec(visit.parameter('after')) ?? [];
   return account === undefined ? undefined : { accountId: Number(account), endpointId: Number(endpoint) };

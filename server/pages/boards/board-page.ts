@@ -78,7 +78,7 @@ export async function showBoard(visit: BoardVisit, problem?: Problem) {
   return visit.page('board', frame, data, { ...noticesOf(visit), problem });
 }
 
-/** On an embedded board, a user may have to connect the sign-in of the site around the board. */
+/** On an embedded board, a user may have to confirm that the account on the embedding website belongs to them. */
 function noticesOf({ request }: BoardVisit) {
   if (!boardOf(request).isEmbedded) return { notices };
   const values = { href: connectPath(fieldOf(request.query, 'connection'), boardPath(boardOf(request).slug)) };
@@ -86,8 +86,8 @@ function noticesOf({ request }: BoardVisit) {
 }
 
 /**
- * Returns the form for a signed-in person who may join the account of the board, or the buttons for a member who must
- * sign in with a provider of the account.
+ * Returns the form to join the account, if the signed-in person may join. For a member who must sign in with a provider
+ * of the account, returns the sign-in buttons.
  */
 async function presentJoin({ request, server }: BoardVisit) {
   const { database, config } = server;
@@ -96,7 +96,7 @@ async function presentJoin({ request, server }: BoardVisit) {
   if (!person || member) return undefined;
   const user = { accountId: read.actor.accountId, userId: person.id };
   const standing = await readStanding(database, user);
-  // A member with an ordinary session, but the account requires a provider.
+  // A member has signed in without a provider, but the account requires a sign-in with a provider.
   if (standing === 'member') {
     const providers = await readProviderButtons(server, user.accountId);
     return providers.length > 0 ? { providers, next: boardPath(slug) } : undefined;
@@ -106,7 +106,7 @@ async function presentJoin({ request, server }: BoardVisit) {
   return { action: `${boardPath(slug)}/join`, mustConfirm };
 }
 
-/** Returns the path of the list that a form was on. The text is the query of the list, beginning with `?`. */
+/** Returns the path of the list that contained the form. The text is the query of the list, beginning with `?`. */
 export function listPathOf(request: FastifyRequest, text: string): string {
   const query = readQuery(BoardQuery, Object.fromEntries(new URLSearchParams(text.slice(1))));
   return pathOn(request, '', changesOf(query));

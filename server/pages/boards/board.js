@@ -1,6 +1,7 @@
 /**
- * Votes without a page load, and shows similar ideas while a person types the title of a new idea. Both replace a part of
- * the page by the same part of a page from the server. Without this script, the forms load whole pages.
+ * Votes without a page load, and shows similar ideas while a person types the title of a new idea. To do so, it
+ * replaces a part of the page by the same part of a new page from the server. Without this script, the forms load whole
+ * pages.
  */
 
 async function pageFrom(url, options) {
@@ -36,7 +37,7 @@ document.addEventListener('submit', async event => {
     [...replaced.querySelectorAll('button')].find(one => one.getAttribute('aria-label') === label)?.focus();
     status.textContent = document.getElementById(form.id)?.dataset.announcement ?? '';
   } catch {
-    // form.submit() runs no listeners.
+    // form.submit() does not call the listeners of the event `submit`.
     form.append(Object.assign(document.createElement('input'), { type: 'hidden', name: 'value', value: button.value }));
     form.submit();
   }
@@ -60,7 +61,8 @@ title?.addEventListener('input', () => {
   }, pauseMs);
 });
 
-// Suggests names after an @ in the comment field. The names are buttons behind the field, which the Tab key reaches.
+// Suggests names after an @ in the comment field. The suggestions are buttons after the field, so that the Tab key
+// reaches them.
 const suggestions = document.getElementById('mentionable');
 const comment = suggestions?.closest('form').querySelector('[name=body]');
 

@@ -62,7 +62,7 @@ function placeOf(visit: BoardVisit): CommentOfIdea {
   return { ideaId: visit.id(), commentId: visit.id('comment') };
 }
 
-/** Shows the form. If the edit came too late, the page still shows the text that the person entered. */
+/** Shows the form. If the person sent the edit too late, the page still shows the text that the person entered. */
 async function showEdit(visit: BoardVisit, problem?: Problem) {
   const { ideaId, commentId } = placeOf(visit);
   const board = await readBoard(memberOf(visit));

@@ -95,7 +95,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
     ),
     first: cursor === undefined ? undefined : { label: t('boards.idea.first_comments'), href: path },
     vote: presentVote(visit, board, idea),
-    // Moderators change the idea with the forms of the admin area, which lead back to this page.
+    // Moderators change the idea with the forms of the admin area. After a change, the browser returns to this page.
     moderator: member?.isModerator && {
       action: (form: string) => pathInAdmin(visit, `/admin/ideas/${idea.id}/${form}`),
       adminPath: visit.path(`/admin/ideas/${idea.id}`),
@@ -131,8 +131,8 @@ function pathInAdmin(visit: BoardVisit, path: string): string {
 }
 
 /**
- * Returns the names that the comment form suggests: the members who wrote on this page, except the reader. The reader
- * sees their names anyway, so the suggestions reveal no other members.
+ * Returns the names that the comment form suggests: members who wrote on this page, except the reader. The reader can
+ * see these names on the page, so the suggestions reveal no other members.
  */
 async function findMentionable(member: Actor, read: ReadOperation, texts: readonly { author_id: number }[]) {
   const authors = new Set(texts.map(({ author_id }) => author_id));

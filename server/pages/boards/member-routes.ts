@@ -30,7 +30,7 @@ export const memberRoutes: Route<AccountOfUser | undefined>[] = [
     const value = VoteValue.safeParse(visit.field('value'));
     if (!value.success) throw new FormProblem(422, t('boards.vote.refused'));
     await castOwnVote(op, ideaId, value.data, hashNetwork(visit.server.appKey, networkOf(visit.request.ip)));
-    // A form in a list names the list, so that the browser returns to the list.
+    // A form in a list contains the query of the list, so that the browser returns to the same list.
     const list = visit.field('list');
     if (list.startsWith('?')) return `${listPathOf(visit.request, list)}#idea-${ideaId}`;
     return pathOn(visit.request, `/ideas/${ideaId}`, { notice: 'voted' });
@@ -51,7 +51,7 @@ export const memberRoutes: Route<AccountOfUser | undefined>[] = [
   }),
 ];
 
-/** Defines a form about an idea. If the change is refused, the page of the idea shows the reason. */
+/** Defines a form on the page of an idea. If the change is refused, the page shows the reason. */
 function changeRoute(
   form: string,
   work: (op: PersonOperation, ideaId: number, visit: BoardVisit) => Promise<string>,
@@ -98,7 +98,7 @@ async function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[]
   return visit.page('new-idea', frameOfBoard(visit, board, { page: t('boards.submit_idea') }), data, { problem });
 }
 
-/** Creates the idea, unless similar ideas exist that the person has not seen yet. Then it shows these ideas first. */
+/** Creates the idea. But if similar ideas exist that the person has not seen yet, the page first shows these ideas. */
 async function submitIdea(visit: BoardVisit) {
   const input = IdeaInput.safeParse({ title: visit.field('title'), body: visit.field('body') });
   if (!input.success) throw new FormProblem(422, wordsOf(input.error.issues[0]?.path[0]));
@@ -111,7 +111,7 @@ async function submitIdea(visit: BoardVisit) {
     await requireFirst(op, visit.request.body);
     return createIdea(op, input.data);
   });
-  // Only moderators can open the page of a pending idea.
+  // The member cannot open the page of the pending idea, because only moderators can.
   if (idea.moderation_state === 'pending' && !boardOf(visit.request).member?.isModerator) {
     return pathOn(visit.request, '', { notice: 'awaits_approval' });
   }

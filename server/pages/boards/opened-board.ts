@@ -25,7 +25,7 @@ interface BoardOfRequest {
   /** The actor for a member. Undefined for everybody else. */
   member: Actor | undefined;
   read: ReadOperation;
-  /** The query parameter that tells boards with the same slug apart, if the person can open several. */
+  /** The query parameter that names the account, if the person can open several boards with the same slug. */
   parameters: { account?: string };
 }
 
@@ -54,7 +54,8 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
       slug,
       accounts.map(({ id }) => id),
     );
-    // The session on embedded pages reaches one account, whose board comes before a public board with the same slug.
+    // A session on embedded pages belongs to one account. A board of this account comes before a public board with the
+    // same slug.
     const named = isEmbedded ? accounts[0]?.slug : fieldOf(request.query, 'account');
     const board = boards.find(one => accountOf(one)?.slug === named) ?? boards[0];
     if (!board) throw new DomainError('not_found');
@@ -79,8 +80,8 @@ export function openBoards({ database }: Pick<ServerDependencies, 'database'>, {
 }
 
 /**
- * Finds the actor for a member. In a frame nobody is a moderator, because everybody with an embedding secret of the account
- * can sign in there as any person of the account's application.
+ * Finds the actor for a member. In a frame nobody is a moderator, because the account's application can sign in as any
+ * of its users.
  */
 async function findActor(
   db: Parameters<typeof findMember>[0],
@@ -92,7 +93,7 @@ async function findActor(
 }
 
 /**
- * Returns the text and the link on the error page for a missing page of a board, such as an idea that awaits approval.
+ * Returns the text and the link for the error page of a missing page on a board, such as the page of a pending idea.
  */
 function wayToBoard(root: string) {
   return {
@@ -106,7 +107,7 @@ export function boardOf({ boardOfRequest }: FastifyRequest): BoardOfRequest {
   return boardOfRequest;
 }
 
-/** Returns the operation context of the signed-in member. The route must use requireMember. */
+/** Returns the context for operations of the signed-in member. The route must use requireMember. */
 export function memberOf({ request, server }: BoardVisit) {
   const { read, member } = boardOf(request);
   if (!member) throw new Error('The route is not behind requireMember');
@@ -114,9 +115,9 @@ export function memberOf({ request, server }: BoardVisit) {
 }
 
 /**
- * An onRequest hook for pages and forms that only members of the board's account may use. Sends visitors to the sign-in
- * page. After the sign-in, they return to the page. If they sent a form, they return to the board. The answer does not
- * reveal whether the board exists.
+ * An onRequest hook for pages and forms that only members of the board's account may use. Redirects other visitors to
+ * the sign-in page. After the sign-in, the browser returns to the page, or to the board if the visitor had sent a form.
+ * The answer does not reveal whether the board exists.
  */
 export async function sendToSignIn(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
@@ -157,7 +158,10 @@ export function ideaPath(slug: string, id: number): string {
   return `${boardPath(slug)}/ideas/${id}`;
 }
 
-/** Returns the path and the query of the page, outside a frame. Leaves out the parameters about a sign-in in the frame. */
+/**
+ * Returns the path and the query of the same page outside a frame. Leaves out the parameters about a sign-in in the
+ * frame.
+ */
 export function ordinaryPathOf(request: FastifyRequest): string {
   const { root, slug, isEmbedded } = boardOf(request);
   if (!isEmbedded) return request.url;

@@ -4,9 +4,9 @@ import { linkedText } from '../../text/linked-text.ts';
 import { shownName } from '../shell/show.ts';
 import { presentTime } from './present-idea.ts';
 
-/** The parts of comments that the server reads for all comments of a page at once. */
+/** The data that the server reads at once for all comments of a page. */
 export interface ShownBeside {
-  /** Returns the names that a text of the idea mentions. */
+  /** Returns the member names that a text of the idea mentions. */
   namesIn: Awaited<ReturnType<typeof readMentions>>;
   /** The pictures of the authors. */
   pictures: Map<number, string>;

@@ -27,7 +27,10 @@ interface PageOfBoard {
 /** The length of a description that search engines and chats show in full. */
 const maxDescriptionLength = 200;
 
-/** Builds the frame of a page of a board. Search engines may index a page of a public board with a canonical path. */
+/**
+ * Builds the layout data of a page of a board. Search engines may index the page of a public board if the page has a
+ * canonical path.
+ */
 export function frameOfBoard(
   { request, server }: BoardVisit,
   board: Pick<BoardView, 'slug' | 'name'>,
@@ -63,7 +66,7 @@ export function frameOfBoard(
 }
 
 /**
- * Returns an idea for a page. Puts names and titles on one line without control characters, so that a name cannot
+ * Returns an idea for a page. Removes line breaks and control characters from names and titles, so that a name cannot
  * imitate another name.
  */
 export function presentIdea(idea: Omit<IdeaView, 'body'>) {
@@ -84,8 +87,8 @@ export function presentIdea(idea: Omit<IdeaView, 'body'>) {
 const dates = forEachLanguage(locale => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }));
 
 /**
- * Formats a time as a day in UTC. Visitors in several time zones get the same cached page, so it cannot use their time
- * zones.
+ * Formats a time as a day in UTC. Visitors in different time zones get the same cached page, so the page cannot use the
+ * visitor's time zone.
  */
 export function presentTime(time: string): { iso: string; text: string } {
   const date = new Date(time);
@@ -96,7 +99,10 @@ export function presentTime(time: string): { iso: string; text: string } {
 export interface VoteForm {
   action: string;
   id: string;
-  /** The query of the list that the form leads back to. Undefined if the form leads to the page of the idea. */
+  /**
+   * The query of the list that contains the form. After the vote, the browser returns to this list. Undefined on the
+   * page of the idea.
+   */
   list: string | undefined;
   up: { value: VoteValue; isPressed: boolean };
   down: { value: VoteValue; isPressed: boolean };

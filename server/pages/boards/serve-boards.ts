@@ -27,7 +27,7 @@ const area: OwnArea = {
   home: { label: 'shell.home.start', href: '/' },
 };
 
-/** The pages that boards also have in the frames of other sites. */
+/** Serves the pages of boards that other websites can also show in a frame. */
 export const boardRoutes: Record<'forEverybody' | 'forMembers', Route<AccountOfUser | undefined>[]> = {
   forEverybody: [
     { path: '/b/:slug', isPublicPage: true, show: showBoard },
@@ -50,7 +50,7 @@ export function serveBoards(server: ServerDependencies) {
     serveRoutes(app, server, accountOf, boardRoutes.forEverybody, [open]);
     app.get('/b/:slug/feed.atom', { onRequest: [open], config: { isPublicPage: true } }, async (request, reply) => {
       const { isPublic, read } = boardOf(request);
-      // Feed readers have no session.
+      // The feed needs no session, because feed readers have none.
       if (!isPublic) throw new DomainError('not_found');
       return sendXml(reply, 'application/atom+xml', await showFeed(read, server.config));
     });

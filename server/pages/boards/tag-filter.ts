@@ -6,8 +6,8 @@ import { shortLine } from '../../text/plain-text.ts';
 import { pathOn } from './opened-board.ts';
 
 /**
- * Finds the tag that a query names by its name or its id. Names are unique on a board without regard to upper and lower
- * case. A name wins over an id, because a name can be a number.
+ * Finds the tag that a query names by its name or its id. Tag names are unique on a board, ignoring case. If a text is
+ * the name of one tag and the id of another, the name counts.
  */
 export function findTag({ tags }: Pick<BoardView, 'tags'>, wanted: string) {
   const name = wanted.toLowerCase();

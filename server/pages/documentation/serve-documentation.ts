@@ -16,7 +16,7 @@ export function serveDocumentation(config: Pick<Config, 'BASE_URL'>) {
     const page = compress(await renderPage(script));
     app.get('/docs', async (_request, reply) => reply.redirect('/docs/', 301));
     app.get('/docs/', async (request, reply) => {
-      // The browser soon requests the script.
+      // Starts the compression now, because the browser soon requests the script.
       script.load().catch(error => request.log.error({ err: error }));
       reply.header('Content-Security-Policy', contentSecurityPolicy([request.headers.host, ownHost]));
       return sendCompressed(request, reply.type('text/html; charset=utf-8'), page);
@@ -36,7 +36,7 @@ const configuration = {
   url: documentPath,
   // The API reference sends its requests to the server that serves it. So it works under every host name of the server.
   servers: [{ url: '/', description: 'This server' }],
-  // The page loads nothing from other hosts. Fonts, the proxy and the assistant are switched off.
+  // Turns off the fonts, the proxy and the assistant, so that the page loads nothing from other hosts.
   withDefaultFonts: false,
   proxyUrl: '',
   telemetry: false,
@@ -110,7 +110,7 @@ function contentSecurityPolicy(hosts: (string | undefined)[]): string {
     "style-src 'self' 'unsafe-inline'",
     "img-src 'self' data:",
     "font-src 'self' data:",
-    // These sources have no scheme, so the browser uses the scheme of the page.
+    // These sources have no scheme, so the browser applies the scheme of the page to them.
     `connect-src ${[...api].join(' ')}`,
     "form-action 'none'",
     "base-uri 'none'",

@@ -1,6 +1,6 @@
 /**
- * Draws the API reference below the overview, and removes the overview when the reference is complete. A reader sees the
- * overview until then, or if the browser does not load the script of the reference.
+ * Draws the API reference below the overview, and removes the overview when the reference is complete. If the browser
+ * cannot load the script of the reference, the overview stays.
  */
 const { script: source, configuration } = document.currentScript.dataset;
 
@@ -24,5 +24,5 @@ function start() {
   document.head.append(script);
 }
 
-// The script blocks the browser for half a second, so it starts after the browser has shown the overview.
+// The script blocks the browser for half a second, so it starts only after the browser has shown the overview.
 requestAnimationFrame(() => setTimeout(start));

@@ -15,8 +15,9 @@ import { clearSessionCookie, sessionTerms, setSessionCookie } from '../shell/ses
 import { connectionPath, outcomePath, type SignInProblem } from './sign-in-outcome.ts';
 
 /**
- * Serves the sign-in with a token of the site around the frame. The site sends the token in a form, or in the query of the
- * frame's URL. An empty token ends the session, because nobody is signed in on the site.
+ * Serves the sign-in with a signed token of the website that embeds the board. The website sends the token in a form,
+ * or in the query of the frame's URL. An empty token ends the session, because it means that nobody is signed in on the
+ * website.
  *
  * Returns an onRequest hook for the token in the query. The answer to a token is always a redirect to a URL without the
  * token. So the token is in no Referer header, and a reload does not send it again.
@@ -42,10 +43,11 @@ export function acceptTokens(app: FastifyInstance, server: ServerDependencies) {
 
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const token = fieldOf(request.query, 'token');
-    // A HEAD request, such as one by a preview of links, must not use up the token.
+    // Ignores HEAD requests: a program that makes link previews must not use up the token.
     if (request.method !== 'GET' || !Object.hasOwn(request.query as object, 'token')) return;
     const destination = request.headers['sec-fetch-dest'];
-    // On a page of its own, a foreign link could sign the visitor in as somebody else.
+    // Accepts the token only in a frame. Otherwise a link on another website could sign the visitor in as somebody
+    // else.
     const isFramed = destination === undefined || destination === 'iframe';
     const path = isFramed
       ? await accept(request, reply, token, await find(request))
@@ -70,7 +72,8 @@ export function acceptTokens(app: FastifyInstance, server: ServerDependencies) {
       setSessionCookie(reply, config, outcome.token, terms.expiresAt);
       return outcomePath(slugOf(request), 'done');
     }
-    // Another person may use the browser now. But a used token may come from a page that the browser shows again.
+    // Ends the session in the browser, because the refused token may mean that another person uses the browser now. An
+    // already used token does not end the session, because the browser may have loaded an old page again.
     if (outcome !== 'used') {
       if (terms.previous) await endSession(database, terms.previous);
       clearSessionCookie(reply, config);
@@ -87,7 +90,7 @@ export function acceptTokens(app: FastifyInstance, server: ServerDependencies) {
     embedding: Embedding | undefined,
     terms: SessionTerms,
   ): Promise<{ token: string } | { connection: string } | SignInProblem> {
-    // A missing board and a wrong token get the same answer.
+    // A missing board gets the same answer as a wrong token.
     if (!embedding) return 'signature';
     const { accountId } = embedding;
     const client = { request_id: request.id, ip: request.ip };
@@ -125,7 +128,7 @@ export function acceptTokens(app: FastifyInstance, server: ServerDependencies) {
   }
 }
 
-/** A person has this long to confirm that they are the user with the address in the token. */
+/** If a user with the same e-mail address exists, the person has this long to confirm the connection to this user. */
 const connectMs = 30 * 60_000;
 
 function slugOf(request: FastifyRequest): string {

@@ -30,8 +30,9 @@ const area: OwnArea = {
 };
 
 /**
- * Serves the boards in the frames of other sites, at /b/<slug>/embed. These pages have a session of their own, which opens
- * no other page, and all other pages refuse to be in a frame. So no site can make people click in their ordinary session.
+ * Serves the boards in frames of other websites, at /b/<slug>/embed. These pages have their own session, which opens no
+ * other page. All other pages refuse to be in a frame. So no website can trick people into clicking in their ordinary
+ * session.
  */
 export function serveEmbedding(server: ServerDependencies) {
   return async (app: FastifyInstance) => {
@@ -47,14 +48,17 @@ export function serveEmbedding(server: ServerDependencies) {
   };
 }
 
-/** Until the board is known, the answer is the same for everybody and for every board. So every site may show it. */
+/**
+ * Lets every website show this answer. The board is not known yet, so the answer is the same for all boards and
+ * visitors.
+ */
 async function prepare(request: FastifyRequest, reply: FastifyReply) {
   reply.frameAncestors = '*';
   request.frameOfError = title => ({ title, embeddedAt: rootOf(request) });
   request.wayOut = () => wayAround(request);
 }
 
-/** The way out for a board that is missing, private, or not embedded. */
+/** The link on the error page of a board that is missing, private or not embedded. */
 function wayAround(request: FastifyRequest) {
   const outcome = explainOutcome(fieldOf(request.query, 'sign_in'), false);
   const connection = fieldOf(request.query, 'connection');
@@ -71,7 +75,7 @@ function wayAround(request: FastifyRequest) {
   };
 }
 
-/** Builds the onRequest hook that lets only the origins of the board's account show the page. */
+/** Builds the onRequest hook that allows only the listed origins of the board's account to show the page in a frame. */
 function allowFrames({ database }: ServerDependencies) {
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const { read, account } = boardOf(request);
@@ -81,12 +85,12 @@ function allowFrames({ database }: ServerDependencies) {
       throw new DomainError('not_found');
     }
     reply.frameAncestors = origins.join(' ');
-    // In a session of another account, the person is a visitor of this board.
+    // With a session of another account, the person counts as a visitor of this board.
     if (!account) request.browserSession = null;
   };
 }
 
-/** An onRequest hook that sends people whose session has ended from a page for members to the board. */
+/** An onRequest hook of pages for members. If the session has ended, it redirects the person to the board. */
 async function sendToBoard(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
   return reply.redirect(outcomePath(fieldOf(request.params, 'slug'), 'ended'), 303);

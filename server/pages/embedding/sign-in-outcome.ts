@@ -3,7 +3,7 @@ import { type TextKey, t } from '../../text/catalogue.ts';
 import { type BoardVisit, embeddedPath } from '../boards/opened-board.ts';
 import type { Problem } from '../shell/form.ts';
 
-/** The texts for the failures of a sign-in on an embedded board. */
+/** The messages for failed sign-ins on an embedded board. */
 const problems = {
   signature: 'embedding.problems.signature',
   expired: 'embedding.problems.expired',
@@ -21,7 +21,10 @@ const problems = {
 
 export type SignInProblem = keyof typeof problems;
 
-/** Returns the path of the page after a sign-in. It never contains the token, which would stay in the history. */
+/**
+ * Returns the path of the page after a sign-in. The path never contains the token, because the browser history would
+ * keep the token.
+ */
 export function outcomePath(slug: string, outcome: SignInProblem | 'done'): string {
   return `${embeddedPath(slug)}?${new URLSearchParams({ sign_in: outcome })}`;
 }
@@ -31,10 +34,10 @@ export function connectionPath(slug: string, connection: string): string {
   return `${embeddedPath(slug)}?${new URLSearchParams({ notice: 'connect', connection })}`;
 }
 
-/** Returns the text about a failed sign-in that brought the visitor to the page. */
+/** Returns the message about the failed sign-in that a query parameter of the page names. */
 export function explainOutcome(outcome: string, isSignedIn: boolean): string | undefined {
   const problem = outcome === 'done' ? 'no_cookies' : outcome;
-  // After a repeated request the earlier sign-in still counts.
+  // The token was already used, so the session of its first use still counts.
   return !isSignedIn && Object.hasOwn(problems, problem) ? t(problems[problem as SignInProblem]) : undefined;
 }
 

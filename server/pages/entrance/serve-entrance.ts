@@ -5,8 +5,8 @@ import { definePage, sendPage } from '../shell/page.ts';
 const entrancePage = definePage<object>('pages/entrance/entrance');
 
 /**
- * Serves the start page at /. It lists no boards, because most visitors look for one board. Search engines find public
- * boards in the sitemap. A client whose Accept header does not name text/html gets 404, as on any unknown path.
+ * Serves the start page at /. The page lists no boards, because most visitors look for one certain board, and search
+ * engines use the sitemap. A client whose Accept header does not contain text/html gets 404, as on any unknown path.
  */
 export async function serveEntrance(app: FastifyInstance) {
   app.get('/', async (request, reply) => {

@@ -7,7 +7,8 @@ import { readPicture } from '../../domain/pictures/pictures.ts';
 const keptSeconds = 86_400;
 
 /**
- * Serves the pictures of people. The path has a random key, so only readers of a page with the picture know it.
+ * Serves the pictures of people. The path of a picture contains a random key, which only readers of a page with the
+ * picture can know.
  */
 export function servePictures({ database }: Pick<ServerDependencies, 'database'>) {
   return async (app: FastifyInstance) => {

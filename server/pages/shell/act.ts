@@ -9,8 +9,8 @@ import { type Problem, problemOf } from './form.ts';
 import type { Visit } from './visit.ts';
 
 /**
- * The context of a signed-in person's operation on a board. Functions for ideas and administrative functions both accept
- * it. Unlike the context of an API token, it can record audit entries.
+ * The context of an operation on a board by a signed-in person. Operations on ideas and administrative operations both
+ * accept this context. Unlike the context of an API token, it can record audit entries.
  */
 export interface PersonOperation extends Administration {
   readonly actor: Actor;
@@ -24,7 +24,7 @@ export function actAs<T>(
 ): Promise<T> {
   return visit.administer(async admin => {
     const actor = await find(admin);
-    // Inherits from `admin` instead of copying it. A copy would build the entity manager and the query builder, which
+    // Inherits from `admin` instead of copying it. A copy would create the entity manager and the query builder, which
     // few operations need.
     return work(Object.assign<Administration, Pick<PersonOperation, 'actor'>>(Object.create(admin), { actor }));
   });
@@ -59,7 +59,7 @@ const explained = [
   'unauthorized',
 ] as const satisfies ErrorKey[];
 
-/** Returns the reason of a refusal in words, without a period. Returns undefined for errors that have their own pages. */
+/** Returns the reason of a refusal as text without a period. Returns undefined for errors that have their own pages. */
 export function reasonOf(key: ErrorKey): string | undefined {
   const found = explained.find(one => one === key);
   return found && t(`shell.refused.${found}`, { max: maxTagsOfIdea });

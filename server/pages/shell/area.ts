@@ -16,18 +16,18 @@ import { accountAround, pathIn, readBrowserSessions, type SessionCookie, session
 import { shownName } from './show.ts';
 import { loadTemplate } from './template.ts';
 
-/** Pages with forms and sessions that have a navigation of their own, such as the admin area. */
+/** An area of the website with its own navigation, forms and sessions, such as the admin area. */
 export interface Area {
   /** Returns the page for a template in the folder of the area, such as tokens/tokens. */
   pageOf(template: string): ReturnType<typeof definePage>;
-  /** Returns the frame of a page for a signed-in user, with the area's navigation. */
+  /** Returns the layout data of a page for a signed-in user, with the navigation of the area. */
   frameOf(request: FastifyRequest, account: AccountOfUser | undefined, title: string): Frame;
 }
 
 export interface OwnArea extends Area {
-  /** The link on the page of a refusal that has no link of its own. */
+  /** The default link on an error page, if the error has no link of its own. */
   home: { label: TextKey; href: string };
-  /** The cookie with the session. The default is `session`. */
+  /** The cookie that contains the session key. The default is `session`. */
   sessionCookie?: SessionCookie;
 }
 
@@ -37,7 +37,7 @@ declare module 'fastify' {
   }
 }
 
-/** The maximum size of a sent form: enough for a few fields and a grant on each board of an account. */
+/** The maximum size of a submitted form. It is enough for a few fields and a grant on each board of an account. */
 const maxFormBytes = 64 * 1024;
 
 /**
@@ -54,8 +54,8 @@ export async function openArea(app: FastifyInstance, server: ServerDependencies,
 }
 
 /**
- * Compiles all templates in a folder of server/, so that the server does not start with a broken template. The pages in
- * `copyPages` show a new secret, and a button on them copies the secret.
+ * Compiles all templates in a folder of server/, so that the server does not start with a broken template. Each page in
+ * `copyPages` shows a new secret, and has a button that copies the secret.
  */
 export function definePages(folder: string, copyPages: readonly string[] = []): Area['pageOf'] {
   const cwd = resolve(import.meta.dirname, '../..', folder);
@@ -74,7 +74,7 @@ export function definePages(folder: string, copyPages: readonly string[] = []): 
 
 const renderActions = loadTemplate<object>('pages/shell/parts/session-actions');
 
-/** Returns the part of a frame that shows the signed-in user, and the form_token of the user's forms. */
+/** Returns the part of the layout data that shows the signed-in user, and the form_token for the user's forms. */
 export function signedIn(request: FastifyRequest, account: AccountOfUser | undefined) {
   const { user, tokenHash } = sessionOf(request);
   return {

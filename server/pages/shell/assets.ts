@@ -22,7 +22,7 @@ export interface Script {
   path: string;
   /** Whether the script sends requests to this server. */
   isFetching: boolean;
-  /** The keys of the script's texts in the catalogue. The script reads the texts from its data attributes. */
+  /** The catalogue keys of the script's texts. The page passes the texts to the script in data attributes. */
   texts?: Readonly<Record<string, TextKey>>;
 }
 

@@ -20,7 +20,7 @@ for (const text of navigator.clipboard ? document.querySelectorAll('.select-all'
   button.type = 'button';
   button.className = 'button-quiet button-small';
   button.addEventListener('click', async () => {
-    // The clipboard holds only one text, so all other buttons get their first label back.
+    // Resets the labels of all other copy buttons, because the clipboard holds only one text.
     for (const reset of buttons) reset();
     try {
       await navigator.clipboard.writeText(text.textContent);

@@ -12,9 +12,11 @@ import { definePage, type Frame, type Link, sendPage } from './page.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Builds the frame of an error page. Without this function, the frame has only a title. */
+    /** Builds the layout data of an error page. Without this function, the layout has only a title. */
     frameOfError: ((title: string) => Frame) | null | undefined;
-    /** The explanation and the link of the page for a missing path, if the route knows them better than this file. */
+    /**
+     * The explanation and the link on the error page of a missing path, if the route has better ones than this file.
+     */
     wayOut: (() => WayOut) | null | undefined;
   }
 }
@@ -29,14 +31,15 @@ interface ErrorPageData {
   title: string;
   explanation: string;
   link?: Link | undefined;
-  /** The request id. An operator can find the failure in the log by this id. */
+  /** The request id. With it, an operator can find the failure in the log. */
   requestId?: string | undefined;
 }
 
 const errorPage = definePage<ErrorPageData>('pages/shell/error');
 
 /**
- * Answers the errors of pages with an error page that reveals no internals. answerErrors does the same for API clients.
+ * Answers an error on a page with an HTML error page that reveals no internal details. answerErrors does the same for
+ * API clients.
  */
 export function answerErrorPages(reporter: ErrorReporter) {
   const note = noteErrors(reporter);
@@ -67,8 +70,8 @@ function wayOn(request: FastifyRequest, status: number): Link | undefined {
 }
 
 /**
- * Returns the way out for a missing path below /b. A private board gets the same answer as a missing board, so that
- * visitors cannot learn that the board exists.
+ * Returns the explanation and the link for a missing path below /b. A private board gets the same answer as a missing
+ * board, so that visitors cannot learn that the board exists.
  */
 function wayOutOf(request: FastifyRequest): WayOut | undefined {
   const path = pathOf(request);

@@ -14,11 +14,11 @@ declare module 'fastify' {
   }
   interface FastifyContextConfig {
     /**
-     * Whether the form is for visitors and needs no form_token. A visitor may have signed in in another tab after
-     * opening the form.
+     * Whether visitors without a session can send the form. Such a form needs no form_token, because the visitor may
+     * have signed in in another tab after opening the form.
      */
     isForVisitors?: boolean;
-    /** Whether pages of other sites send the form. The route itself checks the origin of such a form. */
+    /** Whether pages of other websites may send the form. Then the route itself checks the origin. */
     isFromOtherSites?: boolean;
   }
 }
@@ -61,7 +61,7 @@ export function ownProblemOf(error: unknown): Problem {
 /** Returns the message to show for an invalid input, a conflict or a FormProblem. Rethrows every other error. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof AdministrationError) {
-    // The message may quote text from users, such as the name of a board, with line breaks.
+    // The message may quote text from users, such as the name of a board. So the message is put on one line.
     const message = oneLine(error.message);
     if (error.reason === 'invalid') return { status: 422, message, cause: error };
     if (error.reason === 'conflict') return { status: 409, message, cause: error };
@@ -101,7 +101,7 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
 
   app.decorate('formTokenOf', (tokenHash: Buffer) => macOf(tokenHash).toString('base64url'));
 
-  // This check runs before the server looks up the session and reads the body.
+  // This check runs before the server reads the session and the body, so that a forged form causes no work.
   app.addHook('onRequest', async request => {
     const { method, routeOptions } = request;
     if (method === 'POST' && !routeOptions.config.isFromOtherSites && !isFromHere(request)) refuse(request, 'origin');
@@ -129,7 +129,10 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
   }
 }
 
-/** Does not trust the Host header: after DNS rebinding, it equals the host of the other site's page. */
+/**
+ * Does not compare with the Host header, because in a DNS rebinding attack this header names the host of the attacker's
+ * page.
+ */
 function isFromOrigin(expected: string) {
   return ({ headers: { origin, 'sec-fetch-site': site } }: FastifyRequest): boolean =>
     origin === expected && (site === undefined || site === 'same-origin');

@@ -22,9 +22,9 @@ export async function strictHeaders(): Promise<Record<string, string>> {
       },
     },
     frameguard: { action: 'deny' },
-    // With the policy no-referrer, browsers would send this server's own forms with "Origin: null".
+    // Does not use the policy no-referrer. With it, browsers would send this server's own forms with "Origin: null".
     referrerPolicy: { policy: 'same-origin' },
-    hsts: false, // headersOfAnswers in app.ts sets this header.
+    hsts: false, // Omits this header here, because headersOfAnswers in app.ts sets it.
     crossOriginResourcePolicy: { policy: 'same-origin' },
   });
   app.get('/', async () => '');

@@ -4,7 +4,10 @@ import { type Language, languageOf, languages, type Reader, writeFor } from '../
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The reader of the page. The session changes the language to the one of the reader's profile. */
+    /**
+     * The reader of the page. At first, the reader has the language of the browser. A session with a language in the
+     * user's profile replaces it.
+     */
     reader: Reader | null;
   }
 }
@@ -13,24 +16,27 @@ declare module 'fastify' {
 export function writeForReaders(app: FastifyInstance) {
   app.decorateRequest('reader', null);
   app.addHook('onRequest', (request, _reply, done) => writeForReaderOf(request, done));
-  // The body of a form arrives in another asynchronous context.
+  // Sets the reader again, because the body of a form arrives in another asynchronous context.
   app.addHook('preValidation', (request, _reply, done) => writeForReaderOf(request, done));
 }
 
-/** Runs work whose texts are for the reader of a page. Call it in error handlers, which may run without the hooks. */
+/**
+ * Runs work that writes texts for the reader of a page. Error handlers need this function, because they may run without
+ * the hooks.
+ */
 export function writeForReaderOf<T>(request: FastifyRequest, work: () => T): T {
   request.reader ??= { language: languageOfBrowser(request) ?? languages[0] };
   return writeFor(request.reader, work);
 }
 
-/** Writes the rest of the response in the language of the user's profile, if the profile has one. */
+/** Uses the language of the user's profile for the rest of the response, if the profile has one. */
 export function useLanguageOfProfile({ reader }: FastifyRequest, code: string | null) {
   if (reader) reader.language = languageOf(code) ?? reader.language;
 }
 
 /**
- * Returns the language that the browser prefers among the languages of the server. Undefined if the browser names none
- * of these languages.
+ * Returns the server's language that the browser prefers. Returns undefined if the browser accepts no language of the
+ * server.
  */
 export function languageOfBrowser(request: FastifyRequest): Language | undefined {
   const tags = new Negotiator(request).languages();

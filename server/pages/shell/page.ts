@@ -23,26 +23,29 @@ import { loadTemplate } from './template.ts';
 export interface Frame {
   /** The title of the browser's tab. The page itself has its own heading. */
   title: string;
-  /** The name in the page's header, with its link. The default is the product's name without a link. */
+  /** The name in the header of the page, with its link. The default is the product's name without a link. */
   site?: Link | undefined;
   navigation?: readonly NavigationLink[] | undefined;
-  /** The output of another template at the end of the header, such as a sign-out form. */
+  /** The output of another template for the end of the header, such as a sign-out form. */
   actions?: Html | undefined;
-  /** The feed with the news of the page. */
+  /** The Atom feed that the page names for feed readers. */
   feed?: Link | undefined;
   /** The full URL of a page that search engines may index. Without it, the page asks them not to index it. */
   canonicalUrl?: string | undefined;
-  /** The preview of the page in search results, chats and social networks. Only a page with canonicalUrl has one. */
+  /**
+   * The preview of the page in search results, chats and social networks. Only a page with a canonicalUrl has a
+   * preview.
+   */
   preview?: { type: 'website' | 'article'; siteName: string; description: string } | undefined;
-  /** The URL of another server that the browser opens at once. The page also has a link to it. */
+  /** A URL on another server that the browser opens immediately. The page also has a link to this URL. */
   refresh?: string | undefined;
   /** The session's form_token, which every POST form of the page sends. */
   formToken?: string;
   /** The script of the page. The page also works without it. */
   script?: Script | undefined;
   /**
-   * The path of the board whose pages another site shows in a frame. Such a page has no header of the site, and links to
-   * other paths open in a new tab.
+   * The path of the board, if another website shows the page in a frame. Such a page has no site header, and its links
+   * to other paths open in a new tab.
    */
   embeddedAt?: string | undefined;
 }
@@ -90,8 +93,8 @@ function addFormToken(document: Html, formToken: string | undefined): Html {
 }
 
 /**
- * Opens the links of an embedded page in a new tab if they lead out of the board. The pages behind them refuse to be in a
- * frame. Like forms, links come only from our templates, and their attributes are in double quotation marks.
+ * Makes the links of an embedded page open in a new tab if they lead to a page outside the board. Such a page refuses
+ * to be in a frame. Only our templates contain links, and their attributes are in double quotation marks.
  */
 function openInNewTabs(document: Html, embeddedAt: string | undefined): Html {
   if (embeddedAt === undefined) return document;
@@ -108,7 +111,7 @@ function openInNewTabs(document: Html, embeddedAt: string | undefined): Html {
   return new Html(text);
 }
 
-/** A document that loads a script. */
+/** Adds the script of the page to a document. */
 class PageWithScript extends Html {
   readonly script: Script;
 

@@ -1,7 +1,7 @@
 import { escapeHtml } from '../../text/html.ts';
 import { visibleText } from '../../text/plain-text.ts';
 
-/** A text from another program, such as a response. Pages show it in a <pre> element. */
+/** A text that another program wrote, such as a response. Pages show it in a <pre> element. */
 export interface Quotation {
   text: string;
   /** Whether the original text is longer than the quotation. */

@@ -4,7 +4,7 @@ import { PasswordsBusyError } from '../../domain/sign-in/passwords.ts';
 import { t } from '../../text/catalogue.ts';
 import type { Link } from './page.ts';
 
-/** An error that has its own page. */
+/** An error with an error page of its own. */
 export class Refusal extends Error {
   override readonly name = 'Refusal';
   readonly status: number;
@@ -23,8 +23,8 @@ export class Refusal extends Error {
 const statuses = { invalid: 422, conflict: 409, forbidden: 403 } as const;
 
 /**
- * Converts an operation's error to an error with a page of its own. Returns undefined for other errors, which have the
- * same page everywhere.
+ * Converts the error of an operation to a Refusal. Returns undefined for other errors, which look the same in all
+ * areas.
  */
 export function refusalOf(error: Error): Refusal | undefined {
   if (error instanceof Refusal) return error;

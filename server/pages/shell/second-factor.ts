@@ -10,7 +10,7 @@ export const secondFactorPath = '/admin/profile/second-factor';
  */
 export async function requireSecondFactor(request: FastifyRequest, reply: FastifyReply) {
   if (sessionOf(request).user.has_second_factor) return;
-  // A path that accepts only forms has no page to return to.
+  // A path that accepts only forms has no page, so the browser cannot return to it.
   const isPage = request.server.pageRoutes.has(request.routeOptions.url ?? '');
   const parameters = new URLSearchParams({ notice: 'required', ...(isPage ? { next: request.url } : {}) });
   return reply.redirect(`${secondFactorPath}?${parameters}`, 303);

@@ -13,7 +13,7 @@ import { languageOfBrowser, useLanguageOfProfile } from './language.ts';
 import { Refusal } from './refusal.ts';
 import { shownName } from './show.ts';
 
-/** `embedded`: the session on the embedded pages of boards, which opens no other page. */
+/** `embedded` is the session on the embedded pages of boards. It opens no other page. */
 export type SessionCookie = 'session' | 'embedded';
 
 export interface BrowserSession {
@@ -25,7 +25,10 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The paths that show a page on GET. All other paths only accept forms. */
     pageRoutes: Set<string>;
-    /** The cookie with the session of the area. The session of one cookie does not count in areas of the other. */
+    /**
+     * The cookie that contains the session of this area. A session in one cookie has no effect in areas that use the
+     * other cookie.
+     */
     sessionCookie: SessionCookie;
   }
   interface FastifyRequest {
@@ -58,22 +61,25 @@ export function readBrowserSessions(
   });
 }
 
-/** An onRequest hook that redirects visitors without a session to the sign-in page, and back after the sign-in. */
+/**
+ * An onRequest hook for pages that need a session. It redirects visitors to the sign-in page. After the sign-in, the
+ * browser returns to the page.
+ */
 export async function requireSession(request: FastifyRequest, reply: FastifyReply) {
   if (request.browserSession) return;
-  // A path that accepts only forms has no page to return to.
+  // A path that accepts only forms has no page, so the browser cannot return to it.
   const next = request.server.pageRoutes.has(request.routeOptions.url ?? '') ? request.url : '/admin';
   return redirectToSignIn(request, reply, next);
 }
 
-/** Returns the user of an ordinary session, which reaches all accounts of the user. */
+/** Returns the user if the session is ordinary. An ordinary session gives access to all accounts of the user. */
 export function ordinaryUserOf({ browserSession }: FastifyRequest): SignedInUser | undefined {
   return browserSession?.user.only_account_id === null ? browserSession.user : undefined;
 }
 
 /**
- * An onRequest hook for pages about the person and not about one account. A session that an identity of an account began
- * does not reach them. Put requireSession before it.
+ * An onRequest hook for pages about the person instead of one account. It refuses a session that began with an external
+ * identity of an account. Put requireSession before it.
  */
 export async function requireOrdinarySession(request: FastifyRequest) {
   if (ordinaryUserOf(request)) return;
@@ -85,8 +91,9 @@ export async function requireOrdinarySession(request: FastifyRequest) {
 }
 
 /**
- * An onRequest hook for a user's own pages, such as the profile. It is like requireOrdinarySession, but lets users pass who
- * belong to an identity of the account alone: they have no other way to these pages. Put requireSession before it.
+ * An onRequest hook for a user's own pages, such as the profile. It is like requireOrdinarySession, but also accepts
+ * users who can sign in only with an external identity, because they could not open these pages otherwise. Put
+ * requireSession before it.
  */
 export async function requireOwnSession(request: FastifyRequest) {
   if (hasOwnAddress(sessionOf(request).user)) return requireOrdinarySession(request);
@@ -104,7 +111,10 @@ export function sessionOf({ browserSession }: FastifyRequest): BrowserSession {
   return browserSession;
 }
 
-/** Makes the browser's language the language of a user who has none, so that mails are in this language, too. */
+/**
+ * If the user has chosen no language, stores the browser's language in the profile, so that mails are also in this
+ * language.
+ */
 export async function keepLanguageOfBrowser(admin: Administration, request: FastifyRequest, userId: number) {
   const language = languageOfBrowser(request);
   if (language) await keepLanguage(admin, userId, language);
@@ -127,7 +137,9 @@ function sessionHashOf({ cookies, server }: FastifyRequest, config: CookieConfig
   return text === undefined ? undefined : hashOfSecret(text);
 }
 
-/** Returns the expiry time of a session that starts now, and the earlier session that it replaces in this browser. */
+/**
+ * Returns the expiry time of a new session, and the earlier session of this browser, which the new session replaces.
+ */
 export function sessionTerms(
   request: FastifyRequest,
   config: CookieConfig & Pick<Config, 'SESSION_MAX_HOURS'>,
@@ -151,8 +163,8 @@ export function clearSessionCookie(reply: FastifyReply, config: CookieConfig) {
 }
 
 /**
- * Returns a cookie name. Over HTTPS its prefix prevents other hosts of the domain and pages without HTTPS from setting
- * the cookie.
+ * Returns a cookie name. Over HTTPS, the name has a prefix. Browsers then accept the cookie only from this host and
+ * only over HTTPS.
  */
 export function cookieName(config: CookieConfig, name: SessionCookie | 'browser' | 'challenge' | 'provider'): string {
   return isSecure(config) ? `__Host-idea_board_${name}` : `idea_board_${name}`;
@@ -183,8 +195,8 @@ function isSecure({ BASE_URL }: CookieConfig): boolean {
 }
 
 /*
- * The account that a page shows. If a user has several accounts, the page's URL has account=<slug>. Two tabs can then
- * show two accounts, and a form changes the account that its page showed.
+ * The account that a page shows. If a user has several accounts, the page's URL contains account=<slug>. So two tabs
+ * can show two accounts, and a form always changes the account of its page.
  */
 
 /**
@@ -208,13 +220,16 @@ export function findAccount(request: FastifyRequest): AccountOfUser | undefined 
   const slug = fieldOf(request.query, 'account');
   if (slug === '') return accounts[0];
   const account = accounts.find(one => one.slug === slug);
-  // An account of other people gets the same answer as an unknown account. So the answer does not reveal which accounts
+  // An account of other people gets the same answer as an unknown account, so that nobody can find out which accounts
   // exist.
   if (!account) throw new DomainError('not_found');
   return account;
 }
 
-/** Returns the account for the header of a page without an account, such as the profile. Ignores accounts of others. */
+/**
+ * Returns the account that the header of a page shows if the page belongs to no account, such as the profile. Ignores
+ * accounts of other people.
+ */
 export function accountAround(request: FastifyRequest): AccountOfUser | undefined {
   const { accounts } = sessionOf(request).user;
   const slug = fieldOf(request.query, 'account');

@@ -14,7 +14,10 @@ export function shownHost(host: string): string {
   return shortLine(host, 260, t('shell.missing.host'));
 }
 
-/** Formats an e-mail address. The address of a user who belongs to an identity alone says nothing to people. */
+/**
+ * Formats an e-mail address. Shows no address for a user who can sign in only with an external identity, because the
+ * server made up this user's address.
+ */
 export function shownAddress(email: string): string {
   if (!hasOwnAddress({ email })) return t('shell.missing.address');
   return shortLine(email, 254, t('shell.missing.address'));
@@ -47,7 +50,7 @@ const times = forEachLanguage(
   locale => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }),
 );
 
-/** Formats a time in UTC and says so, because the server does not know the reader's time zone. */
+/** Formats a time in UTC with the text "UTC", because the server does not know the reader's time zone. */
 export function showTime(time: Date): ShownTime {
   return { text: `${times().format(time)} UTC`, iso: time.toISOString() };
 }

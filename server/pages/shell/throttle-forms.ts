@@ -19,8 +19,8 @@ export type TooMany = 'attempts' | 'downloads' | 'invitations' | 'requests' | 'u
 export type Limit = [bucket: string, identity: string, limit: number, windowSeconds: number];
 
 /**
- * Counts a form against rate limits. Above a limit, throws a FormProblem with the message of `what`. `giveBack` removes
- * the form from the counts.
+ * Counts a submitted form against rate limits. If a limit is exceeded, throws a FormProblem with the message that
+ * `what` selects. The returned function `giveBack` undoes the count.
  */
 export async function chargeForm(
   { database, clock, audit }: Pick<ServerDependencies, 'database' | 'clock' | 'audit'>,

@@ -27,12 +27,11 @@ import { shownName } from './show.ts';
  * answer the request.
  */
 
-/** The answer to a request: a page, the path to redirect to, or a file that the browser saves. */
+/** The result of a request: a page, a path to redirect to, or a file that the browser saves. */
 export type Answer = string | { page: Html; status: number } | { file: AsyncIterable<string>; name: string };
 
 /**
- * A page with its forms. The account is undefined only on pages that belong to no account, for a user without an
- * account.
+ * A page with its forms. The account is undefined for a user without an account, on pages that belong to no account.
  */
 export interface Route<Account extends AccountOfUser | undefined = AccountOfUser> {
   path: string;
@@ -51,26 +50,23 @@ export interface Route<Account extends AccountOfUser | undefined = AccountOfUser
 }
 
 /**
- * A confirmation question before an operation that cannot be undone or that affects others. The question's form posts
- * to the same URL.
+ * A question before an operation that cannot be undone or that affects other people. The form of the question posts to
+ * the same URL.
  */
 export interface Question {
   /** The question itself, such as `Revoke <name>?` */
   heading: Html;
-  /** The effects of the operation, in a sentence or two. */
+  /** The effects of the operation, in one or two sentences. */
   explanation: string;
   details?: Html;
-  /** A checkbox for an optional part of the operation. It is ticked at first. */
+  /** A checkbox for an optional part of the operation. The checkbox is checked by default. */
   choice?: { name: string; label: string } | undefined;
   button: string;
   isHarmless?: boolean;
   back: Link;
 }
 
-/**
- * Adds routes to the server. The `onRequest` hooks check the session. Without hooks, the routes are open to all
- * visitors, whether signed in or not.
- */
+/** Adds routes to the server. The `onRequest` hooks check the session. Without hooks, everybody can use the routes. */
 export function serveRoutes<Account extends AccountOfUser | undefined>(
   app: FastifyInstance,
   server: ServerDependencies,
@@ -106,7 +102,10 @@ export function serveRoutes<Account extends AccountOfUser | undefined>(
   }
 }
 
-/** Sends a JSON file while it is written. If writing fails, the connection ends, so that the browser notices. */
+/**
+ * Sends a JSON file piece by piece while the server writes it. If writing fails, the server breaks the connection, so
+ * that the browser notices the failure.
+ */
 function sendFile(reply: FastifyReply, { file, name }: { file: AsyncIterable<string>; name: string }) {
   reply.header('Content-Disposition', `attachment; filename="${name}"`).type('application/json; charset=utf-8');
   return reply.send(Readable.from(file, { objectMode: false }));
@@ -195,7 +194,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     const given = {
       path: (path: string) => this.path(path),
       accountName: this.account && shownName(this.account.name),
-      // A user who belongs to an identity alone.
+      // A user who can sign in only with an external identity.
       hasNoPassword: browserSession !== null && !hasOwnAddress(browserSession.user),
       ...data,
       notice: notice && t(notice, values),
@@ -226,7 +225,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   }
 
   /**
-   * Returns one page of a list with numbered pages. Fetches one row more than it shows, to find out whether another
+   * Returns one page of a list with numbered pages. Reads one row more than the page shows, to find out whether another
    * page follows.
    */
   async numberedPage<Row, Shown>(
@@ -248,7 +247,9 @@ const confirmationPage = definePage<object>('pages/shell/confirmation');
 /** The highest page number. Real lists have fewer pages, and PostgreSQL can still compute the offset of the rows. */
 const lastPage = 1_000_000;
 
-/** The keys of a page's notices in the catalogue, by the names of the notices in the query. */
+/**
+ * The notices of a page, such as "The name is saved.", as keys of the catalogue. The query parameter names the notice.
+ */
 export type Notices = Readonly<Record<string, TextKey>>;
 
 export interface Words {

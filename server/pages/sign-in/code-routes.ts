@@ -17,8 +17,8 @@ import { buildKnownBrowsers, buildThrottle } from './throttle.ts';
 const path = '/sign-in/code';
 
 /**
- * Gives the browser the token of a sign-in that waits for a code. Returns the path of the page that asks for the code and
- * then opens `next`.
+ * Gives the browser a token for a sign-in that waits for a code. Returns the path of the page that asks for the code.
+ * After the code, that page redirects to `next`.
  */
 export function askForCode(reply: FastifyReply, config: Config, { token, expiresAt }: Challenge, next: string): string {
   reply.setCookie(cookieName(config, 'challenge'), token, { ...cookieOptions(config), expires: expiresAt });
@@ -87,7 +87,7 @@ export function serveCodes(app: FastifyInstance, server: ServerDependencies) {
   }
 }
 
-/** Returns how the person signed in before entering the code. */
+/** Returns the first step of the sign-in before the code, such as the password. */
 function methodOfSignIn({ boundTo, set_at }: OpenChallenge) {
   if (boundTo) return 'provider';
   return set_at === null ? 'link' : 'password';

@@ -30,13 +30,16 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
   const robotCheck = buildRobotCheck(server);
 
   const routes = [
-    // A browser may open the path of this form with GET, for example from the history.
+    // A browser may open this path with GET, for example from the history, although the path is only for a form.
     { path: '/sign-in/mail-link', show: () => '/sign-in', run: requestLink, again: showRefusedRequest },
     { path: '/sign-in/link', show: showLink, run: followLink },
   ];
   serveRoutes(app, server, () => undefined, routes, []);
 
-  /** Gives the same answer for every valid address. A recognized program gets this answer, too, but no mail. */
+  /**
+   * Gives the same answer for every valid address. A detected program also gets this answer, but the server sends no
+   * mail.
+   */
   async function requestLink(visit: Visit<undefined>) {
     const { request, reply } = visit;
     if (config.SMTP_URL === undefined) throw new FormProblem(422, t('sign_in.link.no_mail'));
@@ -55,7 +58,7 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
     return showSignIn(visit, robotCheck, { problem });
   }
 
-  /** Only asks for a confirmation, because mail filters open links. */
+  /** Only shows a button. The link has no effect until the person presses it, because mail filters open links. */
   async function showLink(visit: Visit<undefined>, problem?: Problem) {
     const token = visit.isSent ? visit.field('token') : visit.parameter('token');
     const { email, userId, account } = await requireLink(visit, token);
@@ -90,7 +93,7 @@ export function serveLinks(app: FastifyInstance, server: ServerDependencies) {
     const signedIn = await redeem()
       .catch(error => (isAddressTaken(error) ? redeem() : Promise.reject(error)))
       .catch(error => {
-        // Another request has used the link in the meantime.
+        // Another request has already used the link.
         throw error instanceof AdministrationError && error.reason === 'not_found' ? refuseLink(visit) : error;
       });
     const { userId, email } = signedIn;

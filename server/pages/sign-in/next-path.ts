@@ -1,7 +1,7 @@
 /** The page that opens after a sign-in without another destination. */
 export const home = '/admin';
 
-/** The areas whose pages may open after a sign-in. */
+/** The path prefixes of the areas whose pages may open after a sign-in. */
 const areas = [home, '/operator', '/b'];
 
 /** The maximum length of a path. It also limits the size of jobs and rows that store the path. */
@@ -12,7 +12,7 @@ const maxLength = 1000;
  * lead to another host.
  */
 export function safeNextPath(text: string): string {
-  // No real server has this origin. If the parsed text has another origin, it leads to another host.
+  // No real server has this origin. If the parsed URL has another origin, the path would lead to another host.
   const base = 'http://pages.invalid';
   const url = text.length > maxLength ? null : URL.parse(text, base);
   if (!url || url.origin !== base || url.username !== '' || url.password !== '') return home;
@@ -25,7 +25,7 @@ export function boardIn(path: string): string | undefined {
   return /^\/b\/([a-z0-9-]{1,63})(?=[/?]|$)/.exec(path)?.[1];
 }
 
-/** Returns the path of the sign-in page, which leads back to the page `next`. */
+/** Returns the path of the sign-in page. After the sign-in, the browser returns to the page `next`. */
 export function signInPath(next: string, parameters: Record<string, string> = {}): string {
   return `/sign-in?${new URLSearchParams({ next, ...parameters })}`;
 }

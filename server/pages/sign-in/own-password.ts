@@ -13,7 +13,7 @@ import { buildThrottle } from './throttle.ts';
 /** The length attributes of a field for a new password. */
 export const passwordLengths = { minLength: minPasswordLength, maxLength: maxPasswordLength };
 
-/** How many minutes ago a user without a password may have signed in. */
+/** A user without a password may do this only within this many minutes after a sign-in. */
 const newSessionMinutes = 10;
 
 /** Reads a new password, which the user enters twice. Throws an AdministrationError if the password is refused. */
@@ -31,7 +31,7 @@ export async function readNewPassword(body: unknown, email: string): Promise<str
  * unattended browser. Throws a FormProblem for a wrong password. The rate limits of sign-in apply, so that nobody can
  * guess passwords here.
  *
- * A user who belongs to an identity alone has no password, and must have signed in a few minutes ago.
+ * A user who can sign in only with an external identity has no password, and must have signed in a few minutes ago.
  */
 export function askForOwnPassword(server: ServerDependencies) {
   const throttle = buildThrottle(server);

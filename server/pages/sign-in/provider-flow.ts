@@ -25,8 +25,8 @@ const purpose = 'sign-in with a provider';
 const makeSecret = () => randomBytes(32).toString('base64url');
 
 /**
- * Keeps a sign-in in a cookie while the person is at the provider. The cookie is encrypted, because it contains the
- * secrets that bind the provider's answer to this browser.
+ * Stores a sign-in in a cookie while the person is at the provider. The cookie is encrypted, because it contains
+ * secrets. With these secrets, the server checks that the provider's answer belongs to this browser.
  */
 export function buildProviderFlows({ config, appKey, clock }: Pick<ServerDependencies, 'config' | 'appKey' | 'clock'>) {
   const box = buildSecretBox(appKey);
@@ -50,7 +50,10 @@ export function buildProviderFlows({ config, appKey, clock }: Pick<ServerDepende
       return flow;
     },
 
-    /** Ends the sign-in in this browser. Returns undefined if it has expired, or if the state is from another sign-in. */
+    /**
+     * Removes the sign-in from this browser and returns it. Returns undefined if the sign-in has expired, or if the
+     * state belongs to another sign-in.
+     */
     take(
       { cookies }: FastifyRequest,
       reply: FastifyReply,

@@ -9,7 +9,7 @@ export function providerPath(key: string, next?: string): string {
 }
 
 /**
- * Returns the URL that a provider sends people back to. Each account has its own, so that the provider of one account
+ * Returns the redirect URI of an account's providers. Each account has its own URI, so that the provider of one account
  * cannot use the answer of another account's provider (RFC 9700, section 4.4).
  */
 export function callbackUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, accountId: number): string {
@@ -19,7 +19,10 @@ export function callbackUrl({ BASE_URL }: Pick<Config, 'BASE_URL'>, accountId: n
 /** The maximum length of the path of a page after the sign-in (see safeNextPath). */
 const maxLength = 1000;
 
-/** Returns the path of the page where a user connects an identity. Leaves out the next page if the path is too long. */
+/**
+ * Returns the path of the page where a user connects an external identity. If the path of the next page is too long,
+ * leaves it out.
+ */
 export function connectPath(token: string, next: string): string {
   const path = `/admin/profile/connections/connect?${new URLSearchParams({ token })}`;
   const withNext = `${path}&${new URLSearchParams({ next })}`;

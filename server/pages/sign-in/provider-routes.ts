@@ -51,7 +51,7 @@ export function serveProviders(app: FastifyInstance, server: ServerDependencies,
   ];
   serveRoutes(app, server, () => undefined, routes, []);
 
-  /** Shows a button. The sign-in begins only with a form, so that another site cannot begin it. */
+  /** Shows a button. Only a form can begin the sign-in, so that another website cannot begin one. */
   async function showProvider(visit: Visit<undefined>, problem?: Problem) {
     const { key, name, account_name: account } = await requireProvider(visit);
     const data = {
@@ -64,8 +64,8 @@ export function serveProviders(app: FastifyInstance, server: ServerDependencies,
   }
 
   /**
-   * Sends the person to the provider. A redirect would be refused by the content security policy, which allows no form to
-   * lead to another server. So the answer is a page that the browser leaves at once.
+   * Sends the person to the provider. The answer is a page that redirects the browser, and not an HTTP redirect. The
+   * content security policy does not allow a form to redirect to another server.
    */
   async function begin(visit: Visit<undefined>) {
     const provider = await requireProvider(visit);
@@ -83,7 +83,7 @@ export function serveProviders(app: FastifyInstance, server: ServerDependencies,
     const accountId = visit.id('account');
     const flow = flows.take(request, reply, { accountId, state: visit.parameter('state') });
     const now = clock.now();
-    // A repeated answer of the provider gets no second sign-in, also if both arrive at the same time.
+    // Uses each answer of the provider only once, even if two requests with the same answer arrive at the same time.
     const isFirst =
       flow && (await useOnce(database, { kind: 'provider', id: flow.state, expiresAt: new Date(flow.end) }, now));
     const provider = flow && isFirst ? await findProvider(database, flow.key) : undefined;
@@ -132,7 +132,10 @@ export function serveProviders(app: FastifyInstance, server: ServerDependencies,
     return flow.next;
   }
 
-  /** Says that an existing user has the address, and how this user confirms that the identity is theirs. */
+  /**
+   * Tells the person that an existing user has the e-mail address, and how this user confirms the connection to the
+   * provider.
+   */
   function showQuestion(
     visit: Visit<undefined>,
     { token, email, next, ...rest }: { token: string; email: string; next: string; isMailRequested?: boolean },
@@ -182,7 +185,7 @@ export function serveProviders(app: FastifyInstance, server: ServerDependencies,
     return { issuer, clientId, clientSecret: secretBox.open(client_secret, providerSecretPurpose(account_id)) };
   }
 
-  /** Shows a page about a failed request to the provider. Only the log has the details. */
+  /** Shows an error page about a failed request to the provider. The details are only in the log. */
   function fail(visit: Visit<undefined>, provider: SignInProvider, flow: ProviderFlow, error: unknown): never {
     if (!(error instanceof ProviderError)) throw error;
     const { reason, message: detail } = error;

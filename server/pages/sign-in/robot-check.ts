@@ -2,7 +2,10 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { ServerDependencies } from '../../dependencies.ts';
 import { fieldOf } from '../shell/form.ts';
 
-/** The minimum time between the page and its form. A person needs longer to enter an e-mail address. */
+/**
+ * The minimum time in milliseconds between loading the page and sending its form. A person needs longer to enter an
+ * e-mail address.
+ */
 const minMs = 2_000;
 
 /**
@@ -14,7 +17,7 @@ export function buildRobotCheck({ appKey, clock }: Pick<ServerDependencies, 'app
   const macOf = (time: string) => createHmac('sha256', key).update(time).digest();
 
   return {
-    /** Returns the value of the hidden field `opened`. */
+    /** Returns the value of the hidden field `opened`, which contains the time when the page was created. */
     stamp(): string {
       const time = String(clock.now().getTime());
       return `${time}.${macOf(time).toString('base64url')}`;

@@ -23,14 +23,16 @@ export async function showSignIn(
   { problem, isLinkRequested = false }: { problem?: Problem | undefined; isLinkRequested?: boolean } = {},
 ) {
   const next = safeNextPath(visit.isSent ? visit.field('next') : visit.parameter('next'));
-  // A session of an identity reaches one account. Its user may want to sign in for the others.
+  // Shows the form although the person has a session. A session of an external identity gives access to one account,
+  // and the user may want to sign in to other accounts.
   if (!visit.isSent && ordinaryUserOf(visit.request)) return next;
   const data = {
     email: visit.field('email'),
     next,
     path: signInPath(next),
     isFromBoard: boardIn(next) !== undefined,
-    // A form that is shown again keeps its time, so that a quick correction does not look like a program.
+    // If the form is shown again, it keeps the time of the first page. Otherwise a person who quickly corrects a
+    // mistake would look like a program.
     opened: visit.field('opened') || robotCheck.stamp(),
     isMailed: visit.server.config.SMTP_URL !== undefined,
     isLinkRequested,
@@ -40,7 +42,7 @@ export async function showSignIn(
   return visit.page('sign-in', t('shell.labels.sign_in'), data, { notices, problem });
 }
 
-/** Returns the buttons of the providers of a public board's account. A private board is like a missing board. */
+/** Returns the provider buttons for a public board. A private board gets the same result as a missing board. */
 async function providersFor({ server }: Visit<undefined>, next: string) {
   const slug = boardIn(next);
   const [board] = slug === undefined ? [] : await findBoards(server.database, slug);

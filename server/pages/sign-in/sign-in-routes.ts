@@ -40,7 +40,7 @@ export function serveSessions(app: FastifyInstance, server: ServerDependencies) 
   const forOwnSessions = [{ path: '/admin/sign-out-everywhere', run: signOutEverywhere }];
   serveRoutes(app, server, accountAround, forOwnSessions, [requireSession, requireOwnSession]);
 
-  // The path of the sign-in page in earlier versions. The status 308 also forwards a form of such a page.
+  // The path of the sign-in page in earlier versions. The redirect with status 308 also forwards submitted forms.
   app.route({
     method: ['GET', 'POST'],
     url: '/admin/sign-in',
@@ -79,7 +79,8 @@ export function serveSessions(app: FastifyInstance, server: ServerDependencies) 
     const isEnded = await endSession(database, tokenHash);
     if (isEnded) audit.record('sign_out', { ...clientOf(visit.request), user_id: user.id });
     clearSessionCookie(visit.reply, config);
-    // `next` leads back to an invitation for another e-mail address, which the visitor can accept after the sign-out.
+    // After the sign-out, `next` leads back to an invitation for another e-mail address. The visitor can then accept
+    // the invitation.
     const next = visit.field('next');
     return next === '' ? '/sign-in?notice=signed_out' : safeNextPath(next);
   }

@@ -29,8 +29,9 @@ export function buildThrottle(server: ServerDependencies) {
 
   return {
     /**
-     * Counts a sign-in attempt both as a failure and as a success. The caller then removes the count that proved wrong.
-     * Successes are limited only by e-mail address, even in known browsers, because they require the right password.
+     * Counts a sign-in attempt both as failed and as successful. Afterwards the caller removes the wrong count.
+     * Successful sign-ins are limited only by e-mail address, even in known browsers, because they require the right
+     * password.
      */
     async chargeSignIn(request: FastifyRequest, reply: FastifyReply, email: string) {
       const browser = knownBrowsers.find(request, email);
@@ -46,8 +47,8 @@ export function buildThrottle(server: ServerDependencies) {
       return { succeed: failure.giveBack, fail: success.giveBack };
     },
     /**
-     * Counts a code of a second factor as wrong. The caller gives the count back for a right code. A right password
-     * does not change these counts.
+     * Counts a two-factor code as wrong. For a right code, the caller undoes the count. A right password does not
+     * change these counts.
      */
     chargeCode(request: FastifyRequest, reply: FastifyReply, { id, email }: { id: number; email: string }) {
       const browser = knownBrowsers.find(request, email);
@@ -58,7 +59,7 @@ export function buildThrottle(server: ServerDependencies) {
           : ['second-factor:browser', browser, config.RATE_LIMIT_SECOND_FACTOR, day],
       ]);
     },
-    /** Counts a sign-in with a provider as a failure. The caller gives the count back after a success. */
+    /** Counts a sign-in with a provider as failed. After a successful sign-in, the caller undoes the count. */
     chargeProvider: (request: FastifyRequest, reply: FastifyReply) =>
       chargeAll(request, reply, 'attempts', [
         ['provider:ip', networkOf(request.ip), config.RATE_LIMIT_SIGN_IN_IP, quarterHour],

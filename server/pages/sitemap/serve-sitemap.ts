@@ -12,7 +12,7 @@ const renderIndex = loadTemplate<{ urls: string[] }>('pages/sitemap/sitemap-inde
 const renderSitemap = loadTemplate<{ pages: { url: string; changed?: string }[] }>('pages/sitemap/sitemap');
 
 /**
- * The time until the server lists the parts of the sitemap again. The list needs a search in every account with a
+ * How long the server caches the list of sitemap parts. To list the parts, the server must search every account with a
  * public board.
  */
 const indexMs = 10 * 60_000;
@@ -65,7 +65,7 @@ export function serveSitemap({ database, clock, config }: Pick<ServerDependencie
 /** No part has a higher number. All ids up to this part are safe integers in JavaScript. */
 const maxPart = 1_000_000_000;
 
-/** Returns a function that loads a value at most once in a period. It does not keep an error. */
+/** Returns a function that loads a value and caches it for a period. Errors are not cached. */
 function remember<T>(periodMs: number, clock: Pick<ServerDependencies['clock'], 'now'>, load: () => Promise<T>) {
   let kept: { value: Promise<T>; until: number } | undefined;
   return () => {

@@ -8,7 +8,7 @@ import type { Subscription, UnsubscribeTokens } from '../../domain/notifications
 import { t } from '../../text/catalogue.ts';
 import { definePage, sendPage } from '../shell/page.ts';
 
-/** The maximum size of a body. A request has one or two fields, which the server ignores. */
+/** The maximum size of a request body. A request has at most two fields, and the server ignores them. */
 const maxBodyBytes = 16 * 1024;
 
 interface UnsubscribePageData {
@@ -34,7 +34,7 @@ export function serveUnsubscribe({ database, audit, clock }: Dependencies, token
       done(null),
     );
     app.addHook('onRequest', async (_request, reply) => {
-      // The page's URL contains the token, and other sites must not see the token.
+      // The page must send no Referer header, because its URL contains the token.
       reply.header('Referrer-Policy', 'no-referrer');
       reply.header('X-Robots-Tag', 'noindex');
     });

@@ -87,7 +87,7 @@ test('if a server is killed while it adds password protection to an old data dir
   const pidFile = join(dataDir, 'postgres/postmaster.pid');
   const settings = join(dataDir, 'postgres/postgresql.conf');
   const original = await readFile(settings);
-  // PostgreSQL waits for a second at the start of each session, so the test can see every step.
+  // PostgreSQL waits for a second at the start of each session, so that the test can observe every step.
   await appendFile(settings, 'post_auth_delay = 1\n');
   const script = `import { startEmbeddedPostgres } from ${JSON.stringify(moduleUrl)};
     await startEmbeddedPostgres({ dataDir: ${JSON.stringify(dataDir)} });`;

@@ -111,7 +111,7 @@ describe('ownership', () => {
     };
     const [lost] = await holders();
     await query(postgres, `select pg_terminate_backend(${lost})`);
-    // The ended session may still hold the lock for a short time.
+    // The lock of the ended session may still exist for a short time.
     await until(async () => {
       const [holder] = await holders();
       return holder !== undefined && holder !== lost;
@@ -287,7 +287,7 @@ if (isRoot)
       expect(await stat(join(dataDir, 'postgres'))).toMatchObject({ uid: nobody, gid: nobody });
       expect(await stat(dataDir)).toMatchObject({ uid: 0, gid: 0 });
       const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => undefined);
-      if (status === undefined) return; // This platform has no /proc.
+      if (status === undefined) return; // This platform has no directory /proc.
       expect(status).toMatch(/^Uid:\s+65534\s+65534\s+65534\s+65534$/m);
       expect(status).toMatch(/^Groups:\s*$/m);
     });
@@ -349,7 +349,7 @@ async function readPid(directory: string) {
   return Number((await readFile(join(directory, 'postgres/postmaster.pid'), 'utf8')).split('\n')[0]);
 }
 
-/** Creates a data directory. With the default mode of its parent directory, every user can enter it. */
+/** Creates a data directory. By default, every user can enter its parent directory. */
 async function makeDataDir(parentMode = 0o755) {
   const parent = await makeScratchDirectory();
   parents.push(parent);

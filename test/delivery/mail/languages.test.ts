@@ -74,7 +74,7 @@ const invite = (role: Role) => (scene: Scene) =>
     inviteMember(admin, { accountId: scene.world.accountId, email: 'kim@example.org', role }, { isMailed: true }),
   );
 
-/** Lets the reader submit an idea that awaits approval, and a moderator decide. */
+/** Submits an idea of the reader to a board with pre-moderation, and lets a moderator decide about the idea. */
 const decide = (decision: typeof approveIdea | typeof rejectIdea) => async (scene: Scene) => {
   const { world, readerId } = scene;
   await server.sql('update boards set pre_moderation = true where id = $1', [world.boardId]);
@@ -125,7 +125,7 @@ const kinds: Record<string, (scene: Scene) => Promise<unknown>> = {
   },
 };
 
-/** Causes a mail for a reader with this language, and returns the mails to the reader and to new people. */
+/** Causes a mail while the reader has this language, and returns the mails to the reader and to new people. */
 async function mailsIn(language: Language, cause: (scene: Scene) => Promise<unknown>): Promise<ReceivedMail[]> {
   smtp.received.length = 0;
   const scene = await prepare(language);
@@ -144,21 +144,24 @@ function textsOf({ mail }: ReceivedMail): string[] {
 }
 
 describe('the language of a mail', () => {
-  test.each(Object.entries(kinds))('a German reader gets %s in German, without an English text', async (_, cause) => {
-    const inEnglish = await mailsIn('en', cause);
-    const inGerman = await mailsIn('de', cause);
-    expect(inEnglish.length).toBeGreaterThan(0);
-    expect(inGerman).toHaveLength(inEnglish.length);
-    expect(inEnglish.map(one => headerOf(one, 'content-language'))).toEqual(inEnglish.map(() => 'en'));
-    const english = inEnglish.flatMap(textsOf);
-    for (const one of inGerman) {
-      expect([headerOf(one, 'content-language'), one.mail.html?.includes('<html lang="de">')]).toEqual(['de', true]);
-      const german = textsOf(one).join('\n');
-      expect(english.filter(text => german.includes(text))).toEqual([]);
-    }
-  });
+  test.each(Object.entries(kinds))(
+    'a reader with German as their language gets %s in German, without an English text',
+    async (_, cause) => {
+      const inEnglish = await mailsIn('en', cause);
+      const inGerman = await mailsIn('de', cause);
+      expect(inEnglish.length).toBeGreaterThan(0);
+      expect(inGerman).toHaveLength(inEnglish.length);
+      expect(inEnglish.map(one => headerOf(one, 'content-language'))).toEqual(inEnglish.map(() => 'en'));
+      const english = inEnglish.flatMap(textsOf);
+      for (const one of inGerman) {
+        expect([headerOf(one, 'content-language'), one.mail.html?.includes('<html lang="de">')]).toEqual(['de', true]);
+        const german = textsOf(one).join('\n');
+        expect(english.filter(text => german.includes(text))).toEqual([]);
+      }
+    },
+  );
 
-  test('a mail about a request is in the language of the request if the profile of the reader has none', async () => {
+  test("a mail that a request causes is in the language of the request if the reader's profile has no language", async () => {
     const languagesOf = async (profile: Language | null, request: Language) => {
       const { email } = await prepare(profile);
       await writeFor({ language: request }, () => requestPasswordLink(server.database, email));
@@ -172,7 +175,7 @@ describe('the language of a mail', () => {
     expect(await languagesOf(null, 'en')).toBe(english);
   });
 
-  test('a notification is in the language of the profile and not of the person who caused it, and is in English without one', async () => {
+  test("a notification is in the language of the reader's profile, or else in English, whatever the language of the person who caused it", async () => {
     for (const [profile, subject] of [
       ['de', '„Dark mode“ ist jetzt planned'],
       [null, '“Dark mode” is now planned'],
@@ -185,7 +188,7 @@ describe('the language of a mail', () => {
     }
   });
 
-  test('a date in a mail is in the language of the mail', async () => {
+  test('a date in a mail is written in the language of the mail', async () => {
     const scene = await prepare('de');
     const now = new Date('2026-11-20T20:15:00Z');
     await administer(server, admin => scheduleAccountDeletion({ ...admin, now }, scene.world.accountId));

@@ -175,7 +175,7 @@ describe('notifications on a board with pre-moderation', () => {
     ideaId = idea.id;
   });
 
-  test('only owners, admins and moderators of the account get a notification of a pending idea', async () => {
+  test('only owners, admins and moderators of the account get notifications of pending ideas', async () => {
     expect(await tell()).toEqual({ 'idea.pending': moderators });
   });
 

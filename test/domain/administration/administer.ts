@@ -15,8 +15,9 @@ export function administer<T>(
 }
 
 /**
- * Runs two operations at the same time, in the order that is most likely to show a race. The second operation starts
- * when the first has done all but the commit. The first commits when the second has ended or waits for a lock.
+ * Runs two operations at the same time, in the order in which a race condition is most likely. The second operation
+ * starts when the first has done everything except its commit. The first commits when the second has ended or waits for
+ * a lock.
  */
 export async function administerAtOnce(
   db: TestDatabase,

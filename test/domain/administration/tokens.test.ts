@@ -94,7 +94,7 @@ test.each([
   ['blocked', 'blocked', ['oauth']],
   ['demoted', 'demoted', []],
 ] as const)(
-  'if an admin is %s while they create an API token and an OAuth token, the change also revokes the new tokens of the kinds that it ends',
+  'if an admin is %s while creating an API token and an OAuth token, the change also revokes the new tokens that it concerns',
   async (_, way, expected) => {
     const member = { accountId: world.accountId, userId: await createMember(db, world.accountId, 'admin') };
     const leave = (admin: Administration) => {

@@ -94,7 +94,8 @@ describe('the list of columns in docs/erasure.md', () => {
     const isChanged = (name: string) => columns.get(name) !== 'stays';
     const marked: string[] = [];
     for (const name of columns.keys()) if ((await markedRows(name)) > 0) marked.push(name);
-    // In docs/erasure.md, the text columns that change must be exactly the columns with a text of the person.
+    // The text columns of the person that the erasure changes must be exactly the changed text columns in
+    // docs/erasure.md.
     expect(marked.filter(name => !isChanged(name))).toEqual([]);
     const texts = [...columns.keys()].filter(name => isChanged(name) && !/_id$|\.kind$|\.uid$/.test(name));
     expect(texts.filter(name => !marked.includes(name))).toEqual([]);
@@ -150,7 +151,7 @@ describe('the list of tables in docs/erasure.md', () => {
     expect((await runCleanUp(server)).accounts.map(({ id }) => id)).toEqual([world.accountId, other.accountId]);
     const after = await countRows(server);
     for (const [name, fate] of tables) {
-      // The database had only these two accounts. The one remaining OAuth record is a client and belongs to no account.
+      // The database had only these two accounts. The remaining OAuth record is a client, which belongs to no account.
       if (fate === 'removed') expect([name, after[name]]).toEqual([name, name === 'oauth_records' ? 1 : 0]);
       else expect([name, after[name]]).toEqual([name, before[name]]);
     }

@@ -33,7 +33,7 @@ function variantsOf(text: string): string[] {
   return [text.toLowerCase(), text.toUpperCase(), `${text.charAt(0).toUpperCase()}${text.slice(1)}`];
 }
 
-/** Returns the base64 characters that a text has if it begins at the given offset of a longer encoded text. */
+/** Returns the base64 characters of a text that begins at the given offset of a longer encoded text. */
 function base64At(text: string, offset: number): string {
   const encoded = Buffer.from(' '.repeat(offset) + text)
     .toString('base64')

@@ -22,12 +22,15 @@ export const person = {
   email: 'Quillon.Zabriskie@person.example',
   notificationEmail: 'q+zabriskie@person.example',
   avatarUrl: 'https://avatars.example/zabriskie.png',
-  // The server does not have this language, but each text of the person must contain the marker.
+  // This is not a language of the server. Like each text about the person, the value must contain the marker.
   language: 'x-zabriskie',
 };
 
 export interface Populated {
-  /** The person was active in the account of `world`, and is a blocked member in the account of `other`. */
+  /**
+   * The person that the tests erase. This person was active in the first test account (`world`), and is a blocked
+   * member in the second one (`other`).
+   */
   world: World;
   other: World;
   personId: number;
@@ -182,10 +185,7 @@ async function addNotices({ sql }: TestServer, { accountId }: World, userId: num
   await sql(`select graphile_worker.add_job('mail_account_deletion', $1::json)`, [payload]);
 }
 
-/**
- * Adds the database rows that a person has after signing in to the admin area with two factors and connecting an OAuth
- * client.
- */
+/** Adds the rows of a person who has signed in to the admin area with two factors and has connected an OAuth client. */
 async function signIn(server: TestServer, userId: number, tokenId: number, other: World) {
   const hash = (text: string) => createHash('sha256').update(text).digest();
   await server.sql(
@@ -240,7 +240,7 @@ async function signIn(server: TestServer, userId: number, tokenId: number, other
   await server.sql(insertRecord, ['Client', hash('client'), '{}', null, null]);
 }
 
-/** Stores a deletion request of a user, by default from three days ago. */
+/** Stores that the user requested their deletion, by default three days ago. */
 export async function requestDeletion({ sql }: Pick<TestServer, 'sql'>, userId: number, hoursAgo = 72) {
   await sql(`update users set deletion_requested_at = now() - $2 * interval '1 hour' where id = $1`, [
     userId,

@@ -204,8 +204,8 @@ test('an OAuth token refresh and the erasure of its user at the same time both e
   const tokens = await program.connect(await signedIn(provider, userId), { [world.boardId]: 'write' });
   await requestDeletion(server, userId);
 
-  // The token refresh waits for this lock while it holds the lock of the OAuth grant. The erasure waits, too, while it
-  // holds the lock of the user.
+  // The token refresh holds the lock of the OAuth grant and waits for this lock. The erasure holds the lock of the user
+  // and also waits.
   const holder = await holding('select from api_tokens where issuer_id = $1 for update', [userId]);
   const refreshed = program.refresh(tokens.refresh_token);
   await isWaiting();

@@ -5,7 +5,7 @@ import { request } from '../../helpers/request.ts';
 import { startServer, type TestServer } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 
-/** So many votes that a merge copies them in several batches. */
+/** The number of votes. A merge copies so many votes in several batches. */
 const manyVotes = 2_500;
 
 let server: TestServer;
