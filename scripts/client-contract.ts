@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { compile, type JSONSchema } from 'json-schema-to-typescript';
 import { z } from 'zod';
-import { type ErrorKey, errorDetails, errors } from '../contract/errors.ts';
+import { type ErrorKey, errorDetails, errors, keysIn } from '../contract/errors.ts';
 import { events, TestEvent } from '../contract/events.ts';
 import { contract } from '../contract/index.ts';
 import { buildOpenApiDocument } from '../contract/openapi.ts';
@@ -143,9 +143,6 @@ function schemaOf({ content }: MediaTypes): JSONSchema {
 
 /** Returns the error keys that a route declares, in the order of the catalogue. */
 function errorKeysOf(route: Route): string[] {
-  const declared = Object.values(route.responses).flatMap(response => {
-    const { error } = (response as { shape?: { error?: z.ZodObject } }).shape ?? {};
-    return error ? (error.shape.key as z.ZodEnum).options : [];
-  });
-  return (Object.keys(errors) as ErrorKey[]).filter(key => declared.includes(key));
+  const declared = new Set(Object.values(route.responses).flatMap(keysIn));
+  return (Object.keys(errors) as ErrorKey[]).filter(key => declared.has(key));
 }

@@ -1,8 +1,5 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
 import { type Balancer, startBalancer } from '../../test/helpers/balancer.ts';
@@ -17,7 +14,7 @@ export interface Deployment {
   memory: ReturnType<typeof watchMemory>;
   /** Runs a command of Idea-Board's command line and returns its JSON output. */
   cli<Result>(...args: string[]): Promise<Result>;
-  query<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
+  query<Row>(text: string, values?: unknown[]): Promise<Row[]>;
   servers(): ServerProcess[];
   /** Stops a process gracefully and starts it again. Returns the exit status of the stopped process. */
   restart(name: ProcessName): Promise<number | NodeJS.Signals>;
@@ -32,10 +29,7 @@ export type ProcessName = (typeof processNames)[number];
 const probeIntervalMs = 500;
 
 export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise<Deployment> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-soak-'));
-  // If this process runs as root, PostgreSQL runs as another system user, who needs access to the directory.
-  await chmod(dataDir, 0o711);
-  const postgres = await startOwnPostgres({}, dataDir);
+  const postgres = await startOwnPostgres({}, { isOnDisk: true });
   const pool = new pg.Pool({ connectionString: postgres.url });
   // A restart of PostgreSQL ends idle connections. Without a listener the error would end this process.
   pool.on('error', () => {});
@@ -84,7 +78,6 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise
     await balancer.close();
     await pool.end();
     await postgres.close();
-    await rm(dataDir, { recursive: true, force: true });
   };
   try {
     for (const name of processNames) await start(name);
@@ -103,8 +96,7 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise
       const { stdout } = await promisify(execFile)(process.execPath, [file, ...args, '--json'], { env });
       return JSON.parse(stdout);
     },
-    query: async <Row extends object>(text: string, values: unknown[] = []) =>
-      (await pool.query<Row>(text, values)).rows,
+    query: async (text, values = []) => (await pool.query(text, values)).rows,
     servers: () => [...running].filter(([name]) => name !== 'worker').map(([, one]) => one),
     async restart(name) {
       const status = await end(name);

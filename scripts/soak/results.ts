@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { cpus, platform, totalmem } from 'node:os';
-import { quantile } from '../figures.ts';
+import { quantile } from 'simple-statistics';
 import { describeBigMerge } from './big-merge.ts';
 import type { Harm } from './harm.ts';
 import type { SoakReport } from './run-soak.ts';

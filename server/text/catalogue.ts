@@ -1,5 +1,5 @@
+import { readFileSync } from 'node:fs';
 import { createInstance } from 'i18next';
-import { german } from './de/catalogue.ts';
 import { english } from './en/catalogue.ts';
 import { escapeHtml, Html } from './html.ts';
 import { currentLanguage, type Language, languages } from './language.ts';
@@ -23,6 +23,14 @@ type WithoutPlural<Name> = Name extends `${infer Base}_${'one' | 'other'}` ? Bas
 
 /** The key of a text in the catalogue. */
 export type TextKey = KeysOf<typeof english>;
+
+/** The German texts. A test compares their keys with those of the English texts. */
+export const german = Object.fromEntries(
+  Object.keys(english).map(part => [
+    part,
+    JSON.parse(readFileSync(new URL(`./de/${part}.json`, import.meta.url), 'utf8')),
+  ]),
+);
 
 const catalogue = createInstance({
   resources: { en: { translation: english }, de: { translation: german } },

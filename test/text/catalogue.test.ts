@@ -1,8 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type TextKey, t } from '../../server/text/catalogue.ts';
-import { german } from '../../server/text/de/catalogue.ts';
+import { german, type TextKey, t } from '../../server/text/catalogue.ts';
 import { english } from '../../server/text/en/catalogue.ts';
 import { html } from '../../server/text/html.ts';
 import { writeFor } from '../../server/text/language.ts';
