@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { connect, createTestDatabase } from '../helpers/database.ts';
 import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { dropAfterAll } from '../helpers/for-file.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { cliOn } from './run-cli.ts';
 
-let db: TestDatabase;
-let cli: ReturnType<typeof cliOn>;
 let world: World;
 
-beforeAll(async () => {
-  db = await createTestDatabase();
-  cli = cliOn(db.url);
-});
-afterAll(() => db.drop());
+const db = dropAfterAll(await createTestDatabase());
+const cli = cliOn(db.url);
 
 beforeEach(async () => {
   await db.sql('truncate accounts, users, graphile_worker._private_jobs cascade');

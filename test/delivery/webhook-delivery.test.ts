@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { z } from 'zod';
 import { type EventType, events, TestEvent } from '../../contract/events.ts';
 import { queryOfText } from '../../server/database/query.ts';
@@ -13,6 +13,7 @@ import { buildOutgoingRequests } from '../../server/outgoing/outgoing-request.ts
 import { readAudit } from '../helpers/audit.ts';
 import { connect } from '../helpers/database.ts';
 import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import {
   type Behavior,
   closeEarly,
@@ -22,7 +23,7 @@ import {
   startReceiverForTest,
 } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServer } from '../helpers/server.ts';
 import {
   addWebhook,
   administer,
@@ -35,11 +36,7 @@ import {
 } from '../helpers/webhooks.ts';
 import { startWorkerForTest, workerConfig } from '../helpers/worker.ts';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startServer();
-});
-afterAll(() => server.close());
+const server = closeAfterAll(await startServer());
 
 describe('a webhook delivery', () => {
   test('the webhook delivery of each event type is signed, matches its schema, and contains ideas as the API returns them', async () => {

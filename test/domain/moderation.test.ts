@@ -1,23 +1,21 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Administration, AdministrationError } from '../../server/domain/administration.ts';
 import { approveIdea, rejectIdea } from '../../server/domain/moderation/moderate-idea.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { boardOperations, createTargets, requestOf } from '../helpers/operations.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServer } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
 // These tests approve and reject ideas outside the Agent API, and check the responses of the API to tokens.
-let server: TestServer;
 let world: World;
 let tokens: { read: string; write: string; moderate: string };
 let authorToken: string;
 
-beforeAll(async () => {
-  server = await startServer();
-});
+const server = closeAfterAll(await startServer());
 beforeEach(async () => {
   world = await createWorld(server, { preModeration: true });
   const authorId = await createMember(server, world.accountId, 'admin');
@@ -26,7 +24,6 @@ beforeEach(async () => {
   tokens = { read: await issue('read'), write: await issue('write'), moderate: await issue('moderate') };
 });
 afterEach(() => expectInvariants(server));
-afterAll(() => server.close());
 
 const administer = <T>(work: (admin: Administration) => Promise<T>) =>
   server.database.transaction(transaction => work(operatorIn(transaction)));

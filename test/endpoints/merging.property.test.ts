@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { expect, test } from 'vitest';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServer } from '../helpers/server.ts';
 import { type Command, type IdeaState, type Outcome, VoteModel } from '../helpers/vote-model.ts';
 
 /** There are few ideas and voters, so that random commands often concern the same idea and voter. */
@@ -17,19 +18,12 @@ const moderator = 0;
 /** To run other random sequences: PROPERTY_SEED=$RANDOM vitest run test/endpoints/merging.property.test.ts */
 const seed = Number(process.env.PROPERTY_SEED ?? 20_260_314);
 
-let server: TestServer;
-let world: World;
-let tokens: string[];
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  tokens = [];
-  for (let voter = 0; voter < voterCount; voter++) {
-    tokens.push((await issueToken(server, world, voter === moderator ? 'moderate' : 'write')).token);
-  }
-});
-afterAll(() => server.close());
+const server = closeAfterAll(await startServer());
+const world = await createWorld(server);
+const tokens: string[] = [];
+for (let voter = 0; voter < voterCount; voter++) {
+  tokens.push((await issueToken(server, world, voter === moderator ? 'moderate' : 'write')).token);
+}
 
 const someIdea = fc.nat({ max: ideaCount - 1 });
 const value = fc.constantFrom('up' as const, 'up' as const, 'down' as const, 'none' as const);

@@ -2,12 +2,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../server/database/database.ts';
 import { coreStream } from '../../server/database/migration-files.ts';
 import { migrate } from '../../server/database/migrator.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createBareDatabase, type TestDatabase } from '../helpers/database.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
@@ -17,17 +18,12 @@ import { eventually } from '../helpers/webhooks.ts';
 const now = '2026-03-14T09:00:00.000Z';
 const clock = testClock(now);
 
-let server: TestServer;
-
-beforeAll(async () => {
-  server = await startServer({ clock });
-});
+const server = closeAfterAll(await startServer({ clock }));
 beforeEach(async () => {
   clock.set(now);
   await beat(now);
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 const beat = (at: string) =>
   server.sql(

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
 import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
 import { mergeIdea, unmergeIdea } from '../../../server/domain/merging/merge-idea.ts';
@@ -8,21 +8,17 @@ import type { NotificationToMail } from '../../../server/domain/notifications/no
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
 import { asUser } from '../../helpers/administration.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { closeAfterAll } from '../../helpers/for-file.ts';
 import { runJobs, waitingJobs } from '../../helpers/jobs.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
-import { startServer, type TestServer } from '../../helpers/server.ts';
+import { startServer } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 import { administer } from '../../helpers/webhooks.ts';
 
-let server: TestServer;
 let world: World;
 let ideaId: number;
 
-beforeAll(async () => {
-  server = await startServer();
-});
-
-afterAll(() => server.close());
+const server = closeAfterAll(await startServer());
 
 beforeEach(async () => {
   world = await createWorld(server);
