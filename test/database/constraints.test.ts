@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Vote, Voter } from '../../server/entities/idea.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createTestDatabase } from '../helpers/database.ts';
 import {
   createBoard,
   createMember,
@@ -9,39 +9,24 @@ import {
   createWorld,
   insertIdea,
   issueToken,
-  type World,
 } from '../helpers/fixtures.ts';
+import { dropAfterAll } from '../helpers/for-file.ts';
 
-let db: TestDatabase;
-let world: World;
+const db = dropAfterAll(await createTestDatabase());
+const world = await createWorld(db);
+const stranger = await createWorld(db);
 /** `otherBoardId` is a second board of the account of `world`. `stranger` is another account with its own board. */
-let otherBoardId: number;
-let stranger: World;
-let memberId: number;
-let ideaId: number;
-let otherIdeaId: number;
-let tokenId: number;
-let endpointId: number;
-let eventId: string;
-let deliveryId: number;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  world = await createWorld(db);
-  stranger = await createWorld(db);
-  otherBoardId = (await createBoard(db, world.accountId, { slug: 'other-board' })).id;
-  memberId = await createMember(db, world.accountId, 'member');
-  ideaId = await insertIdea(db, world);
-  otherIdeaId = await insertIdea(db, world);
-  tokenId = (await issueToken(db, world, 'write')).id;
-  await createTag(db, world.accountId, world.boardId, 'Billing');
-  ({ endpointId, eventId, deliveryId } = await insertDelivery(world.accountId));
-  await db.sql('insert into voters (account_id, user_id) values ($1, $2)', [world.accountId, memberId]);
-  await db.sql(`insert into users (name, is_placeholder) values ('Deleted user', true)`);
-  await db.sql('update accounts set slug = $1 where id = $2', ['tidewater', stranger.accountId]);
-  await db.sql(`update users set email = 'Ada@example.com' where id = $1`, [stranger.ownerId]);
-});
-afterAll(() => db.drop());
+const otherBoardId = (await createBoard(db, world.accountId, { slug: 'other-board' })).id;
+const memberId = await createMember(db, world.accountId, 'member');
+const ideaId = await insertIdea(db, world);
+const otherIdeaId = await insertIdea(db, world);
+const tokenId = (await issueToken(db, world, 'write')).id;
+await createTag(db, world.accountId, world.boardId, 'Billing');
+const { endpointId, eventId, deliveryId } = await insertDelivery(world.accountId);
+await db.sql('insert into voters (account_id, user_id) values ($1, $2)', [world.accountId, memberId]);
+await db.sql(`insert into users (name, is_placeholder) values ('Deleted user', true)`);
+await db.sql('update accounts set slug = $1 where id = $2', ['tidewater', stranger.accountId]);
+await db.sql(`update users set email = 'Ada@example.com' where id = $1`, [stranger.ownerId]);
 
 /** Creates a webhook, a second webhook, and an event with a delivery to the second webhook. */
 async function insertDelivery(accountId: number) {

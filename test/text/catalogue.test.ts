@@ -31,10 +31,11 @@ const sources = [...templates, ...read('**/*.ts')].map(({ source }) => source);
 const namedKeys = new Set(
   sources.flatMap(source => [...source.matchAll(/['"`]([a-z]\w*(?:\.\w+)+)['"`]/g)].map(([, key]) => key)),
 );
-/** The beginnings of keys that the code completes, such as `refusals.` in `refusals.${key}`. */
-const beginnings = sources.flatMap(source =>
-  [...source.matchAll(/\bt\(\s*`([a-z]\w*\.[\w.]*)\$\{/g)].map(([, key]) => key as string),
-);
+/** The beginnings of keys that the code completes, such as `refusals.` in `refusals.${key}`, or a group of keys. */
+const beginnings = sources.flatMap(source => [
+  ...[...source.matchAll(/\bt\(\s*`([a-z]\w*\.[\w.]*)\$\{/g)].map(([, key]) => key as string),
+  ...[...source.matchAll(/\btextKeysIn\('([\w.]+)'\)/g)].map(([, group]) => `${group}.`),
+]);
 
 /** Names that are the same in every language. */
 const properNames = ['Claude', 'Claude Code', 'Codex', 'Cursor', 'Idea-Board', 'URL', 'VS Code', 'ms'];
