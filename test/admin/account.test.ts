@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { givePassword, hiddenFields, type Person, signedIn, Visitor } from './visitor.ts';
 
 const clock = testClock('2026-03-02T09:00:00Z');
@@ -12,16 +11,14 @@ let slug: string;
 let owner: Person;
 let visitor: Visitor;
 
-const server = closeAfterAll(
-  await startServer({
-    clock,
-    environment: {
-      PLANS_WITHOUT_AGENT_API: 'starter',
-      RATE_LIMIT_SIGN_IN_ACCOUNT: '3',
-      RATE_LIMIT_SIGN_IN_IP: '10000',
-    },
-  }),
-);
+const server = await startServerForFile({
+  clock,
+  environment: {
+    PLANS_WITHOUT_AGENT_API: 'starter',
+    RATE_LIMIT_SIGN_IN_ACCOUNT: '3',
+    RATE_LIMIT_SIGN_IN_IP: '10000',
+  },
+});
 beforeEach(async () => {
   clock.set('2026-03-02T09:00:00Z');
   world = await createWorld(server);

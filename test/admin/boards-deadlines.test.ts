@@ -4,9 +4,8 @@ import { openZone, timeZones } from '../../server/admin/boards/time-zones.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { hiddenFields, type Seen, signedIn, type Visitor } from './visitor.ts';
 
 const clock = testClock('2026-03-01T12:00:00Z');
@@ -14,7 +13,7 @@ let world: World;
 let visitor: Visitor;
 let path: string;
 
-const server = closeAfterAll(await startServer({ clock }));
+const server = await startServerForFile({ clock });
 beforeEach(async () => {
   world = await createWorld(server);
   visitor = await signedIn(server, world.ownerId);

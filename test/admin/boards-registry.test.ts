@@ -1,15 +1,14 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { type Seen, signedIn, type Visitor } from './visitor.ts';
 
 let world: World;
 let visitor: Visitor;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server);
   visitor = await signedIn(server, world.ownerId);

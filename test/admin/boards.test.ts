@@ -12,9 +12,8 @@ import {
   issueToken,
   type World,
 } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { signedIn, type Visitor } from './visitor.ts';
 
 const clock = testClock();
@@ -23,7 +22,7 @@ let visitor: Visitor;
 let path: string;
 let settingsPath: string;
 
-const server = closeAfterAll(await startServer({ clock }));
+const server = await startServerForFile({ clock });
 beforeEach(async () => {
   world = await createWorld(server);
   visitor = await signedIn(server, world.ownerId);

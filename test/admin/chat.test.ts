@@ -6,7 +6,7 @@ import { readAudit } from '../helpers/audit.ts';
 import { createBoard, createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
 import { closeEarly, startReceiver } from '../helpers/receiver.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { administer, testSecretBox } from '../helpers/webhooks.ts';
 import { hiddenFields, signedIn, type Visitor } from './visitor.ts';
 
@@ -14,7 +14,7 @@ let world: World;
 let visitor: Visitor;
 let formToken: string;
 
-const server = closeAfterAll(await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } }));
+const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
 const receiver = closeAfterAll(await startReceiver(200));
 beforeEach(async () => {
   world = await createWorld(server, { name: 'Web app' });

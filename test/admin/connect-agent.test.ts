@@ -1,9 +1,8 @@
 import { parse } from 'node-html-parser';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { type Seen, signedIn, type Visitor } from './visitor.ts';
 
 const address = 'http://localhost:3000/api/v1/mcp';
@@ -11,7 +10,7 @@ const address = 'http://localhost:3000/api/v1/mcp';
 let world: World;
 let visitor: Visitor;
 
-const server = closeAfterAll(await startServer({ environment: { PLANS_WITHOUT_AGENT_API: 'starter' } }));
+const server = await startServerForFile({ environment: { PLANS_WITHOUT_AGENT_API: 'starter' } });
 beforeEach(async () => {
   world = await createWorld(server, { name: 'Web app' });
   visitor = await signedIn(server, world.ownerId);

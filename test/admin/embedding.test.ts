@@ -4,14 +4,13 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { hostOrigin, signToken } from '../helpers/embedding.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { hiddenFields, signedIn, Visitor } from './visitor.ts';
 
 let world: World;
 let visitor: Visitor;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server, { isPublic: true });
   visitor = await signedIn(server, world.ownerId);

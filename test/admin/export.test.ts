@@ -3,17 +3,14 @@ import { exportSections, exportUser, notExported } from '../../server/domain/use
 import { marker, person, populate, recoveryCode } from '../domain/erasure/populate.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createMember, createWorld } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { givePassword, Visitor } from './visitor.ts';
 
 const path = '/admin/profile/export';
 
-const server = closeAfterAll(
-  await startServer({
-    environment: { RATE_LIMIT_SIGN_IN_IP: '1000000', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' },
-  }),
-);
+const server = await startServerForFile({
+  environment: { RATE_LIMIT_SIGN_IN_IP: '1000000', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' },
+});
 const populated = await populate(server);
 
 /** Downloads the file of the person as a browser does, after a sign-in with the recovery code. */

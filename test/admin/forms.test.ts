@@ -1,19 +1,16 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { createWorld, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { givePassword, hiddenFields, signedIn, Visitor } from './visitor.ts';
 
 let world: World;
 let visitor: Visitor;
 let formToken: string;
 
-const server = closeAfterAll(
-  await startServer({
-    environment: { BASE_URL: 'https://ideas.example.com', RATE_LIMIT_SIGN_IN_IP: '10000' },
-  }),
-);
+const server = await startServerForFile({
+  environment: { BASE_URL: 'https://ideas.example.com', RATE_LIMIT_SIGN_IN_IP: '10000' },
+});
 beforeEach(async () => {
   world = await createWorld(server);
   visitor = await signedIn(server, world.ownerId);

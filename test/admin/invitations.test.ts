@@ -6,7 +6,7 @@ import { startOfHour, testClock } from '../helpers/clock.ts';
 import { createMember, createUser, createWorld } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../helpers/jobs.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { emailOf, hiddenFields, signedIn, Visitor } from './visitor.ts';
 
@@ -23,7 +23,7 @@ const farLimits = {
 
 const mail = closeAfterAll(await startSmtpReceiver());
 const environment = { ...farLimits, SMTP_URL: mail.url, BASE_URL: 'http://ideas.example.com' };
-const server = closeAfterAll(await startServer({ clock, environment }));
+const server = await startServerForFile({ clock, environment });
 const world = await createWorld(server);
 const owner = await signedIn(server, world.ownerId);
 const adminId = await createMember(server, world.accountId, 'admin', 'Ada');

@@ -8,7 +8,7 @@ import { startOfHour, testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs } from '../helpers/jobs.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { givePassword, type Person, signedIn, Visitor } from './visitor.ts';
 
@@ -20,20 +20,18 @@ let iris: Person;
 let irisId: number;
 
 const mail = closeAfterAll(await startSmtpReceiver());
-const server = closeAfterAll(
-  await startServer({
-    clock,
-    environment: {
-      SMTP_URL: mail.url,
-      BASE_URL: 'http://ideas.example.com',
-      TRUST_PROXY: 'true',
-      RATE_LIMIT_SIGN_IN_ACCOUNT: '4',
-      RATE_LIMIT_PASSWORD_LINK: '3',
-      RATE_LIMIT_INVITATIONS_ADDRESS: '3',
-      RATE_LIMIT_INVITATIONS: '1000',
-    },
-  }),
-);
+const server = await startServerForFile({
+  clock,
+  environment: {
+    SMTP_URL: mail.url,
+    BASE_URL: 'http://ideas.example.com',
+    TRUST_PROXY: 'true',
+    RATE_LIMIT_SIGN_IN_ACCOUNT: '4',
+    RATE_LIMIT_PASSWORD_LINK: '3',
+    RATE_LIMIT_INVITATIONS_ADDRESS: '3',
+    RATE_LIMIT_INVITATIONS: '1000',
+  },
+});
 let count = 0;
 beforeEach(async () => {
   clock.set(start);

@@ -1,12 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { createAccount, createMember, createUser, createWorld, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { emailOf, hiddenFields, signedIn, type Visitor } from './visitor.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 const owner = await signedIn(server, world.ownerId);
 const adminId = await createMember(server, world.accountId, 'admin');

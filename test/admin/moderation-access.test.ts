@@ -10,13 +10,12 @@ import {
   issueToken,
   type World,
 } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { type Seen, signedIn, type Visitor } from './visitor.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server, { name: 'Web app', preModeration: true });
 const moderatorId = await createMember(server, world.accountId, 'moderator', 'Ada');
 const ada = await signedIn(server, moderatorId);

@@ -5,14 +5,14 @@ import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { addWebhook, verify } from '../helpers/webhooks.ts';
 import { hiddenFields, type Seen, signedIn, type Visitor } from './visitor.ts';
 
 let webhook: { id: number; secret: string };
 
 const receiver = closeAfterAll(await startReceiver());
-const server = closeAfterAll(await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } }));
+const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
 const world = await createWorld(server, { name: 'Web app', preModeration: true });
 webhook = await addWebhook(server, world, { url: receiver.url });
 const moderatorId = await createMember(server, world.accountId, 'moderator', 'Ada');

@@ -3,10 +3,9 @@ import { commentOnIdea } from '../../server/domain/comments/comments.ts';
 import { followIdea } from '../../server/domain/notifications/followers.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { addWebhook, administer } from '../helpers/webhooks.ts';
 import { givePassword, hiddenFields, type Person, signedIn, Visitor } from './visitor.ts';
 
@@ -18,7 +17,7 @@ let userId: number;
 let person: Person;
 let visitor: Visitor;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server, { name: 'Web app' });
   actorId = await createMember(server, world.accountId, 'moderator', 'Ada');

@@ -5,7 +5,7 @@ import { startOfHour, testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs, waitingJobs } from '../helpers/jobs.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { emailOf, givePassword, signedIn, Visitor } from './visitor.ts';
 
@@ -17,16 +17,14 @@ let world: World;
 let email: string;
 
 const mail = closeAfterAll(await startSmtpReceiver());
-const server = closeAfterAll(
-  await startServer({
-    clock,
-    environment: {
-      SMTP_URL: mail.url,
-      BASE_URL: 'http://ideas.example.com',
-      RATE_LIMIT_SIGN_IN_IP: '1000000',
-    },
-  }),
-);
+const server = await startServerForFile({
+  clock,
+  environment: {
+    SMTP_URL: mail.url,
+    BASE_URL: 'http://ideas.example.com',
+    RATE_LIMIT_SIGN_IN_IP: '1000000',
+  },
+});
 beforeEach(async () => {
   clock.set(start);
   world = await createWorld(server);

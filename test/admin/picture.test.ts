@@ -4,8 +4,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { setPicture } from '../../server/domain/pictures/pictures.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { administer } from '../helpers/webhooks.ts';
 import { hiddenFields, signedIn, Visitor } from './visitor.ts';
 
@@ -14,7 +13,7 @@ let world: World;
 let memberId: number;
 let member: Visitor;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server, { isPublic: true });
   memberId = await createMember(server, world.accountId, 'member', 'Mona');

@@ -8,7 +8,7 @@ import { testClock } from '../helpers/clock.ts';
 import { createUser, createWorld, type World } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs, waitingJobs } from '../helpers/jobs.ts';
-import { startServer, startServerForTest, testAppKey } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest, testAppKey } from '../helpers/server.ts';
 import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { givePassword, hiddenFields, type Person, Visitor } from './visitor.ts';
 
@@ -20,17 +20,15 @@ let person: Person;
 let visitor: Visitor;
 
 const mail = closeAfterAll(await startSmtpReceiver());
-const server = closeAfterAll(
-  await startServer({
-    clock,
-    environment: {
-      SMTP_URL: mail.url,
-      BASE_URL: 'http://ideas.example.com',
-      RATE_LIMIT_SIGN_IN_ACCOUNT: '3',
-      RATE_LIMIT_SIGN_IN_IP: '10000',
-    },
-  }),
-);
+const server = await startServerForFile({
+  clock,
+  environment: {
+    SMTP_URL: mail.url,
+    BASE_URL: 'http://ideas.example.com',
+    RATE_LIMIT_SIGN_IN_ACCOUNT: '3',
+    RATE_LIMIT_SIGN_IN_IP: '10000',
+  },
+});
 beforeEach(async () => {
   clock.set(start);
   userId = await createUser(server, 'Grace');

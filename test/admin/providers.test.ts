@@ -3,7 +3,7 @@ import { readAudit } from '../helpers/audit.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
 import { startOpenidProvider } from '../helpers/openid-provider.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { signedIn, type Visitor } from './visitor.ts';
 
 const path = '/admin/account/providers';
@@ -12,7 +12,7 @@ let world: World;
 let owner: Visitor;
 
 const provider = closeAfterAll(await startOpenidProvider());
-const server = closeAfterAll(await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } }));
+const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
 beforeEach(async () => {
   world = await createWorld(server);
   owner = await signedIn(server, world.ownerId);

@@ -8,7 +8,7 @@ import { testClock } from '../helpers/clock.ts';
 import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs } from '../helpers/jobs.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { administer } from '../helpers/webhooks.ts';
 import { follow, mailedToken } from '../pages/mailed-links.ts';
@@ -27,18 +27,16 @@ let visitor: Visitor;
 let app: Authenticator;
 
 const mail = closeAfterAll(await startSmtpReceiver());
-const server = closeAfterAll(
-  await startServer({
-    clock,
-    environment: {
-      SMTP_URL: mail.url,
-      BASE_URL: 'http://ideas.example.com',
-      TRUST_PROXY: 'true',
-      RATE_LIMIT_SIGN_IN_IP: '8',
-      RATE_LIMIT_SECOND_FACTOR: '5',
-    },
-  }),
-);
+const server = await startServerForFile({
+  clock,
+  environment: {
+    SMTP_URL: mail.url,
+    BASE_URL: 'http://ideas.example.com',
+    TRUST_PROXY: 'true',
+    RATE_LIMIT_SIGN_IN_IP: '8',
+    RATE_LIMIT_SECOND_FACTOR: '5',
+  },
+});
 beforeEach(async () => {
   clock.set(start);
   await server.sql('delete from rate_limits');

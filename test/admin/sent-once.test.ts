@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import { createWorld } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { addWebhook } from '../helpers/webhooks.ts';
 import { type Fields, hiddenFields, signedIn } from './visitor.ts';
 
-const server = closeAfterAll(await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } }));
+const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
 const world = await createWorld(server);
 const visitor = await signedIn(server, world.ownerId);
 const { id: webhookId } = await addWebhook(server, world, { url: 'http://127.0.0.1:9/hook' });

@@ -6,8 +6,7 @@ import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { emailOf, givePassword, type Person, signedIn, Visitor } from './visitor.ts';
 
 const start = new Date('2026-03-02T09:00:00Z');
@@ -17,12 +16,10 @@ const clock = testClock(start);
 let world: World;
 let owner: Person;
 
-const server = closeAfterAll(
-  await startServer({
-    clock,
-    environment: { SESSION_IDLE_MINUTES: '60', SESSION_MAX_HOURS: '10', RATE_LIMIT_SIGN_IN_IP: '1000000' },
-  }),
-);
+const server = await startServerForFile({
+  clock,
+  environment: { SESSION_IDLE_MINUTES: '60', SESSION_MAX_HOURS: '10', RATE_LIMIT_SIGN_IN_IP: '1000000' },
+});
 beforeEach(async () => {
   clock.set(start);
   world = await createWorld(server);

@@ -2,16 +2,15 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { hiddenFields, signedIn, type Visitor } from './visitor.ts';
 
 const clock = testClock();
 let world: World;
 let visitor: Visitor;
 
-const server = closeAfterAll(await startServer({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter' } }));
+const server = await startServerForFile({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter' } });
 beforeEach(async () => {
   world = await createWorld(server, { name: 'Web <b>app</b>' });
   visitor = await signedIn(server, world.ownerId);

@@ -1,16 +1,15 @@
 import { parse } from 'node-html-parser';
 import { beforeEach, expect, test } from 'vitest';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { signedIn, type Visitor } from './visitor.ts';
 
 let world: World;
 let moderator: Visitor;
 let ideaId: number;
 
-const server = closeAfterAll(await startServer({ environment: { TRUST_PROXY: 'true', RATE_LIMIT_IP: '1000000' } }));
+const server = await startServerForFile({ environment: { TRUST_PROXY: 'true', RATE_LIMIT_IP: '1000000' } });
 beforeEach(async () => {
   world = await createWorld(server);
   moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));

@@ -1,13 +1,12 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { connect, createTestDatabase } from '../helpers/database.ts';
+import { connect, createDatabaseForFile } from '../helpers/database.ts';
 import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
-import { dropAfterAll } from '../helpers/for-file.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { cliOn } from './run-cli.ts';
 
 let world: World;
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 const cli = cliOn(db.url);
 
 beforeEach(async () => {

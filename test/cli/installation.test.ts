@@ -5,16 +5,15 @@ import { join } from 'node:path';
 import pg from 'pg';
 import { expect, inject, type TestContext, test } from 'vitest';
 import { coreStream } from '../../server/database/migration-files.ts';
-import { createTestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile, createTestDatabase } from '../helpers/database.ts';
 import { createAccount, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { dropAfterAll } from '../helpers/for-file.ts';
 import { makeScratchDirectory } from '../helpers/scratch-directory.ts';
 import { testAppKey } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { addWebhook } from '../helpers/webhooks.ts';
 import { cliOn, runCli, runCliProcess } from './run-cli.ts';
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 
 interface Diagnosis {
   ok: boolean;

@@ -4,13 +4,12 @@ import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { createTestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import { createWorld } from '../helpers/fixtures.ts';
-import { dropAfterAll } from '../helpers/for-file.ts';
 import { testAppKey } from '../helpers/server.ts';
 import { cliOn, main, runCli, runCliProcess } from './run-cli.ts';
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 await createWorld(db, { slug: 'web-app', name: 'Web app ☾' });
 await db.sql(`update users set email = 'ada@example.com'`);
 // With this change, the command doctor reports an error.

@@ -2,13 +2,12 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { IdeaBoard, type IdeaBoardOptions, isIdeaBoardError, type LogLevel } from '../../client/main.ts';
 import { createBoard, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { startGatewayForTest } from './gateway.ts';
 
 let client: IdeaBoard;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 const { token } = await issueToken(server, world, 'moderate');
 client = new IdeaBoard({ baseUrl: server.baseUrl, token });

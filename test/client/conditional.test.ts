@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { type CachedResponse, IdeaBoard, MemoryCache, notModified } from '../../client/main.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { type Gateway, startGatewayForTest } from './gateway.ts';
 
 let world: World;
@@ -10,7 +9,7 @@ let token: string;
 let gateway: Gateway;
 let ideaId: number;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server);
   ({ token } = await issueToken(server, world, 'write'));

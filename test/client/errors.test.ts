@@ -15,11 +15,10 @@ import { errors } from '../../contract/errors.ts';
 import { validateRequest } from '../../contract/validation.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { startGatewayForTest } from './gateway.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 const { token } = await issueToken(server, world, 'write');
 const client = new IdeaBoard({ baseUrl: server.baseUrl, token });

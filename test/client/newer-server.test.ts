@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { IdeaBoard, isIdeaBoardError } from '../../client/main.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { type Fault, startGatewayForTest } from './gateway.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 const { token } = await issueToken(server, world, 'write');
 

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { IdeaBoard, type IdeaBoardOptions, MemoryCache, signWebhook, verifyWebhook } from '../../client/main.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { startGatewayForTest } from './gateway.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const { token } = await issueToken(server, await createWorld(server), 'write');
 
 /** Invalid options of a client, each with the rule that its error names. */

@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest';
 import { IdeaBoard } from '../../client/main.ts';
 import { createMember, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { type Gateway, startGatewayForTest } from './gateway.ts';
 
 const ids: number[] = [];
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 const { token } = await issueToken(server, world, 'moderate');
 for (let n = 0; n < 7; n += 1) ids.unshift(await insertIdea(server, world));

@@ -15,7 +15,7 @@ import { knownOperation, prepareRequest } from '../../client/request.ts';
 import { RetryBudget, retryDelayMs } from '../../client/retry.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { startGateway } from './gateway.ts';
 
 let world: World;
@@ -25,7 +25,7 @@ let token: string;
 let waits: number[];
 let now: number;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const gateway = closeAfterAll(await startGateway(server.baseUrl));
 beforeEach(async () => {
   world = await createWorld(server);

@@ -11,14 +11,13 @@ import {
 import { requireWebhook, rotateWebhookSecret } from '../../server/domain/webhooks/edit-webhook.ts';
 import { sendTestEvent } from '../../server/domain/webhooks/queue-deliveries.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { type Received, startReceiverForTest } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { addWebhook, administer, testSecretBox } from '../helpers/webhooks.ts';
 
-const server = closeAfterAll(await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } }));
+const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
 const world = await createWorld(server);
 
 describe('webhooks of the server', () => {

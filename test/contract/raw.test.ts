@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { createClient } from '../../contract/raw.ts';
 import { createBoard, createWorld, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 
 async function clientWith(grant: 'read' | 'write' | 'moderate', board?: string) {

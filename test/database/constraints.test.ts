@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Vote, Voter } from '../../server/entities/idea.ts';
-import { createTestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import {
   createBoard,
   createMember,
@@ -10,9 +10,8 @@ import {
   insertIdea,
   issueToken,
 } from '../helpers/fixtures.ts';
-import { dropAfterAll } from '../helpers/for-file.ts';
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 const world = await createWorld(db);
 const stranger = await createWorld(db);
 /** `otherBoardId` is a second board of the account of `world`. `stranger` is another account with its own board. */

@@ -1,8 +1,7 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { entities } from '../../server/entities/entities.ts';
-import { createTestDatabase } from '../helpers/database.ts';
-import { dropAfterAll } from '../helpers/for-file.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 
 interface Column {
   table_name: string;
@@ -15,7 +14,7 @@ interface Column {
   has_identity: boolean;
 }
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 
 /** The tests create the tables of the entities in this PostgreSQL schema. The migrations use the schema public. */
 const described = 'described';

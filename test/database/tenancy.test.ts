@@ -4,8 +4,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { tableKinds } from '../../server/database/table-kinds.ts';
 import { entities } from '../../server/entities/entities.ts';
 import { type AccountColumns, findFilterProblems, findFunctionProblems } from '../helpers/account-filters.ts';
-import { createTestDatabase } from '../helpers/database.ts';
-import { dropAfterAll } from '../helpers/for-file.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import { loadServerQueries } from '../helpers/server-queries.ts';
 
 /** Unique indexes of tenant tables that do not include the account id, each with the reason. */
@@ -81,7 +80,7 @@ const startsWithoutAccount: Record<string, string> = {
   take_password_link: 'Finds a person, who may sign in unless blocked in every account.',
 };
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 
 const tenantTables = Object.entries(tableKinds)
   .filter(([, { kind }]) => kind === 'tenant')

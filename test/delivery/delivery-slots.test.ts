@@ -6,15 +6,14 @@ import type { Lane } from '../../server/domain/webhooks/wake-lanes.ts';
 import { buildAddressGuard } from '../../server/outgoing/address-guard.ts';
 import { buildOutgoingRequests } from '../../server/outgoing/outgoing-request.ts';
 import { loadChildServer } from '../helpers/child-servers.ts';
-import { createTestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import { createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
-import { dropAfterAll } from '../helpers/for-file.ts';
 import { hang, type Receiver, startReceiverForTest } from '../helpers/receiver.ts';
 import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { addWebhook, deliveriesOf, eventually, testSecretBox } from '../helpers/webhooks.ts';
 import { startWorkerForTest, workerConfig } from '../helpers/worker.ts';
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 
 const lanes = 8;
 

@@ -2,9 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
 import { bundle } from '../helpers/bundle.ts';
 import { type ChildServer, childProgram, loadChildServer } from '../helpers/child-servers.ts';
-import { createTestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import { createMember, createWorld, issueToken } from '../helpers/fixtures.ts';
-import { dropAfterAll } from '../helpers/for-file.ts';
 import { type Received, startReceiverForTest } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
 import { addWebhook, eventually, verify } from '../helpers/webhooks.ts';
@@ -22,7 +21,7 @@ const writeDelayMs = { beforeKill: 8, whileLoading: 250 };
 /** The longest delay of a webhook receiver's response. Because of the delays, some kills interrupt a delivery. */
 const longestAnswerMs = 30;
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 
 test(`after ${kills} kills of servers under load (random seed ${seed}), no event is lost or invented, and each repeated delivery has the same body`, {
   timeout: 60_000 + kills * 10_000,

@@ -11,7 +11,7 @@ import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs, waitingJobs } from '../helpers/jobs.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { addWebhook, administer, type TestWebhook, testSecretBox, verify } from '../helpers/webhooks.ts';
 
@@ -31,12 +31,10 @@ let event: { id: string; data: object; body: { data: { idea: { id: number }; tar
 
 const smtp = closeAfterAll(await startSmtpReceiver());
 const receiver = closeAfterAll(await startReceiver(200));
-const server = closeAfterAll(
-  await startServer({
-    environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.1/32', SMTP_URL: smtp.url },
-    dependencies: { extensions: [listener] },
-  }),
-);
+const server = await startServerForFile({
+  environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.1/32', SMTP_URL: smtp.url },
+  dependencies: { extensions: [listener] },
+});
 
 /**
  * Merges two ideas, and then removes the data and the jobs of the recorded event. A webhook, a chat channel, a follower

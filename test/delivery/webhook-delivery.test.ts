@@ -13,7 +13,6 @@ import { buildOutgoingRequests } from '../../server/outgoing/outgoing-request.ts
 import { readAudit } from '../helpers/audit.ts';
 import { connect } from '../helpers/database.ts';
 import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import {
   type Behavior,
   closeEarly,
@@ -23,7 +22,7 @@ import {
   startReceiverForTest,
 } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import {
   addWebhook,
   administer,
@@ -36,7 +35,7 @@ import {
 } from '../helpers/webhooks.ts';
 import { startWorkerForTest, workerConfig } from '../helpers/worker.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 
 describe('a webhook delivery', () => {
   test('the webhook delivery of each event type is signed, matches its schema, and contains ideas as the API returns them', async () => {

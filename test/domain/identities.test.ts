@@ -8,9 +8,8 @@ import { hashOfSecret } from '../../server/domain/sign-in/secret-text.ts';
 import { readSession } from '../../server/domain/sign-in/session.ts';
 import { startSession } from '../../server/domain/sign-in/start-session.ts';
 import { userIn } from '../helpers/administration.ts';
-import { createTestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
-import { dropAfterAll } from '../helpers/for-file.ts';
 
 const now = new Date();
 const terms = { now, expiresAt: new Date(now.getTime() + 3_600_000), previous: undefined };
@@ -19,7 +18,7 @@ const appKey = Buffer.alloc(32, 7);
 let world: World;
 let subjects = 0;
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 beforeEach(async () => {
   world = await createWorld(db);
 });

@@ -3,11 +3,10 @@ import { type Administration, AdministrationError } from '../../server/domain/ad
 import { approveIdea, rejectIdea } from '../../server/domain/moderation/moderate-idea.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { boardOperations, createTargets, requestOf } from '../helpers/operations.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
 // These tests approve and reject ideas outside the Agent API, and check the responses of the API to tokens.
@@ -15,7 +14,7 @@ let world: World;
 let tokens: { read: string; write: string; moderate: string };
 let authorToken: string;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server, { preModeration: true });
   const authorId = await createMember(server, world.accountId, 'admin');

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { createBoard, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server, { name: 'Web app' });
 const { token } = await issueToken(server, world, 'read');
 

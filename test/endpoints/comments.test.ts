@@ -1,12 +1,11 @@
 import { afterEach, expect, test } from 'vitest';
 import { createBoard, createMember, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 const memberId = await createMember(server, world.accountId, 'admin', 'Ada Osei');
 const { token } = await issueToken(server, world, 'write', { issuerId: memberId });

@@ -1,12 +1,11 @@
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { connect, createTestDatabase } from '../helpers/database.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { callTool } from '../mcp/call-tool.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 
 interface Board {
   world: World;

@@ -10,7 +10,7 @@ import { createMember, createUser, createWorld, insertIdea, issueToken, type Wor
 import { closeAfterAll } from '../helpers/for-file.ts';
 import { makeJobsDue, runJobs } from '../helpers/jobs.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { logStatements } from '../helpers/statement-log.ts';
 import { administer } from '../helpers/webhooks.ts';
@@ -21,16 +21,14 @@ let token: string;
 let authorId: number;
 
 const smtp = closeAfterAll(await startSmtpReceiver());
-const server = closeAfterAll(
-  await startServer({
-    environment: {
-      SMTP_URL: smtp.url,
-      MAIL_FROM: 'feedback@example.com',
-      RATE_LIMIT_WRITE: '1000',
-      RATE_LIMIT_SIGN_IN_IP: '1000000',
-    },
-  }),
-);
+const server = await startServerForFile({
+  environment: {
+    SMTP_URL: smtp.url,
+    MAIL_FROM: 'feedback@example.com',
+    RATE_LIMIT_WRITE: '1000',
+    RATE_LIMIT_SIGN_IN_IP: '1000000',
+  },
+});
 beforeEach(async () => {
   world = await createWorld(server);
   ideaId = await insertIdea(server, world, { title: 'Dark mode' });

@@ -2,11 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { type Command, type IdeaState, type Outcome, VoteModel } from '../helpers/vote-model.ts';
 
 /** There are few ideas and voters, so that random commands often concern the same idea and voter. */
@@ -18,7 +17,7 @@ const moderator = 0;
 /** To run other random sequences: PROPERTY_SEED=$RANDOM vitest run test/endpoints/merging.property.test.ts */
 const seed = Number(process.env.PROPERTY_SEED ?? 20_260_314);
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 const tokens: string[] = [];
 for (let voter = 0; voter < voterCount; voter++) {

@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type ErrorKey, meaningOf, mergeMeanings } from '../../contract/errors.ts';
 import { createBoard, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { logStatements } from '../helpers/statement-log.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 const { token } = await issueToken(server, world, 'moderate');
 /** The tokens of six voters. Each token is a separate voter. */

@@ -8,17 +8,16 @@ import { coreStream } from '../../server/database/migration-files.ts';
 import { migrate } from '../../server/database/migrator.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createBareDatabase, type TestDatabase } from '../helpers/database.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { logStatements } from '../helpers/statement-log.ts';
 import { eventually } from '../helpers/webhooks.ts';
 
 const now = '2026-03-14T09:00:00.000Z';
 const clock = testClock(now);
 
-const server = closeAfterAll(await startServer({ clock }));
+const server = await startServerForFile({ clock });
 beforeEach(async () => {
   clock.set(now);
   await beat(now);

@@ -1,9 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { createBoard, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
 /** The custom statuses of a board. Two of them have the same category. */
@@ -27,7 +26,7 @@ const statusOfKey = {
   attic: 'archived',
 } as const;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server, { statuses: [...statuses] });
 const { token } = await issueToken(server, world, 'moderate');
 afterEach(() => expectInvariants(server));

@@ -1,15 +1,12 @@
 import { expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createMember, createWorld, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
 const clock = testClock('2026-03-14T09:26:15.000Z');
 
-const server = closeAfterAll(
-  await startServer({ clock, environment: { RATE_LIMIT_READ: '120', RATE_LIMIT_WRITE: '20' } }),
-);
+const server = await startServerForFile({ clock, environment: { RATE_LIMIT_READ: '120', RATE_LIMIT_WRITE: '20' } });
 const world = await createWorld(server);
 
 const self = (token: string) => request(server, 'GET /api/v1/token', { token });

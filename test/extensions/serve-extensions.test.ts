@@ -5,9 +5,8 @@ import { DomainError, type Extension } from '../../server/extensions/extension.t
 import { serveExtensions } from '../../server/extensions/serve-extensions.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { extensionOf } from './with-extensions.ts';
 
 const echo = extensionOf({
@@ -44,7 +43,7 @@ const checked = extensionOf({
   },
 });
 
-const server = closeAfterAll(await startServer({ dependencies: { extensions: [echo, checked] } }));
+const server = await startServerForFile({ dependencies: { extensions: [echo, checked] } });
 
 describe('the routes of an extension', () => {
   test("the routes of an extension start with /ext/ and the extension's name, and need no token of the Agent API", async () => {

@@ -5,10 +5,9 @@ import type { Extension, ExtensionEvent, JobContext } from '../../server/extensi
 import { buildExtensionTasks } from '../../server/extensions/extension-tasks.ts';
 import { renewSubscriptions } from '../../server/extensions/subscriptions.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../helpers/jobs.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { eventually } from '../helpers/webhooks.ts';
 import { startWorkerForTest } from '../helpers/worker.ts';
 import { extensionOf } from './with-extensions.ts';
@@ -36,7 +35,7 @@ const listener = extensionOf({
   tasks: { note: async (payload, { query }) => query('select $1::json', [JSON.stringify(payload)]) },
 });
 
-const server = closeAfterAll(await startServer({ dependencies: { extensions: [listener] } }));
+const server = await startServerForFile({ dependencies: { extensions: [listener] } });
 const world = await createWorld(server);
 const token = (await issueToken(server, world, 'moderate')).token;
 beforeEach(async () => {

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
 import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import type { Answer } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { document, type FuzzRequest, type FuzzWorld, fuzzRequest, operations, resolve } from './requests.ts';
 
 /** The number of requests. `npm run fuzz` sends four times as many. Set FUZZ_SEED=$RANDOM to send other requests. */
@@ -14,7 +13,7 @@ const parallel = 16;
 
 let world: FuzzWorld;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 world = await createFuzzWorld();
 
 /** Creates the data for the requests: boards in every state, a second account, and tokens of every kind. */

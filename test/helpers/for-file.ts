@@ -5,9 +5,3 @@ export function closeAfterAll<Resource extends { close(): Promise<unknown> }>(re
   afterAll(() => resource.close());
   return resource;
 }
-
-/** Drops the database of a test file after its last test. */
-export function dropAfterAll<Database extends { drop(): Promise<unknown> }>(database: Database): Database {
-  afterAll(() => database.drop());
-  return database;
-}

@@ -13,14 +13,13 @@ import {
   issueToken,
   type World,
 } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { type ArrangedRequest, createTargets, operations, requestOf } from '../helpers/operations.ts';
 import { type Answer, type RequestOptions, request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
 const clock = testClock('2026-03-14T09:00:00.000Z');
 
-const server = closeAfterAll(await startServer({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter, trial' } }));
+const server = await startServerForFile({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter, trial' } });
 const world = await createWorld(server);
 
 type OperationId = keyof typeof contract;

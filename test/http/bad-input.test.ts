@@ -1,13 +1,12 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { createTargets, operations, posts, reads, requestOf, writes } from '../helpers/operations.ts';
 import { type RawRequestOptions, rawRequest } from '../helpers/raw-request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 const targets = await createTargets(server, world);
 const { token } = await issueToken(server, world, 'moderate');

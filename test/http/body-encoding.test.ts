@@ -1,13 +1,12 @@
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
 let token: string;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 ({ token } = await issueToken(server, world, 'write'));
 const ideaId = await insertIdea(server, world);

@@ -1,17 +1,16 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { createTargets, reads, requestOf, type Targets, writes } from '../helpers/operations.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 
 let world: World;
 let targets: Targets;
 let token: string;
 let tokenId: number;
 
-const server = closeAfterAll(await startServer({ clock: testClock() }));
+const server = await startServerForFile({ clock: testClock() });
 beforeEach(async () => {
   world = await createWorld(server);
   targets = await createTargets(server, world);

@@ -2,14 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../server/config.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest, type TestServer } from '../helpers/server.ts';
 
 const ours = 'https://app.example.com';
 const others = ['https://evil.example', 'null', 'http://app.example.com', 'https://app.example.com.evil.example'];
 
-const server = closeAfterAll(await startServer({ environment: { CORS_ORIGINS: `${ours}, http://localhost:5173` } }));
+const server = await startServerForFile({ environment: { CORS_ORIGINS: `${ours}, http://localhost:5173` } });
 const world = await createWorld(server);
 const { token } = await issueToken(server, world, 'write');
 

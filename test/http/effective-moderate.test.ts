@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { createAccount, createBoard, createMember, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { createTargets, requestOf, writes } from '../helpers/operations.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
 const clock = testClock('2026-05-01T08:00:00Z');
@@ -14,7 +13,7 @@ let tokenId: number;
 let token: string;
 let pendingId: number;
 
-const server = closeAfterAll(await startServer({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'free,starter' } }));
+const server = await startServerForFile({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'free,starter' } });
 beforeEach(async () => {
   const { accountId } = await createAccount(server, 'business');
   const ownerId = await createMember(server, accountId, 'owner');

@@ -2,16 +2,13 @@ import { expect, test } from 'vitest';
 import { errorDetails } from '../../contract/errors.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
-const server = closeAfterAll(
-  await startServer({
-    clock: testClock('2026-03-14T09:00:10.000Z'),
-    environment: { RATE_LIMIT_READ: '1000', RATE_LIMIT_WRITE: '1000', RATE_LIMIT_IP: '100000' },
-  }),
-);
+const server = await startServerForFile({
+  clock: testClock('2026-03-14T09:00:10.000Z'),
+  environment: { RATE_LIMIT_READ: '1000', RATE_LIMIT_WRITE: '1000', RATE_LIMIT_IP: '100000' },
+});
 const world = await createWorld(server);
 const ideaId = await insertIdea(server, world);
 const { token } = await issueToken(server, world, 'moderate');

@@ -2,12 +2,11 @@ import { hash } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { type ArrangedRequest, createTargets, posts, reads, requestOf, type Targets } from '../helpers/operations.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { logStatements } from '../helpers/statement-log.ts';
 
@@ -17,7 +16,7 @@ let targets: Targets;
 let token: string;
 let tokenId: number;
 
-const server = closeAfterAll(await startServer({ clock }));
+const server = await startServerForFile({ clock });
 beforeEach(async () => {
   clock.set('2026-05-01T08:00:00Z');
   world = await createWorld(server);

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createBoard, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { boardOperations, createTargets, operations, requestOf, type Targets } from '../helpers/operations.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
 /** An unused id with as many digits as the existing ids. */
@@ -11,7 +10,7 @@ const missing = 999;
 
 let token: string;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 // All ids have the same number of digits, so that answers with different ids have the same length.
 for (const table of ['ideas', 'tags']) await server.sql(`alter table ${table} alter column id restart with 100`);
 const world = await createWorld(server);

@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { forms, modernHeaders } from '../mcp/call-tool.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 const { token } = await issueToken(server, world, 'moderate');
 const ideaId = await insertIdea(server, world);

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
 const clock = testClock('2026-03-14T09:00:00.000Z');
 
-const server = closeAfterAll(await startServer({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter' } }));
+const server = await startServerForFile({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter' } });
 
 /** A valid request and its data in the database. Each condition changes one of the two to cause its error. */
 interface Scene {

@@ -2,15 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { contract } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { createTargets, operations, requestOf } from '../helpers/operations.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest, type TestServer } from '../helpers/server.ts';
 
 let token: string;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 const ideaId = await insertIdea(server, world);
 ({ token } = await issueToken(server, world, 'moderate'));

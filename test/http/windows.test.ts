@@ -1,11 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { createTargets, reads, requestOf, writes } from '../helpers/operations.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
 const opening = new Date('2026-05-01T08:00:00.000Z');
@@ -18,7 +17,7 @@ let ideaId: number;
 /** Tokens with different issuer roles and grants. The submission window and the voting window apply to all of them. */
 let tokens: Record<string, string>;
 
-const server = closeAfterAll(await startServer({ clock }));
+const server = await startServerForFile({ clock });
 beforeEach(async () => {
   clock.set(opening);
   world = await createWorld(server);

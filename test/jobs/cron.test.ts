@@ -5,11 +5,10 @@ import type { TaskDependencies } from '../../server/delivery/dependencies.ts';
 import { clearExpired, expiringTables } from '../../server/jobs/clear-expired.ts';
 import { buildCrontab, buildTasks } from '../../server/jobs/tasks.ts';
 import { extensionOf } from '../extensions/with-extensions.ts';
-import { connect, createTestDatabase } from '../helpers/database.ts';
+import { connect, createDatabaseForFile } from '../helpers/database.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { dropAfterAll } from '../helpers/for-file.ts';
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 const world = await createWorld(db);
 const userId = world.ownerId;
 const accountId = world.accountId;

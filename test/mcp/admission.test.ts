@@ -6,22 +6,19 @@ import { allowsOrigin } from '../../server/mcp/serve-tools.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { type Answer, type RequestOptions, request } from '../helpers/request.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { callTool } from './call-tool.ts';
 
 const clock = testClock('2026-03-14T09:00:10.000Z');
 const limits = { RATE_LIMIT_READ: '10', RATE_LIMIT_WRITE: '5', RATE_LIMIT_IP: '100000' };
 
 const origins = { BASE_URL: 'https://ideas.example.com/', CORS_ORIGINS: 'https://app.example.com' };
-const server = closeAfterAll(
-  await startServer({
-    clock,
-    environment: { ...limits, ...origins, PLANS_WITHOUT_AGENT_API: 'starter' },
-  }),
-);
+const server = await startServerForFile({
+  clock,
+  environment: { ...limits, ...origins, PLANS_WITHOUT_AGENT_API: 'starter' },
+});
 const world = await createWorld(server);
 const ideaId = await insertIdea(server, world);
 

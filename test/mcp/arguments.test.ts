@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest';
 import { createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { callTool, forms, send } from './call-tool.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 const { token } = await issueToken(server, world, 'moderate');
 const longId = await insertIdea(server, world, { title: 'Long', body: 'x'.repeat(301) });

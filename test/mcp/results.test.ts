@@ -1,19 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { createTargets } from '../helpers/operations.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { argumentsOf } from './both-ways.ts';
 import { callTool, forms, send } from './call-tool.ts';
 import { buildSuccesses } from './cases.ts';
 
-const server = closeAfterAll(
-  await startServer({
-    clock: testClock('2026-03-14T09:00:10.000Z'),
-    environment: { RATE_LIMIT_READ: '20', RATE_LIMIT_WRITE: '30', RATE_LIMIT_IP: '100000' },
-  }),
-);
+const server = await startServerForFile({
+  clock: testClock('2026-03-14T09:00:10.000Z'),
+  environment: { RATE_LIMIT_READ: '20', RATE_LIMIT_WRITE: '30', RATE_LIMIT_IP: '100000' },
+});
 const world = await createWorld(server);
 const ideaId = await insertIdea(server, world);
 

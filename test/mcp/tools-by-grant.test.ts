@@ -1,15 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { createBoard, createMember, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { callTool, envelope, modernHeaders } from './call-tool.ts';
 
 const reading = ['whoami', 'get_board', 'list_ideas', 'get_idea', 'list_comments'];
 const writing = ['create_idea', 'vote_idea', 'comment_on_idea'];
 const moderating = ['set_idea_status', 'add_idea_tag', 'remove_idea_tag', 'merge_ideas', 'unmerge_idea'];
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 const ideaId = await insertIdea(server, world);
 

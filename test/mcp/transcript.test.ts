@@ -2,15 +2,14 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
 /*
  * Plays a language model that knows nothing but the list of tools and the answers. The transcript of its session
  * is in the file beside this test, which `vitest -u` writes.
  */
 
-const server = closeAfterAll(await startServer({ clock: testClock('2026-03-14T09:00:10.000Z') }));
+const server = await startServerForFile({ clock: testClock('2026-03-14T09:00:10.000Z') });
 const world = await createWorld(server, { slug: 'web-app', name: 'Web app' });
 const mobile = await createBoard(server, world.accountId, { slug: 'mobile-app', name: 'Mobile app' });
 const { token } = await issueToken(server, world, { [world.boardId]: 'moderate', [mobile.id]: 'read' });

@@ -93,14 +93,13 @@ import {
   issueToken,
   type World,
 } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer, testAppKey } from '../helpers/server.ts';
+import { startServerForFile, testAppKey } from '../helpers/server.ts';
 import { addWebhook, testSecretBox } from '../helpers/webhooks.ts';
 
 let world: World;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server);
   server.auditLines.length = 0;

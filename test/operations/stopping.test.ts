@@ -2,15 +2,14 @@ import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { createTestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
-import { dropAfterAll } from '../helpers/for-file.ts';
 import { startReceiverForTest } from '../helpers/receiver.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { testAppKey } from '../helpers/server.ts';
 import { type ServerProcess, startProcess } from '../helpers/server-process.ts';
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 const world = await createWorld(db);
 const ideaId = await insertIdea(db, world);
 const { token } = await issueToken(db, world, 'write');

@@ -4,10 +4,9 @@ import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { connect } from '../helpers/database.ts';
 import { createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { waitingJobs } from '../helpers/jobs.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { signInOperator } from './operators.ts';
 
@@ -16,16 +15,14 @@ let world: World;
 let slug: string;
 let memberId: number;
 
-const server = closeAfterAll(
-  await startServer({
-    clock,
-    environment: {
-      RATE_LIMIT_SIGN_IN_SUCCESS: '1000',
-      RATE_LIMIT_SIGN_IN_ACCOUNT: '1000',
-      RATE_LIMIT_SIGN_IN_IP: '1000',
-    },
-  }),
-);
+const server = await startServerForFile({
+  clock,
+  environment: {
+    RATE_LIMIT_SIGN_IN_SUCCESS: '1000',
+    RATE_LIMIT_SIGN_IN_ACCOUNT: '1000',
+    RATE_LIMIT_SIGN_IN_IP: '1000',
+  },
+});
 const operator = await signInOperator(server);
 beforeEach(async () => {
   world = await createWorld(server);

@@ -3,13 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { connect } from '../helpers/database.ts';
 import { createMember, createUser, createWorld, insertIdea } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { logStatements } from '../helpers/statement-log.ts';
 import { addWebhook } from '../helpers/webhooks.ts';
 import { signInOperator } from './operators.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const operator = await signInOperator(server);
 
 /** Returns the cards of a list. */

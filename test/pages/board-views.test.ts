@@ -4,10 +4,9 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { listRoadmap } from '../../server/domain/ideas/list-roadmap.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { type BoardInput, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { logStatements } from '../helpers/statement-log.ts';
 
 let world: World;
@@ -21,7 +20,7 @@ const statuses: BoardInput['statuses'] = [
   { key: 'never', category: 'declined', label: 'Never' },
 ];
 
-const server = closeAfterAll(await startServer({ environment: { BASE_URL: 'https://ideas.example.com' } }));
+const server = await startServerForFile({ environment: { BASE_URL: 'https://ideas.example.com' } });
 beforeEach(async () => {
   world = await createWorld(server, { isPublic: true, name: 'Web app', description: 'What next?', statuses });
 });

@@ -5,8 +5,7 @@ import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { hostOrigin, letEmbed, signToken, type TokenInput } from '../helpers/embedding.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { administer } from '../helpers/webhooks.ts';
 
 const start = new Date('2026-11-23T12:00:00Z');
@@ -17,7 +16,7 @@ let secret: string;
 let board: string;
 let root: string;
 
-const server = closeAfterAll(await startServer({ clock }));
+const server = await startServerForFile({ clock });
 beforeEach(async () => {
   clock.set(start);
   world = await createWorld(server, { isPublic: true });

@@ -1,10 +1,9 @@
 import { expect, test } from 'vitest';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { openPage, overflowOf, screens, startChromium, violationsOf } from './in-browser.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 
 const browserAccept = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8';
 

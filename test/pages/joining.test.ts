@@ -9,7 +9,7 @@ import { startOfHour, testClock } from '../helpers/clock.ts';
 import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs } from '../helpers/jobs.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { administer } from '../helpers/webhooks.ts';
 import { askForLink, follow, mailedToken, tokenIn } from './mailed-links.ts';
@@ -26,7 +26,7 @@ const environment = {
   RATE_LIMIT_SIGN_IN_IP: '1000000',
   RATE_LIMIT_PASSWORD_LINK: '1000000',
 };
-const server = closeAfterAll(await startServer({ clock, environment }));
+const server = await startServerForFile({ clock, environment });
 beforeEach(async () => {
   clock.set(start);
   world = await createWorld(server, { isPublic: true });

@@ -12,10 +12,9 @@ import {
   issueToken,
   type World,
 } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 
 const start = new Date('2026-03-02T09:00:00Z');
 const clock = testClock(start);
@@ -23,9 +22,10 @@ let world: World;
 let memberId: number;
 let member: Visitor;
 
-const server = closeAfterAll(
-  await startServer({ clock, environment: { RATE_LIMIT_SIGN_IN_IP: '1000000', RATE_LIMIT_IP: '1000000' } }),
-);
+const server = await startServerForFile({
+  clock,
+  environment: { RATE_LIMIT_SIGN_IN_IP: '1000000', RATE_LIMIT_IP: '1000000' },
+});
 beforeEach(async () => {
   clock.set(start);
   world = await createWorld(server);

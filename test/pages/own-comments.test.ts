@@ -4,12 +4,11 @@ import { givePassword, signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { addWebhook, fastForward } from '../helpers/webhooks.ts';
 
 const start = new Date('2026-03-02T09:00:00Z');
@@ -21,7 +20,7 @@ let memberId: number;
 let member: Visitor;
 
 const environment = { RATE_LIMIT_SIGN_IN_IP: '1000000', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' };
-const server = closeAfterAll(await startServer({ clock, environment }));
+const server = await startServerForFile({ clock, environment });
 beforeEach(async () => {
   clock.set(start);
   world = await createWorld(server);

@@ -3,11 +3,10 @@ import { expect, test } from 'vitest';
 import { castOwnVote } from '../../server/domain/votes/cast-vote.ts';
 import { signedIn, Visitor } from '../admin/visitor.ts';
 import { createBoard, createMember, createWorld, insertIdea } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
-const server = closeAfterAll(await startServer({ environment: { RATE_LIMIT_SIGN_IN_IP: '1000000' } }));
+const server = await startServerForFile({ environment: { RATE_LIMIT_SIGN_IN_IP: '1000000' } });
 const world = await createWorld(server, { isPublic: true });
 const memberId = await createMember(server, world.accountId, 'member');
 const member = await signedIn(server, memberId);

@@ -3,10 +3,9 @@ import { expect, test } from 'vitest';
 import { errors } from '../../contract/errors.ts';
 import { type Seen, signedIn, type Visitor } from '../admin/visitor.ts';
 import { createMember, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { addWebhook } from '../helpers/webhooks.ts';
 import { callTool } from '../mcp/call-tool.ts';
 
@@ -30,7 +29,7 @@ const ways = ['page', 'REST', 'MCP'] as const;
 type Way = (typeof ways)[number];
 
 const limits = { RATE_LIMIT_SIGN_IN_IP: '1000000', RATE_LIMIT_WRITE: '1000', RATE_LIMIT_MEMBER: '1000' };
-const server = closeAfterAll(await startServer({ environment: limits }));
+const server = await startServerForFile({ environment: limits });
 const made: [Way, Scene][] = [];
 for (const way of ways) made.push([way, await makeScene()]);
 const scenes = Object.fromEntries(made) as Record<Way, Scene>;

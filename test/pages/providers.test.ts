@@ -11,7 +11,7 @@ import { createBoard, createMember, createWorld, insertIdea, type World } from '
 import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { type OpenidProvider, passThrough, startOpenidProvider } from '../helpers/openid-provider.ts';
-import { startServer, testAppKey } from '../helpers/server.ts';
+import { startServer, startServerForFile, testAppKey } from '../helpers/server.ts';
 import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { administer } from '../helpers/webhooks.ts';
 import { tokenIn } from './mailed-links.ts';
@@ -36,7 +36,7 @@ const environment = {
   RATE_LIMIT_SIGN_IN_IP: '1000000',
   RATE_LIMIT_PASSWORD_LINK: '1000000',
 };
-const server = closeAfterAll(await startServer({ clock, environment }));
+const server = await startServerForFile({ clock, environment });
 beforeEach(async () => {
   clock.set(start);
   world = await createWorld(server, { isPublic: true });

@@ -4,11 +4,10 @@ import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { iconPath, stylesheetPath } from '../../server/pages/shell/assets.ts';
 import { signedIn } from '../admin/visitor.ts';
 import { type BoardInput, createBoard, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { request } from '../helpers/request.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
 let world: World;
@@ -21,7 +20,7 @@ const statuses: BoardInput['statuses'] = [
   { key: 'spam', category: 'archived', label: 'Spam hold', isHidden: true },
 ];
 
-const server = closeAfterAll(await startServer({ environment: { BASE_URL: 'https://ideas.example.com' } }));
+const server = await startServerForFile({ environment: { BASE_URL: 'https://ideas.example.com' } });
 beforeEach(async () => {
   world = await createWorld(server, { isPublic: true, name: 'Web app', description: 'What next?', statuses });
 });

@@ -2,11 +2,10 @@ import { describe, expect, test } from 'vitest';
 import { iconPath, stylesheetPath } from '../../server/pages/shell/assets.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createWorld, insertIdea } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest, type TestServer } from '../helpers/server.ts';
 
-const server = closeAfterAll(await startServer({ environment: { BASE_URL: 'https://ideas.example.com' } }));
+const server = await startServerForFile({ environment: { BASE_URL: 'https://ideas.example.com' } });
 const world = await createWorld(server, { isPublic: true });
 const ideaId = await insertIdea(server, world);
 

@@ -10,7 +10,7 @@ import { startOfHour, testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { closeAfterAll } from '../helpers/for-file.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../helpers/jobs.ts';
-import { startServer, startServerForTest } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { administer } from '../helpers/webhooks.ts';
 import { askForLink, follow, mailedToken, tokenIn } from './mailed-links.ts';
@@ -24,7 +24,7 @@ let email: string;
 
 const mail = closeAfterAll(await startSmtpReceiver());
 const environment = { SMTP_URL: mail.url, BASE_URL: 'http://ideas.example.com', ...farLimits };
-const server = closeAfterAll(await startServer({ clock, environment }));
+const server = await startServerForFile({ clock, environment });
 beforeEach(async () => {
   clock.set(start);
   world = await createWorld(server, { isPublic: true });

@@ -3,14 +3,13 @@ import { expect, test } from 'vitest';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createWorld, insertIdea } from '../helpers/fixtures.ts';
-import { closeAfterAll } from '../helpers/for-file.ts';
 import { request } from '../helpers/request.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
 const clock = testClock('2026-01-01T00:00:00Z');
 
-const server = closeAfterAll(await startServer({ environment: { BASE_URL: 'https://ideas.example.com' }, clock }));
+const server = await startServerForFile({ environment: { BASE_URL: 'https://ideas.example.com' }, clock });
 const world = await createWorld(server, {
   isPublic: true,
   statuses: [

@@ -9,23 +9,20 @@ import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.t
 import { type ChatKind, chatKinds } from '../../../server/entities/chat-channel.ts';
 import { readAudit } from '../../helpers/audit.ts';
 import { createBoard, createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
-import { closeAfterAll } from '../../helpers/for-file.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';
 import { type Receiver, startReceiver } from '../../helpers/receiver.ts';
 import { request } from '../../helpers/request.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
-import { startServer } from '../../helpers/server.ts';
+import { startServerForFile } from '../../helpers/server.ts';
 import { addWebhook, administer, testSecretBox } from '../../helpers/webhooks.ts';
 
 let chat: Receiver;
 let world: World;
 let ideaId: number;
 
-const server = closeAfterAll(
-  await startServer({
-    environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.1/32', BASE_URL: 'https://ideas.example.com' },
-  }),
-);
+const server = await startServerForFile({
+  environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.1/32', BASE_URL: 'https://ideas.example.com' },
+});
 
 beforeEach(async () => {
   chat = await startReceiver(200);

@@ -21,14 +21,12 @@ import { createMember, createWorld, insertIdea, type World } from '../../helpers
 import { closeAfterAll } from '../../helpers/for-file.ts';
 import { runJobs } from '../../helpers/jobs.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
-import { startServer } from '../../helpers/server.ts';
+import { startServerForFile } from '../../helpers/server.ts';
 import { type ReceivedMail, startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
 const smtp = closeAfterAll(await startSmtpReceiver());
-const server = closeAfterAll(
-  await startServer({ environment: { SMTP_URL: smtp.url, BASE_URL: 'https://ideas.example.com' } }),
-);
+const server = await startServerForFile({ environment: { SMTP_URL: smtp.url, BASE_URL: 'https://ideas.example.com' } });
 afterEach(async () => {
   smtp.received.length = 0;
   await server.sql('delete from graphile_worker._private_jobs');

@@ -13,7 +13,7 @@ import { createMember, createWorld, insertIdea, type World } from '../../helpers
 import { closeAfterAll } from '../../helpers/for-file.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
-import { startServer } from '../../helpers/server.ts';
+import { startServerForFile } from '../../helpers/server.ts';
 import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
@@ -21,16 +21,14 @@ let world: World;
 let ideaId: number;
 
 const smtp = closeAfterAll(await startSmtpReceiver());
-const server = closeAfterAll(
-  await startServer({
-    environment: {
-      SMTP_URL: smtp.url,
-      MAIL_FROM: 'Feedback <feedback@example.com>',
-      BASE_URL: 'https://ideas.example.com',
-      IDEA_URL: '{base_url}/boards/{board}/{id}?from=mail&x=1',
-    },
-  }),
-);
+const server = await startServerForFile({
+  environment: {
+    SMTP_URL: smtp.url,
+    MAIL_FROM: 'Feedback <feedback@example.com>',
+    BASE_URL: 'https://ideas.example.com',
+    IDEA_URL: '{base_url}/boards/{board}/{id}?from=mail&x=1',
+  },
+});
 
 beforeEach(async () => {
   world = await createWorld(server);

@@ -8,17 +8,16 @@ import type { NotificationToMail } from '../../../server/domain/notifications/no
 import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.ts';
 import { asUser } from '../../helpers/administration.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
-import { closeAfterAll } from '../../helpers/for-file.ts';
 import { runJobs, waitingJobs } from '../../helpers/jobs.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
-import { startServer } from '../../helpers/server.ts';
+import { startServerForFile } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 import { administer } from '../../helpers/webhooks.ts';
 
 let world: World;
 let ideaId: number;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 
 beforeEach(async () => {
   world = await createWorld(server);

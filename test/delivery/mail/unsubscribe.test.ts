@@ -12,7 +12,7 @@ import { runJobs } from '../../helpers/jobs.ts';
 import { rawRequest } from '../../helpers/raw-request.ts';
 import { request } from '../../helpers/request.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
-import { startServer, startServerForTest, testAppKey } from '../../helpers/server.ts';
+import { startServerForFile, startServerForTest, testAppKey } from '../../helpers/server.ts';
 import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { snapshot } from '../../helpers/snapshot.ts';
 import { administer } from '../../helpers/webhooks.ts';
@@ -22,9 +22,7 @@ let ideaId: number;
 let userId: number;
 
 const smtp = closeAfterAll(await startSmtpReceiver());
-const server = closeAfterAll(
-  await startServer({ environment: { SMTP_URL: smtp.url, BASE_URL: 'https://ideas.example.com' } }),
-);
+const server = await startServerForFile({ environment: { SMTP_URL: smtp.url, BASE_URL: 'https://ideas.example.com' } });
 
 beforeEach(async () => {
   smtp.received.length = 0;

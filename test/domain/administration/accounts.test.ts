@@ -4,11 +4,10 @@ import { requireAccount } from '../../../server/domain/accounts/find-account.ts'
 import type { Administration } from '../../../server/domain/administration.ts';
 import { cancelAccountDeletion, scheduleAccountDeletion } from '../../../server/domain/erasure/request-deletion.ts';
 import type { Account } from '../../../server/entities/account.ts';
-import { createTestDatabase } from '../../helpers/database.ts';
-import { dropAfterAll } from '../../helpers/for-file.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
 import { administer, expectRefusal } from './administer.ts';
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 
 const owner = { email: 'ada@example.com', name: 'Ada' };
 

@@ -12,15 +12,14 @@ import {
   updateStatus,
 } from '../../../server/domain/statuses/board-statuses.ts';
 import { addTag, removeTag, requireTag, updateTag } from '../../../server/domain/tags/board-tags.ts';
-import { createTestDatabase } from '../../helpers/database.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
 import { createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
-import { dropAfterAll } from '../../helpers/for-file.ts';
 import { administer, administerAtOnce, expectRefusal } from './administer.ts';
 
 let world: World;
 let board: { id: number; accountId: number };
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 beforeEach(async () => {
   world = await createWorld(db);
   board = { id: world.boardId, accountId: world.accountId };

@@ -11,14 +11,13 @@ import { requireUser } from '../../../server/domain/users/find-user.ts';
 import { listUsers } from '../../../server/domain/users/list-users.ts';
 import { type Role, roles } from '../../../server/entities/membership.ts';
 import { asUser, userIn } from '../../helpers/administration.ts';
-import { createTestDatabase } from '../../helpers/database.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
 import { createMember, createWorld, createUser as insertUser, type World } from '../../helpers/fixtures.ts';
-import { dropAfterAll } from '../../helpers/for-file.ts';
 import { administer, administerAtOnce, expectRefusal } from './administer.ts';
 
 let world: World;
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 beforeEach(async () => {
   world = await createWorld(db);
 });

@@ -5,13 +5,12 @@ import { findModerator } from '../../../server/domain/members/find-actor.ts';
 import { listPendingIdeas, pagePendingIdeas, pendingSort } from '../../../server/domain/moderation/list-submissions.ts';
 import { approveIdea, rejectIdea } from '../../../server/domain/moderation/moderate-idea.ts';
 import { placeOf } from '../../../server/domain/pagination.ts';
-import { createTestDatabase } from '../../helpers/database.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
 import { createBoard, createMember, createWorld, insertIdea } from '../../helpers/fixtures.ts';
-import { dropAfterAll } from '../../helpers/for-file.ts';
 import { snapshot } from '../../helpers/snapshot.ts';
 import { administer, administerAtOnce, expectRefusal } from './administer.ts';
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 const world = await createWorld(db, { preModeration: true });
 
 const freezeBoard = queryOfText('update boards set is_frozen = true where id = $1', 1);

@@ -7,12 +7,11 @@ import { listTokens } from '../../../server/domain/tokens/list-tokens.ts';
 import { blockUser } from '../../../server/domain/users/block-user.ts';
 import { Account } from '../../../server/entities/account.ts';
 import { Membership } from '../../../server/entities/membership.ts';
-import { createTestDatabase } from '../../helpers/database.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
 import { createBoard, createMember, createUser, createWorld } from '../../helpers/fixtures.ts';
-import { dropAfterAll } from '../../helpers/for-file.ts';
 import { administer, administerAtOnce, expectRefusal } from './administer.ts';
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 const world = await createWorld(db);
 const input: NewToken = {
   accountId: world.accountId,

@@ -1,16 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { requireAccount } from '../../../server/domain/accounts/find-account.ts';
-import { closeAfterAll } from '../../helpers/for-file.ts';
 import { expectInvariants } from '../../helpers/invariants.ts';
 import { makeJobsDue, runJobs } from '../../helpers/jobs.ts';
 import { request } from '../../helpers/request.ts';
-import { startServer } from '../../helpers/server.ts';
+import { startServerForFile } from '../../helpers/server.ts';
 import { expectRefusal } from '../administration/administer.ts';
 import { failAfter } from './failing-database.ts';
 import { populate, scheduleDeletion } from './populate.ts';
 import { type CleanUpOutcome, runCleanUp } from './run.ts';
 
-const server = closeAfterAll(await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } }));
+const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
 const populated = await populate(server);
 await scheduleDeletion(server, populated.world.accountId);
 

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { closeAfterAll } from '../../helpers/for-file.ts';
-import { startServer, type TestServer } from '../../helpers/server.ts';
+import { startServerForFile, type TestServer } from '../../helpers/server.ts';
 import { linesWith } from './dump.ts';
 import { marker, populate, requestDeletion, scheduleDeletion } from './populate.ts';
 import { runCleanUp } from './run.ts';
@@ -24,7 +23,7 @@ function documented(heading: string): Map<string, string> {
 const columns = documented('When a user is erased');
 const tables = documented('When an account is erased');
 
-const server = closeAfterAll(await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } }));
+const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
 const populated = await populate(server);
 
 /** An SQL query for all tables that may hold data of a person. The job queue's tables are named with their schema. */

@@ -9,16 +9,15 @@ import {
 } from '../../../server/domain/erasure/request-deletion.ts';
 import { addMember, setMemberRole } from '../../../server/domain/members/change-members.ts';
 import { buildCrontab } from '../../../server/jobs/tasks.ts';
-import { createTestDatabase } from '../../helpers/database.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
 import { createMember, createUser, createWorld } from '../../helpers/fixtures.ts';
-import { dropAfterAll } from '../../helpers/for-file.ts';
 import { runJobs } from '../../helpers/jobs.ts';
 import { startServerForTest } from '../../helpers/server.ts';
 import { administer, administerAtOnce, expectRefusal } from '../administration/administer.ts';
 import { requestDeletion, scheduleDeletion } from './populate.ts';
 import { runCleanUp } from './run.ts';
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 const world = await createWorld(db);
 
 const isThere = async (table: 'users' | 'accounts', id: number) =>

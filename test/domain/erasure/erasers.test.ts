@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest';
 import { queryOfText } from '../../../server/database/query.ts';
 import type { UserEraser } from '../../../server/domain/erasure/batches.ts';
-import { createTestDatabase } from '../../helpers/database.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
 import { createUser } from '../../helpers/fixtures.ts';
-import { dropAfterAll } from '../../helpers/for-file.ts';
 import { requestDeletion } from './populate.ts';
 import { runCleanUp } from './run.ts';
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 // A table of an extension. Its foreign key has no cascade, so the user can be deleted only after the user's notes.
 await db.sql('create table notes (user_id bigint references users, body text)');
 

@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest';
 import { removeAccountJobs } from '../../../server/domain/erasure/jobs.ts';
 import { sendTestEvent } from '../../../server/domain/webhooks/queue-deliveries.ts';
-import { createTestDatabase } from '../../helpers/database.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
 import { createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
-import { dropAfterAll } from '../../helpers/for-file.ts';
 import { waitingJobs } from '../../helpers/jobs.ts';
 import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 
 /** The rows whose ids the payloads of the test jobs contain. */
 interface Named {

@@ -6,12 +6,11 @@ import { OauthRecord } from '../../../server/entities/oauth-record.ts';
 import { signedIn } from '../../admin/visitor.ts';
 import { connect } from '../../helpers/database.ts';
 import { createMember, createWorld, insertIdea, issueToken } from '../../helpers/fixtures.ts';
-import { closeAfterAll } from '../../helpers/for-file.ts';
 import { expectInvariants } from '../../helpers/invariants.ts';
 import { startPublicServer } from '../../helpers/public-server.ts';
 import { startReceiverForTest } from '../../helpers/receiver.ts';
 import { type Answer, request } from '../../helpers/request.ts';
-import { startServer } from '../../helpers/server.ts';
+import { startServerForFile } from '../../helpers/server.ts';
 import { addWebhook, administer, eventually } from '../../helpers/webhooks.ts';
 import { startWorkerForTest } from '../../helpers/worker.ts';
 import { Program } from '../../oauth/program.ts';
@@ -19,7 +18,7 @@ import { dump, linesWith } from './dump.ts';
 import { marker, person, requestDeletion, scheduleDeletion } from './populate.ts';
 import { type CleanUpOutcome, runCleanUp } from './run.ts';
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 const { token: ownToken } = await issueToken(server, world, 'moderate');
 

@@ -3,9 +3,8 @@ import { moveIdeas } from '../../../server/domain/erasure/move-ideas.ts';
 import { redactActed } from '../../../server/domain/erasure/redact-events.ts';
 import { mergeIdea } from '../../../server/domain/merging/merge-idea.ts';
 import { createMember, createUser, createWorld, insertIdea } from '../../helpers/fixtures.ts';
-import { closeAfterAll } from '../../helpers/for-file.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
-import { startServer } from '../../helpers/server.ts';
+import { startServerForFile } from '../../helpers/server.ts';
 
 interface Shown {
   actor: object;
@@ -15,7 +14,7 @@ interface Shown {
 
 let placeholder: { id: number; name: string };
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 const world = await createWorld(server);
 placeholder = { id: await createUser(server, 'Deleted user'), name: 'Deleted user' };
 

@@ -1,9 +1,8 @@
 import { beforeEach, expect, test } from 'vitest';
 import { createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
-import { closeAfterAll } from '../../helpers/for-file.ts';
 import { expectInvariants } from '../../helpers/invariants.ts';
 import { request } from '../../helpers/request.ts';
-import { startServer } from '../../helpers/server.ts';
+import { startServerForFile } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 
 /** So many votes that a merge copies them in several batches. */
@@ -14,7 +13,7 @@ let token: string;
 let source: number;
 let target: number;
 
-const server = closeAfterAll(await startServer());
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server);
   ({ token } = await issueToken(server, world, 'moderate'));

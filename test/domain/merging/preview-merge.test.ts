@@ -4,15 +4,14 @@ import { mergeIdea, unmergeIdea } from '../../../server/domain/merging/merge-ide
 import { previewMerge } from '../../../server/domain/merging/preview-merge.ts';
 import type { WriteOperation } from '../../../server/domain/operation.ts';
 import { castVote } from '../../../server/domain/votes/cast-vote.ts';
-import { createTestDatabase } from '../../helpers/database.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
 import { createBoard, createWorld, insertIdea } from '../../helpers/fixtures.ts';
-import { dropAfterAll } from '../../helpers/for-file.ts';
 import { snapshot } from '../../helpers/snapshot.ts';
 
 const ideaCount = 4;
 const voterCount = 4;
 
-const db = dropAfterAll(await createTestDatabase());
+const db = await createDatabaseForFile();
 const world = await createWorld(db);
 const made = await db.sql<{ id: number }>(
   'insert into voters (account_id) select $1 from generate_series(1, $2) returning id',
