@@ -47,9 +47,7 @@ export const eventTypes: readonly EventBody['type'][] = [
  * `read`: read the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also change statuses and tags, merge, and read pending ideas.
  */
 export type Grant = 'read' | 'write' | 'moderate';
-/**
- * Every error key of the API.
- */
+/** Every error key of the API. */
 export type ErrorKey =
   | 'malformed_json'
   | 'invalid_message'
@@ -91,9 +89,7 @@ export type ErrorKey =
   | 'rate_limited'
   | 'internal_error'
   | 'service_unavailable';
-/**
- * The bodies of webhooks, by their `type`.
- */
+/** The bodies of webhooks, by their `type`. */
 export type EventBody =
   | IdeaCreatedEvent
   | IdeaStatusChangedEvent
@@ -103,13 +99,9 @@ export type EventBody =
   | CommentCreatedEvent
   | WebhookTestEvent;
 
-/**
- * The query, the body, the result and the error keys of each operation.
- */
+/** The query, the body, the result and the error keys of each operation. */
 export interface Operations {
-  /**
-   * Get the token itself
-   */
+  /** Get the token itself */
   getToken: {
     query: undefined;
     body: undefined;
@@ -122,9 +114,7 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /**
-   * Get the board
-   */
+  /** Get the board */
   getBoard: {
     query: undefined;
     body: undefined;
@@ -140,9 +130,7 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /**
-   * List ideas
-   */
+  /** List ideas */
   listIdeas: {
     query: ListIdeasQuery;
     body: undefined;
@@ -159,9 +147,7 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /**
-   * Get one idea
-   */
+  /** Get one idea */
   getIdea: {
     query: undefined;
     body: undefined;
@@ -178,9 +164,7 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /**
-   * Create an idea
-   */
+  /** Create an idea */
   createIdea: {
     query: undefined;
     body: IdeaInput;
@@ -205,9 +189,7 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /**
-   * Vote on an idea
-   */
+  /** Vote on an idea */
   voteIdea: {
     query: undefined;
     body: VoteInput;
@@ -234,9 +216,7 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /**
-   * Comment on an idea
-   */
+  /** Comment on an idea */
   commentOnIdea: {
     query: undefined;
     body: CommentInput;
@@ -264,9 +244,7 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /**
-   * List the comments of an idea
-   */
+  /** List the comments of an idea */
   listComments: {
     query: ListCommentsQuery;
     body: undefined;
@@ -283,9 +261,7 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /**
-   * Set the status of an idea
-   */
+  /** Set the status of an idea */
   setIdeaStatus: {
     query: undefined;
     body: IdeaStatusInput;
@@ -313,9 +289,7 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /**
-   * Assign a tag to an idea
-   */
+  /** Assign a tag to an idea */
   addIdeaTag: {
     query: undefined;
     body: IdeaTagInput;
@@ -344,9 +318,7 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /**
-   * Remove a tag from an idea
-   */
+  /** Remove a tag from an idea */
   removeIdeaTag: {
     query: undefined;
     body: undefined;
@@ -371,9 +343,7 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /**
-   * Merge an idea into another
-   */
+  /** Merge an idea into another */
   mergeIdea: {
     query: undefined;
     body: MergeInput;
@@ -401,9 +371,7 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /**
-   * Undo the merge of an idea
-   */
+  /** Undo the merge of an idea */
   unmergeIdea: {
     query: undefined;
     body: undefined;
@@ -429,480 +397,270 @@ export interface Operations {
       | 'service_unavailable';
   };
 }
-/**
- * A token with its boards, grants and limits.
- */
+/** A token with its boards, grants and limits. */
 export interface Token {
   id: number;
-  /**
-   * The name that the issuer gave the token.
-   */
+  /** The name that the issuer gave the token. */
   name: string;
-  /**
-   * The account of the token.
-   */
+  /** The account of the token. */
   account: {
     id: number;
     name: string;
   };
-  /**
-   * The user who issued the token.
-   */
+  /** The user who issued the token. */
   issuer: {
     id: number;
     name: string;
   };
-  /**
-   * The boards of the token, each with its grant.
-   */
+  /** The boards of the token, each with its grant. */
   boards: {
     id: number;
     slug: string;
     name: string;
     grant: Grant;
-    /**
-     * Whether the token can moderate now: its grant is `moderate`, and its issuer is a moderator.
-     */
+    /** Whether the token can moderate now: its grant is `moderate`, and its issuer is a moderator. */
     is_moderate_effective: boolean;
   }[];
-  /**
-   * When the token expires; null: never.
-   */
+  /** When the token expires; null: never. */
   expires_at: string | null;
-  /**
-   * The state of the two rate limits of the token.
-   */
+  /** The state of the two rate limits of the token. */
   buckets: {
     'apitoken:read': BucketState;
     'apitoken:write': BucketState;
   };
 }
-/**
- * The state of one rate limit of a token.
- */
+/** The state of one rate limit of a token. */
 export interface BucketState {
-  /**
-   * Requests allowed per window.
-   */
+  /** Requests allowed per window. */
   limit: number;
-  /**
-   * Requests left in the current window.
-   */
+  /** Requests left in the current window. */
   remaining: number;
-  /**
-   * Seconds until the window ends.
-   */
+  /** Seconds until the window ends. */
   reset: number;
 }
-/**
- * A board with its status registry and its tags.
- */
+/** A board with its status registry and its tags. */
 export interface BoardDetails {
   board: Board;
-  /**
-   * The status registry, in order.
-   */
+  /** The status registry, in order. */
   statuses: Status[];
-  /**
-   * The tags of the board, sorted by name.
-   */
+  /** The tags of the board, sorted by name. */
   tags: Tag[];
 }
-/**
- * A board with its settings and its two windows, for submissions and for voting.
- */
+/** A board with its settings and its two windows, for submissions and for voting. */
 export interface Board {
   id: number;
-  /**
-   * The value for the `board` parameter.
-   */
+  /** The value for the `board` parameter. */
   slug: string;
-  /**
-   * The board's name.
-   */
+  /** The board's name. */
   name: string;
-  /**
-   * The purpose of the board, in plain text. It can be empty.
-   */
+  /** The purpose of the board, in plain text. It can be empty. */
   description: string;
-  /**
-   * A frozen board accepts no writes.
-   */
+  /** A frozen board accepts no writes. */
   is_frozen: boolean;
-  /**
-   * New ideas await approval.
-   */
+  /** New ideas await approval. */
   pre_moderation: boolean;
-  /**
-   * When the board starts to accept ideas; null: no limit.
-   */
+  /** When the board starts to accept ideas; null: no limit. */
   submissions_open_at: string | null;
-  /**
-   * When the board stops accepting ideas; null: no limit.
-   */
+  /** When the board stops accepting ideas; null: no limit. */
   submissions_close_at: string | null;
-  /**
-   * When the board starts to accept votes; null: no limit.
-   */
+  /** When the board starts to accept votes; null: no limit. */
   voting_open_at: string | null;
-  /**
-   * When the board stops accepting votes; null: no limit.
-   */
+  /** When the board stops accepting votes; null: no limit. */
   voting_close_at: string | null;
 }
-/**
- * An entry of a board's status registry.
- */
+/** An entry of a board's status registry. */
 export interface Status {
-  /**
-   * The value for a status change. Custom statuses have their own keys.
-   */
+  /** The value for a status change. Custom statuses have their own keys. */
   key: string;
-  /**
-   * The meaning of the status, independent of its label.
-   */
+  /** The meaning of the status, independent of its label. */
   category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
-  /**
-   * The board's label.
-   */
+  /** The board's label. */
   label: string;
-  /**
-   * Lists leave out ideas in this status unless they filter for it.
-   */
+  /** Lists leave out ideas in this status unless they filter for it. */
   is_hidden: boolean;
-  /**
-   * If false, voting on ideas in this status returns 423.
-   */
+  /** If false, voting on ideas in this status returns 423. */
   allow_votes: boolean;
-  /**
-   * If false, commenting on ideas in this status returns 423.
-   */
+  /** If false, commenting on ideas in this status returns 423. */
   allow_comments: boolean;
 }
-/**
- * A tag of a board.
- */
+/** A tag of a board. */
 export interface Tag {
   id: number;
-  /**
-   * The tag's name, unique on its board.
-   */
+  /** The tag's name, unique on its board. */
   name: string;
-  /**
-   * Six hexadecimal digits after `#`.
-   */
+  /** Six hexadecimal digits after `#`. */
   color: string;
 }
 export interface ListIdeasQuery {
-  /**
-   * Ideas in any status of this category.
-   */
+  /** Ideas in any status of this category. */
   status?: ('open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived') | undefined;
-  /**
-   * Ideas in exactly this status. Takes precedence over `status`.
-   */
+  /** Ideas in exactly this status. Takes precedence over `status`. */
   status_key?: string | undefined;
   /**
    * Searches titles. Every word must match the beginning of a word in the title. Accents are ignored. An empty text does not filter.
    */
   q?: string | undefined;
-  /**
-   * The order. `newest` is the default; `top` sorts by score, highest first.
-   */
+  /** The order. `newest` is the default; `top` sorts by score, highest first. */
   sort?: ('newest' | 'top') | undefined;
-  /**
-   * Returns the approval queue instead of the published ideas. Needs the `moderate` grant.
-   */
+  /** Returns the approval queue instead of the published ideas. Needs the `moderate` grant. */
   moderation_state?: 'pending' | undefined;
-  /**
-   * `excerpt` cuts each body to its first 300 characters and sets `body_truncated`.
-   */
+  /** `excerpt` cuts each body to its first 300 characters and sets `body_truncated`. */
   body?: ('full' | 'excerpt') | undefined;
-  /**
-   * The page number, from 1. `cursor` is faster and cannot be combined with it.
-   */
+  /** The page number, from 1. `cursor` is faster and cannot be combined with it. */
   page?: number | undefined;
-  /**
-   * The number of entries per page; 20 by default.
-   */
+  /** The number of entries per page; 20 by default. */
   per_page?: number | undefined;
-  /**
-   * The `next_cursor` of the previous page. Repeat the other parameters.
-   */
+  /** The `next_cursor` of the previous page. Repeat the other parameters. */
   cursor?: string | undefined;
 }
-/**
- * A page of ideas.
- */
+/** A page of ideas. */
 export interface IdeaList {
-  /**
-   * The entries of this page.
-   */
+  /** The entries of this page. */
   data: Idea[];
-  /**
-   * The number of this page; null if the request used a cursor.
-   */
+  /** The number of this page; null if the request used a cursor. */
   page: number | null;
-  /**
-   * The number of entries per page. The last page can have fewer.
-   */
+  /** The number of entries per page. The last page can have fewer. */
   per_page: number;
-  /**
-   * Whether there is a next page.
-   */
+  /** Whether there is a next page. */
   has_more: boolean;
-  /**
-   * The cursor of the next page; null on the last page.
-   */
+  /** The cursor of the next page; null on the last page. */
   next_cursor: string | null;
 }
-/**
- * An idea on a board.
- */
+/** An idea on a board. */
 export interface Idea {
   id: number;
-  /**
-   * A summary of the request, on one line.
-   */
+  /** A summary of the request, on one line. */
   title: string;
-  /**
-   * The details, in plain text.
-   */
+  /** The details, in plain text. */
   body: string;
-  /**
-   * Whether `body` is only an excerpt, the beginning of a longer body.
-   */
+  /** Whether `body` is only an excerpt, the beginning of a longer body. */
   body_truncated: boolean;
-  /**
-   * The status category, as a value of the `status` filter.
-   */
+  /** The status category, as a value of the `status` filter. */
   status: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived';
-  /**
-   * The exact status; equals `status` unless the board defines custom statuses.
-   */
+  /** The exact status; equals `status` unless the board defines custom statuses. */
   status_key: string;
-  /**
-   * The meaning of the status, independent of its label.
-   */
+  /** The meaning of the status, independent of its label. */
   status_category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
-  /**
-   * The board's label for the status.
-   */
+  /** The board's label for the status. */
   status_label: string;
-  /**
-   * `pending` while the idea awaits approval.
-   */
+  /** `pending` while the idea awaits approval. */
   moderation_state: 'published' | 'pending';
-  /**
-   * `up_count` minus `down_count`.
-   */
+  /** `up_count` minus `down_count`. */
   score: number;
-  /**
-   * Votes for the idea.
-   */
+  /** Votes for the idea. */
   up_count: number;
-  /**
-   * Votes against the idea.
-   */
+  /** Votes against the idea. */
   down_count: number;
-  /**
-   * Comments on the idea.
-   */
+  /** Comments on the idea. */
   comment_count: number;
-  /**
-   * The token's own vote.
-   */
+  /** The token's own vote. */
   my_vote: 'up' | 'down' | 'none';
-  /**
-   * The tags of the idea.
-   */
+  /** The tags of the idea. */
   tags: Tag[];
   author: Author;
-  /**
-   * The id of the idea that this one is merged into; null: not merged.
-   */
+  /** The id of the idea that this one is merged into; null: not merged. */
   merged_into_id: number | null;
-  /**
-   * When the idea was created.
-   */
+  /** When the idea was created. */
   created_at: string;
-  /**
-   * When its status, tags, approval or merge last changed.
-   */
+  /** When its status, tags, approval or merge last changed. */
   updated_at: string;
-  /**
-   * The address of the idea's page for people, as in mails and chat messages.
-   */
+  /** The address of the idea's page for people, as in mails and chat messages. */
   url: string;
 }
-/**
- * The author of an idea or a comment.
- */
+/** The author of an idea or a comment. */
 export interface Author {
   id: number;
-  /**
-   * The user's name.
-   */
+  /** The user's name. */
   name: string;
 }
-/**
- * The idea to create.
- */
+/** The idea to create. */
 export interface IdeaInput {
-  /**
-   * 1 to 200 characters after trimming.
-   */
+  /** 1 to 200 characters after trimming. */
   title: string;
-  /**
-   * 1 to 10,000 characters after trimming.
-   */
+  /** 1 to 10,000 characters after trimming. */
   body: string;
 }
-/**
- * The vote to set.
- */
+/** The vote to set. */
 export interface VoteInput {
-  /**
-   * The desired state; `none` removes the vote.
-   */
+  /** The desired state; `none` removes the vote. */
   value: 'up' | 'down' | 'none';
 }
-/**
- * The tally of an idea after a vote.
- */
+/** The tally of an idea after a vote. */
 export interface VoteTally {
-  /**
-   * `up_count` minus `down_count`.
-   */
+  /** `up_count` minus `down_count`. */
   score: number;
-  /**
-   * The token's current vote.
-   */
+  /** The token's current vote. */
   my_vote: 'up' | 'down' | 'none';
-  /**
-   * Votes for the idea.
-   */
+  /** Votes for the idea. */
   up_count: number;
-  /**
-   * Votes against the idea.
-   */
+  /** Votes against the idea. */
   down_count: number;
 }
-/**
- * The comment to add.
- */
+/** The comment to add. */
 export interface CommentInput {
-  /**
-   * Plain text, 1 to 500 characters after trimming.
-   */
+  /** Plain text, 1 to 500 characters after trimming. */
   body: string;
 }
-/**
- * A comment on an idea, in plain text.
- */
+/** A comment on an idea, in plain text. */
 export interface Comment {
   id: number;
-  /**
-   * The idea that the comment belongs to.
-   */
+  /** The idea that the comment belongs to. */
   idea_id: number;
-  /**
-   * The comment, in plain text.
-   */
+  /** The comment, in plain text. */
   body: string;
   author: Author;
-  /**
-   * When the comment was written.
-   */
+  /** When the comment was written. */
   created_at: string;
-  /**
-   * Whether a moderator wrote it as an official reply, together with a status.
-   */
+  /** Whether a moderator wrote it as an official reply, together with a status. */
   official: boolean;
 }
 export interface ListCommentsQuery {
-  /**
-   * The page number, from 1. `cursor` is faster and cannot be combined with it.
-   */
+  /** The page number, from 1. `cursor` is faster and cannot be combined with it. */
   page?: number | undefined;
-  /**
-   * The number of entries per page; 20 by default.
-   */
+  /** The number of entries per page; 20 by default. */
   per_page?: number | undefined;
-  /**
-   * The `next_cursor` of the previous page. Repeat the other parameters.
-   */
+  /** The `next_cursor` of the previous page. Repeat the other parameters. */
   cursor?: string | undefined;
 }
-/**
- * A page of comments, oldest first.
- */
+/** A page of comments, oldest first. */
 export interface CommentList {
-  /**
-   * The entries of this page.
-   */
+  /** The entries of this page. */
   data: Comment[];
-  /**
-   * The number of this page; null if the request used a cursor.
-   */
+  /** The number of this page; null if the request used a cursor. */
   page: number | null;
-  /**
-   * The number of entries per page. The last page can have fewer.
-   */
+  /** The number of entries per page. The last page can have fewer. */
   per_page: number;
-  /**
-   * Whether there is a next page.
-   */
+  /** Whether there is a next page. */
   has_more: boolean;
-  /**
-   * The cursor of the next page; null on the last page.
-   */
+  /** The cursor of the next page; null on the last page. */
   next_cursor: string | null;
 }
-/**
- * The status to set.
- */
+/** The status to set. */
 export interface IdeaStatusInput {
-  /**
-   * A key of the board's status registry.
-   */
+  /** A key of the board's status registry. */
   status: string;
   /**
    * An official reply to the idea, for example the reason for the status. Plain text, 1 to 500 characters after trimming.
    */
   reply?: string | undefined;
 }
-/**
- * The tag to assign.
- */
+/** The tag to assign. */
 export interface IdeaTagInput {
-  /**
-   * The id of a tag of the board, also as a string of digits.
-   */
+  /** The id of a tag of the board, also as a string of digits. */
   tag_id: number;
 }
-/**
- * The target of the merge.
- */
+/** The target of the merge. */
 export interface MergeInput {
-  /**
-   * The id of the idea to merge into, also as a string of digits.
-   */
+  /** The id of the idea to merge into, also as a string of digits. */
   target_id: number;
 }
-/**
- * The two ideas after a merge or an unmerge. `target` is null if the idea to unmerge was not merged.
- */
+/** The two ideas after a merge or an unmerge. `target` is null if the idea to unmerge was not merged. */
 export interface Merge {
   idea: Idea;
-  /**
-   * The target of the merge.
-   */
+  /** The target of the merge. */
   target: Idea | null;
 }
-/**
- * The types of `details`, by the error key. Errors with other keys have no details.
- */
+/** The types of `details`, by the error key. Errors with other keys have no details. */
 export interface DetailsByKey {
   board_required: GrantedBoards;
   board_not_granted: GrantedBoards;
@@ -912,217 +670,125 @@ export interface DetailsByKey {
   consecutive_comment: LastComment;
   rate_limited: ExceededLimit;
 }
-/**
- * The boards that the `board` parameter can name.
- */
+/** The boards that the `board` parameter can name. */
 export interface GrantedBoards {
-  /**
-   * The boards of the token, each with its grant.
-   */
+  /** The boards of the token, each with its grant. */
   boards: {
     slug: string;
     name: string;
     grant: Grant;
   }[];
 }
-/**
- * The lowest grant that allows the action (`needed`), and the grant of the token on the board (`held`).
- */
+/** The lowest grant that allows the action (`needed`), and the grant of the token on the board (`held`). */
 export interface InsufficientGrant {
-  /**
-   * The slug of the board.
-   */
+  /** The slug of the board. */
   board: string;
   needed: Grant;
   held: Grant;
 }
-/**
- * The statuses of the board.
- */
+/** The statuses of the board. */
 export interface BoardStatuses {
-  /**
-   * The keys of the status registry, in order.
-   */
+  /** The keys of the status registry, in order. */
   statuses: string[];
 }
-/**
- * The tags of the board.
- */
+/** The tags of the board. */
 export interface BoardTags {
-  /**
-   * The tags of the board, sorted by name.
-   */
+  /** The tags of the board, sorted by name. */
   tags: Tag[];
 }
-/**
- * The comment that another user must follow before the same user can comment again.
- */
+/** The comment that another user must follow before the same user can comment again. */
 export interface LastComment {
-  /**
-   * The user's comment, the last on the idea.
-   */
+  /** The user's comment, the last on the idea. */
   last_comment: {
     id: number;
     created_at: string;
   };
 }
-/**
- * The rate limit that the request exceeded.
- */
+/** The rate limit that the request exceeded. */
 export interface ExceededLimit {
-  /**
-   * The exceeded rate limit: `apitoken:read`, `apitoken:write` or `ip`.
-   */
+  /** The exceeded rate limit: `apitoken:read`, `apitoken:write` or `ip`. */
   limit: string;
-  /**
-   * Requests allowed per window.
-   */
+  /** Requests allowed per window. */
   allowed: number;
-  /**
-   * The length of the window in seconds.
-   */
+  /** The length of the window in seconds. */
   window_seconds: number;
-  /**
-   * Seconds until the window ends.
-   */
+  /** Seconds until the window ends. */
   retry_after: number;
 }
-/**
- * An idea was published: on creation, or on approval of a pending idea.
- */
+/** An idea was published: on creation, or on approval of a pending idea. */
 export interface IdeaCreatedEvent {
   type: 'idea.created';
-  /**
-   * When the event happened.
-   */
+  /** When the event happened. */
   timestamp: string;
   data: {
     board: EventBoard;
     idea: EventIdea;
-    /**
-     * Null when the operator of the server acted.
-     */
+    /** Null when the operator of the server acted. */
     actor: Actor | null;
-    /**
-     * The changed fields of the idea.
-     */
+    /** The changed fields of the idea. */
     changes: Change[];
   };
 }
-/**
- * The board of the event.
- */
+/** The board of the event. */
 export interface EventBoard {
   id: number;
-  /**
-   * The value for the `board` parameter.
-   */
+  /** The value for the `board` parameter. */
   slug: string;
-  /**
-   * The board's name.
-   */
+  /** The board's name. */
   name: string;
 }
-/**
- * The idea right after the event.
- */
+/** The idea right after the event. */
 export interface EventIdea {
   id: number;
-  /**
-   * A summary of the request, on one line.
-   */
+  /** A summary of the request, on one line. */
   title: string;
-  /**
-   * The details, in plain text.
-   */
+  /** The details, in plain text. */
   body: string;
-  /**
-   * The status category, as a value of the `status` filter.
-   */
+  /** The status category, as a value of the `status` filter. */
   status: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived';
-  /**
-   * The exact status; equals `status` unless the board defines custom statuses.
-   */
+  /** The exact status; equals `status` unless the board defines custom statuses. */
   status_key: string;
-  /**
-   * The meaning of the status, independent of its label.
-   */
+  /** The meaning of the status, independent of its label. */
   status_category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
-  /**
-   * The board's label for the status.
-   */
+  /** The board's label for the status. */
   status_label: string;
-  /**
-   * `pending` while the idea awaits approval.
-   */
+  /** `pending` while the idea awaits approval. */
   moderation_state: 'published' | 'pending';
-  /**
-   * `up_count` minus `down_count`.
-   */
+  /** `up_count` minus `down_count`. */
   score: number;
-  /**
-   * Votes for the idea.
-   */
+  /** Votes for the idea. */
   up_count: number;
-  /**
-   * Votes against the idea.
-   */
+  /** Votes against the idea. */
   down_count: number;
-  /**
-   * Comments on the idea.
-   */
+  /** Comments on the idea. */
   comment_count: number;
-  /**
-   * The tags of the idea.
-   */
+  /** The tags of the idea. */
   tags: Tag[];
   author: Author;
-  /**
-   * The id of the idea that this one is merged into; null: not merged.
-   */
+  /** The id of the idea that this one is merged into; null: not merged. */
   merged_into_id: number | null;
-  /**
-   * When the idea was created.
-   */
+  /** When the idea was created. */
   created_at: string;
-  /**
-   * When its status, tags, approval or merge last changed.
-   */
+  /** When its status, tags, approval or merge last changed. */
   updated_at: string;
-  /**
-   * The address of the idea's page for people, as in mails and chat messages.
-   */
+  /** The address of the idea's page for people, as in mails and chat messages. */
   url: string;
 }
-/**
- * Who caused the event.
- */
+/** Who caused the event. */
 export interface Actor {
   id: number;
-  /**
-   * The user's name.
-   */
+  /** The user's name. */
   name: string;
-  /**
-   * The token that acted for the user; null when the user acted in person.
-   */
+  /** The token that acted for the user; null when the user acted in person. */
   token_id: number | null;
 }
-/**
- * A field of the idea that the event changed.
- */
+/** A field of the idea that the event changed. */
 export interface Change {
-  /**
-   * A field of the idea.
-   */
+  /** A field of the idea. */
   field: string;
-  /**
-   * Its value before the event.
-   */
+  /** Its value before the event. */
   from: string | number | null;
-  /**
-   * Its value after the event.
-   */
+  /** Its value after the event. */
   to: string | number | null;
 }
 /**
@@ -1130,159 +796,103 @@ export interface Change {
  */
 export interface IdeaStatusChangedEvent {
   type: 'idea.status_changed';
-  /**
-   * When the event happened.
-   */
+  /** When the event happened. */
   timestamp: string;
   data: {
     board: EventBoard;
     idea: EventIdea;
-    /**
-     * Null when the operator of the server acted.
-     */
+    /** Null when the operator of the server acted. */
     actor: Actor | null;
-    /**
-     * The changed fields of the idea.
-     */
+    /** The changed fields of the idea. */
     changes: Change[];
     reply?: Comment | undefined;
   };
 }
-/**
- * An idea was merged into `target`.
- */
+/** An idea was merged into `target`. */
 export interface IdeaMergedEvent {
   type: 'idea.merged';
-  /**
-   * When the event happened.
-   */
+  /** When the event happened. */
   timestamp: string;
   data: {
     board: EventBoard;
     idea: EventIdea;
-    /**
-     * Null when the operator of the server acted.
-     */
+    /** Null when the operator of the server acted. */
     actor: Actor | null;
-    /**
-     * The changed fields of the idea.
-     */
+    /** The changed fields of the idea. */
     changes: Change[];
     target: EventIdea;
   };
 }
-/**
- * The merge of an idea into `target` was undone.
- */
+/** The merge of an idea into `target` was undone. */
 export interface IdeaUnmergedEvent {
   type: 'idea.unmerged';
-  /**
-   * When the event happened.
-   */
+  /** When the event happened. */
   timestamp: string;
   data: {
     board: EventBoard;
     idea: EventIdea;
-    /**
-     * Null when the operator of the server acted.
-     */
+    /** Null when the operator of the server acted. */
     actor: Actor | null;
-    /**
-     * The changed fields of the idea.
-     */
+    /** The changed fields of the idea. */
     changes: Change[];
     target: EventIdea;
   };
 }
-/**
- * A vote on an idea was cast, changed or removed.
- */
+/** A vote on an idea was cast, changed or removed. */
 export interface IdeaVotedEvent {
   type: 'idea.voted';
-  /**
-   * When the event happened.
-   */
+  /** When the event happened. */
   timestamp: string;
   data: {
     board: EventBoard;
     idea: EventIdea;
-    /**
-     * Null when the operator of the server acted.
-     */
+    /** Null when the operator of the server acted. */
     actor: Actor | null;
-    /**
-     * The changed fields of the idea.
-     */
+    /** The changed fields of the idea. */
     changes: Change[];
     vote: {
-      /**
-       * The vote now.
-       */
+      /** The vote now. */
       value: 'up' | 'down' | 'none';
-      /**
-       * The vote before.
-       */
+      /** The vote before. */
       previous: 'up' | 'down' | 'none';
     };
   };
 }
-/**
- * A comment was added to an idea.
- */
+/** A comment was added to an idea. */
 export interface CommentCreatedEvent {
   type: 'comment.created';
-  /**
-   * When the event happened.
-   */
+  /** When the event happened. */
   timestamp: string;
   data: {
     board: EventBoard;
     idea: EventIdea;
-    /**
-     * Null when the operator of the server acted.
-     */
+    /** Null when the operator of the server acted. */
     actor: Actor | null;
-    /**
-     * The changed fields of the idea.
-     */
+    /** The changed fields of the idea. */
     changes: Change[];
     comment: Comment;
   };
 }
-/**
- * Sent on request to test a webhook. It does not report a change.
- */
+/** Sent on request to test a webhook. It does not report a change. */
 export interface WebhookTestEvent {
   type: 'webhook.test';
-  /**
-   * When the event was sent.
-   */
+  /** When the event was sent. */
   timestamp: string;
   data: {
-    /**
-     * The webhook under test.
-     */
+    /** The webhook under test. */
     endpoint_id: number;
   };
 }
-/**
- * One reason why a request does not match its schema.
- */
+/** One reason why a request does not match its schema. */
 export interface ValidationIssue {
   /**
    * The path of the value: `body`, `query` or `headers` first (`arguments` or `_meta` in a tool call), then field names and array positions.
    */
   path: (string | number)[];
-  /**
-   * The problem as a code for programs.
-   */
+  /** The problem as a code for programs. */
   code: string;
-  /**
-   * The problem as a sentence for people.
-   */
+  /** The problem as a sentence for people. */
   message: string;
-  /**
-   * Only with `unrecognized_keys`: the fields that exist.
-   */
+  /** Only with `unrecognized_keys`: the fields that exist. */
   known?: string[] | undefined;
 }

@@ -81,7 +81,9 @@ export const eventTypes: readonly EventBody['type'][] = [${eventSchemas.map(({ s
 ${types
   // An optional field may also be undefined, because JSON then omits the field.
   .replace(/^(\w+\?: .*)$/gm, '$1 | undefined')
-  .replace(/ \* \n \* This interface was referenced by [\s\S]*?(?= \*\/)/g, '')}`;
+  .replace(/ \* \n \* This interface was referenced by [\s\S]*?(?= \*\/)/g, '')
+  // Puts short comments on one line.
+  .replace(/\/\*\*\n \* (.{1,106})\n \*\//g, '/** $1 */')}`;
 
 // Formats the generated file with Biome, like all other files.
 const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
