@@ -32,6 +32,73 @@ export const routes: Readonly<Record<OperationId, Route>> = {
 /** An operation by its `operationId` in the OpenAPI document. */
 export type OperationId = keyof Operations;
 
+/** The event types of this version. */
+export const eventTypes: readonly EventBody['type'][] = [
+  'idea.created',
+  'idea.status_changed',
+  'idea.merged',
+  'idea.unmerged',
+  'idea.voted',
+  'comment.created',
+  'webhook.test',
+];
+
+/**
+ * `read`: read the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also change statuses and tags, merge, and read pending ideas.
+ */
+export type Grant = 'read' | 'write' | 'moderate';
+/** Every error key of the API. */
+export type ErrorKey =
+  | 'malformed_json'
+  | 'invalid_message'
+  | 'bad_request'
+  | 'invalid_content_length'
+  | 'unknown_method'
+  | 'board_required'
+  | 'unauthorized'
+  | 'agent_api_unavailable'
+  | 'board_not_granted'
+  | 'insufficient_scope'
+  | 'token_issuer_not_moderator'
+  | 'user_blocked'
+  | 'origin_not_allowed'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'request_timeout'
+  | 'idempotency_key_in_use'
+  | 'payload_too_large'
+  | 'unsupported_media_type'
+  | 'expectation_failed'
+  | 'validation_failed'
+  | 'invalid_status'
+  | 'invalid_tag'
+  | 'too_many_tags'
+  | 'consecutive_comment'
+  | 'idea_not_published'
+  | 'idea_already_merged'
+  | 'merge_into_self'
+  | 'idempotency_key_reused'
+  | 'board_frozen'
+  | 'submissions_not_open_yet'
+  | 'submissions_closed'
+  | 'voting_not_open_yet'
+  | 'voting_closed'
+  | 'status_votes_closed'
+  | 'status_comments_closed'
+  | 'headers_too_large'
+  | 'rate_limited'
+  | 'internal_error'
+  | 'service_unavailable';
+/** The bodies of webhooks, by their `type`. */
+export type EventBody =
+  | IdeaCreatedEvent
+  | IdeaStatusChangedEvent
+  | IdeaMergedEvent
+  | IdeaUnmergedEvent
+  | IdeaVotedEvent
+  | CommentCreatedEvent
+  | WebhookTestEvent;
+
 /** The query, the body, the result and the error keys of each operation. */
 export interface Operations {
   /** Get the token itself */
@@ -330,130 +397,55 @@ export interface Operations {
       | 'service_unavailable';
   };
 }
-
-/** Every error key of the API. */
-export type ErrorKey =
-  | 'malformed_json'
-  | 'invalid_message'
-  | 'bad_request'
-  | 'invalid_content_length'
-  | 'unknown_method'
-  | 'board_required'
-  | 'unauthorized'
-  | 'agent_api_unavailable'
-  | 'board_not_granted'
-  | 'insufficient_scope'
-  | 'token_issuer_not_moderator'
-  | 'user_blocked'
-  | 'origin_not_allowed'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'request_timeout'
-  | 'idempotency_key_in_use'
-  | 'payload_too_large'
-  | 'unsupported_media_type'
-  | 'expectation_failed'
-  | 'validation_failed'
-  | 'invalid_status'
-  | 'invalid_tag'
-  | 'too_many_tags'
-  | 'consecutive_comment'
-  | 'idea_not_published'
-  | 'idea_already_merged'
-  | 'merge_into_self'
-  | 'idempotency_key_reused'
-  | 'board_frozen'
-  | 'submissions_not_open_yet'
-  | 'submissions_closed'
-  | 'voting_not_open_yet'
-  | 'voting_closed'
-  | 'status_votes_closed'
-  | 'status_comments_closed'
-  | 'headers_too_large'
-  | 'rate_limited'
-  | 'internal_error'
-  | 'service_unavailable';
-
-/** The types of `details`, by the error key. Errors with other keys have no details. */
-export interface DetailsByKey {
-  board_required: GrantedBoards;
-  board_not_granted: GrantedBoards;
-  insufficient_scope: InsufficientGrant;
-  invalid_status: BoardStatuses;
-  invalid_tag: BoardTags;
-  consecutive_comment: LastComment;
-  rate_limited: ExceededLimit;
-}
-
-/** The bodies of webhooks, by their `type`. */
-export type EventBody =
-  | IdeaCreatedEvent
-  | IdeaStatusChangedEvent
-  | IdeaMergedEvent
-  | IdeaUnmergedEvent
-  | IdeaVotedEvent
-  | CommentCreatedEvent
-  | WebhookTestEvent;
-
-/** The event types of this version. */
-export const eventTypes: readonly EventBody['type'][] = [
-  'idea.created',
-  'idea.status_changed',
-  'idea.merged',
-  'idea.unmerged',
-  'idea.voted',
-  'comment.created',
-  'webhook.test',
-];
-
-export interface ListIdeasQuery {
-  /** Ideas in any status of this category. */
-  status?: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived' | undefined;
-  /** Ideas in exactly this status. Takes precedence over `status`. */
-  status_key?: string | undefined;
-  /**
-   * Searches titles. Every word must match the beginning of a word in the title. Accents are ignored. An empty
-   * text does not filter.
-   */
-  q?: string | undefined;
-  /** The order. `newest` is the default; `top` sorts by score, highest first. */
-  sort?: 'newest' | 'top' | undefined;
-  /** Returns the approval queue instead of the published ideas. Needs the `moderate` grant. */
-  moderation_state?: 'pending' | undefined;
-  /** `excerpt` cuts each body to its first 300 characters and sets `body_truncated`. */
-  body?: 'full' | 'excerpt' | undefined;
-  /** The page number, from 1. `cursor` is faster and cannot be combined with it. */
-  page?: number | undefined;
-  /** The number of entries per page; 20 by default. */
-  per_page?: number | undefined;
-  /** The `next_cursor` of the previous page. Repeat the other parameters. */
-  cursor?: string | undefined;
-}
-
-export interface ListCommentsQuery {
-  /** The page number, from 1. `cursor` is faster and cannot be combined with it. */ page?: number | undefined;
-  /** The number of entries per page; 20 by default. */
-  per_page?: number | undefined;
-  /** The `next_cursor` of the previous page. Repeat the other parameters. */
-  cursor?: string | undefined;
-}
-
-/** Who caused the event. */
-export interface Actor {
+/** A token with its boards, grants and limits. */
+export interface Token {
   id: number;
-  /** The user's name. */
+  /** The name that the issuer gave the token. */
   name: string;
-  /** The token that acted for the user; null when the user acted in person. */
-  token_id: number | null;
+  /** The account of the token. */
+  account: {
+    id: number;
+    name: string;
+  };
+  /** The user who issued the token. */
+  issuer: {
+    id: number;
+    name: string;
+  };
+  /** The boards of the token, each with its grant. */
+  boards: {
+    id: number;
+    slug: string;
+    name: string;
+    grant: Grant;
+    /** Whether the token can moderate now: its grant is `moderate`, and its issuer is a moderator. */
+    is_moderate_effective: boolean;
+  }[];
+  /** When the token expires; null: never. */
+  expires_at: string | null;
+  /** The state of the two rate limits of the token. */
+  buckets: {
+    'apitoken:read': BucketState;
+    'apitoken:write': BucketState;
+  };
 }
-
-/** The author of an idea or a comment. */
-export interface Author {
-  id: number;
-  /** The user's name. */
-  name: string;
+/** The state of one rate limit of a token. */
+export interface BucketState {
+  /** Requests allowed per window. */
+  limit: number;
+  /** Requests left in the current window. */
+  remaining: number;
+  /** Seconds until the window ends. */
+  reset: number;
 }
-
+/** A board with its status registry and its tags. */
+export interface BoardDetails {
+  board: Board;
+  /** The status registry, in order. */
+  statuses: Status[];
+  /** The tags of the board, sorted by name. */
+  tags: Tag[];
+}
 /** A board with its settings and its two windows, for submissions and for voting. */
 export interface Board {
   id: number;
@@ -476,88 +468,55 @@ export interface Board {
   /** When the board stops accepting votes; null: no limit. */
   voting_close_at: string | null;
 }
-
-/** A board with its status registry and its tags. */
-export interface BoardDetails {
-  board: Board;
-  /** The status registry, in order. */
-  statuses: Status[];
-  /** The tags of the board, sorted by name. */
-  tags: Tag[];
+/** An entry of a board's status registry. */
+export interface Status {
+  /** The value for a status change. Custom statuses have their own keys. */
+  key: string;
+  /** The meaning of the status, independent of its label. */
+  category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
+  /** The board's label. */
+  label: string;
+  /** Lists leave out ideas in this status unless they filter for it. */
+  is_hidden: boolean;
+  /** If false, voting on ideas in this status returns 423. */
+  allow_votes: boolean;
+  /** If false, commenting on ideas in this status returns 423. */
+  allow_comments: boolean;
 }
-
-/** The statuses of the board. */
-export interface BoardStatuses {
-  /** The keys of the status registry, in order. */
-  statuses: string[];
-}
-
-/** The tags of the board. */
-export interface BoardTags {
-  /** The tags of the board, sorted by name. */
-  tags: Tag[];
-}
-
-/** The state of one rate limit of a token. */
-export interface BucketState {
-  /** Requests allowed per window. */
-  limit: number;
-  /** Requests left in the current window. */
-  remaining: number;
-  /** Seconds until the window ends. */
-  reset: number;
-}
-
-/** A field of the idea that the event changed. */
-export interface Change {
-  /** A field of the idea. */
-  field: string;
-  /** Its value before the event. */
-  from: string | number | null;
-  /** Its value after the event. */
-  to: string | number | null;
-}
-
-/** A comment on an idea, in plain text. */
-export interface Comment {
+/** A tag of a board. */
+export interface Tag {
   id: number;
-  /** The idea that the comment belongs to. */
-  idea_id: number;
-  /** The comment, in plain text. */
-  body: string;
-  author: Author;
-  /** When the comment was written. */
-  created_at: string;
-  /** Whether a moderator wrote it as an official reply, together with a status. */
-  official: boolean;
+  /** The tag's name, unique on its board. */
+  name: string;
+  /** Six hexadecimal digits after `#`. */
+  color: string;
 }
-
-/** A comment was added to an idea. */
-export interface CommentCreatedEvent {
-  type: 'comment.created';
-  /** When the event happened. */
-  timestamp: string;
-  data: {
-    board: EventBoard;
-    idea: EventIdea;
-    /** Null when the operator of the server acted. */
-    actor: Actor | null;
-    /** The changed fields of the idea. */
-    changes: Change[];
-    comment: Comment;
-  };
+export interface ListIdeasQuery {
+  /** Ideas in any status of this category. */
+  status?: ('open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived') | undefined;
+  /** Ideas in exactly this status. Takes precedence over `status`. */
+  status_key?: string | undefined;
+  /**
+   * Searches titles. Every word must match the beginning of a word in the title. Accents are ignored. An empty text does not filter.
+   */
+  q?: string | undefined;
+  /** The order. `newest` is the default; `top` sorts by score, highest first. */
+  sort?: ('newest' | 'top') | undefined;
+  /** Returns the approval queue instead of the published ideas. Needs the `moderate` grant. */
+  moderation_state?: 'pending' | undefined;
+  /** `excerpt` cuts each body to its first 300 characters and sets `body_truncated`. */
+  body?: ('full' | 'excerpt') | undefined;
+  /** The page number, from 1. `cursor` is faster and cannot be combined with it. */
+  page?: number | undefined;
+  /** The number of entries per page; 20 by default. */
+  per_page?: number | undefined;
+  /** The `next_cursor` of the previous page. Repeat the other parameters. */
+  cursor?: string | undefined;
 }
-
-/** The comment to add. */
-export interface CommentInput {
-  /** Plain text, 1 to 500 characters after trimming. */
-  body: string;
-}
-
-/** A page of comments, oldest first. */
-export interface CommentList {
+/** A page of ideas. */
+export interface IdeaList {
   /** The entries of this page. */
-  data: Comment[];
+  data: Idea[];
   /** The number of this page; null if the request used a cursor. */
   page: number | null;
   /** The number of entries per page. The last page can have fewer. */
@@ -567,82 +526,6 @@ export interface CommentList {
   /** The cursor of the next page; null on the last page. */
   next_cursor: string | null;
 }
-
-/** The board of the event. */
-export interface EventBoard {
-  id: number;
-  /** The value for the `board` parameter. */
-  slug: string;
-  /** The board's name. */
-  name: string;
-}
-
-/** The idea right after the event. */
-export interface EventIdea {
-  id: number;
-  /** A summary of the request, on one line. */
-  title: string;
-  /** The details, in plain text. */
-  body: string;
-  /** The status category, as a value of the `status` filter. */
-  status: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived';
-  /** The exact status; equals `status` unless the board defines custom statuses. */
-  status_key: string;
-  /** The meaning of the status, independent of its label. */
-  status_category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
-  /** The board's label for the status. */
-  status_label: string;
-  /** `pending` while the idea awaits approval. */
-  moderation_state: 'published' | 'pending';
-  /** `up_count` minus `down_count`. */
-  score: number;
-  /** Votes for the idea. */
-  up_count: number;
-  /** Votes against the idea. */
-  down_count: number;
-  /** Comments on the idea. */
-  comment_count: number;
-  /** The tags of the idea. */
-  tags: Tag[];
-  author: Author;
-  /** The id of the idea that this one is merged into; null: not merged. */
-  merged_into_id: number | null;
-  /** When the idea was created. */
-  created_at: string;
-  /** When its status, tags, approval or merge last changed. */
-  updated_at: string;
-  /** The address of the idea's page for people, as in mails and chat messages. */
-  url: string;
-}
-
-/** The rate limit that the request exceeded. */
-export interface ExceededLimit {
-  /** The exceeded rate limit: `apitoken:read`, `apitoken:write` or `ip`. */
-  limit: string;
-  /** Requests allowed per window. */
-  allowed: number;
-  /** The length of the window in seconds. */
-  window_seconds: number;
-  /** Seconds until the window ends. */
-  retry_after: number;
-}
-
-/**
- * `read`: read the board and its published ideas. `write`: also create ideas, vote and comment. `moderate`: also
- * change statuses and tags, merge, and read pending ideas.
- */
-export type Grant = 'read' | 'write' | 'moderate';
-
-/** The boards that the `board` parameter can name. */
-export interface GrantedBoards {
-  /** The boards of the token, each with its grant. */
-  boards: {
-    slug: string;
-    name: string;
-    grant: Grant;
-  }[];
-}
-
 /** An idea on a board. */
 export interface Idea {
   id: number;
@@ -684,7 +567,154 @@ export interface Idea {
   /** The address of the idea's page for people, as in mails and chat messages. */
   url: string;
 }
-
+/** The author of an idea or a comment. */
+export interface Author {
+  id: number;
+  /** The user's name. */
+  name: string;
+}
+/** The idea to create. */
+export interface IdeaInput {
+  /** 1 to 200 characters after trimming. */
+  title: string;
+  /** 1 to 10,000 characters after trimming. */
+  body: string;
+}
+/** The vote to set. */
+export interface VoteInput {
+  /** The desired state; `none` removes the vote. */
+  value: 'up' | 'down' | 'none';
+}
+/** The tally of an idea after a vote. */
+export interface VoteTally {
+  /** `up_count` minus `down_count`. */
+  score: number;
+  /** The token's current vote. */
+  my_vote: 'up' | 'down' | 'none';
+  /** Votes for the idea. */
+  up_count: number;
+  /** Votes against the idea. */
+  down_count: number;
+}
+/** The comment to add. */
+export interface CommentInput {
+  /** Plain text, 1 to 500 characters after trimming. */
+  body: string;
+}
+/** A comment on an idea, in plain text. */
+export interface Comment {
+  id: number;
+  /** The idea that the comment belongs to. */
+  idea_id: number;
+  /** The comment, in plain text. */
+  body: string;
+  author: Author;
+  /** When the comment was written. */
+  created_at: string;
+  /** Whether a moderator wrote it as an official reply, together with a status. */
+  official: boolean;
+}
+export interface ListCommentsQuery {
+  /** The page number, from 1. `cursor` is faster and cannot be combined with it. */
+  page?: number | undefined;
+  /** The number of entries per page; 20 by default. */
+  per_page?: number | undefined;
+  /** The `next_cursor` of the previous page. Repeat the other parameters. */
+  cursor?: string | undefined;
+}
+/** A page of comments, oldest first. */
+export interface CommentList {
+  /** The entries of this page. */
+  data: Comment[];
+  /** The number of this page; null if the request used a cursor. */
+  page: number | null;
+  /** The number of entries per page. The last page can have fewer. */
+  per_page: number;
+  /** Whether there is a next page. */
+  has_more: boolean;
+  /** The cursor of the next page; null on the last page. */
+  next_cursor: string | null;
+}
+/** The status to set. */
+export interface IdeaStatusInput {
+  /** A key of the board's status registry. */
+  status: string;
+  /**
+   * An official reply to the idea, for example the reason for the status. Plain text, 1 to 500 characters after trimming.
+   */
+  reply?: string | undefined;
+}
+/** The tag to assign. */
+export interface IdeaTagInput {
+  /** The id of a tag of the board, also as a string of digits. */
+  tag_id: number;
+}
+/** The target of the merge. */
+export interface MergeInput {
+  /** The id of the idea to merge into, also as a string of digits. */
+  target_id: number;
+}
+/** The two ideas after a merge or an unmerge. `target` is null if the idea to unmerge was not merged. */
+export interface Merge {
+  idea: Idea;
+  /** The target of the merge. */
+  target: Idea | null;
+}
+/** The types of `details`, by the error key. Errors with other keys have no details. */
+export interface DetailsByKey {
+  board_required: GrantedBoards;
+  board_not_granted: GrantedBoards;
+  insufficient_scope: InsufficientGrant;
+  invalid_status: BoardStatuses;
+  invalid_tag: BoardTags;
+  consecutive_comment: LastComment;
+  rate_limited: ExceededLimit;
+}
+/** The boards that the `board` parameter can name. */
+export interface GrantedBoards {
+  /** The boards of the token, each with its grant. */
+  boards: {
+    slug: string;
+    name: string;
+    grant: Grant;
+  }[];
+}
+/** The lowest grant that allows the action (`needed`), and the grant of the token on the board (`held`). */
+export interface InsufficientGrant {
+  /** The slug of the board. */
+  board: string;
+  needed: Grant;
+  held: Grant;
+}
+/** The statuses of the board. */
+export interface BoardStatuses {
+  /** The keys of the status registry, in order. */
+  statuses: string[];
+}
+/** The tags of the board. */
+export interface BoardTags {
+  /** The tags of the board, sorted by name. */
+  tags: Tag[];
+}
+/** The comment that another user must follow before the same user can comment again. */
+export interface LastComment {
+  /** The user's comment, the last on the idea. */
+  last_comment: {
+    id: number;
+    created_at: string;
+  };
+}
+/** The rate limit that the request exceeded. */
+export interface ExceededLimit {
+  /** The exceeded rate limit: `apitoken:read`, `apitoken:write` or `ip`. */
+  limit: string;
+  /** Requests allowed per window. */
+  allowed: number;
+  /** The length of the window in seconds. */
+  window_seconds: number;
+  /** Seconds until the window ends. */
+  retry_after: number;
+}
 /** An idea was published: on creation, or on approval of a pending idea. */
 export interface IdeaCreatedEvent {
   type: 'idea.created';
@@ -699,48 +729,70 @@ export interface IdeaCreatedEvent {
     changes: Change[];
   };
 }
-
-/** The idea to create. */
-export interface IdeaInput {
-  /** 1 to 200 characters after trimming. */
+/** The board of the event. */
+export interface EventBoard {
+  id: number;
+  /** The value for the `board` parameter. */
+  slug: string;
+  /** The board's name. */
+  name: string;
+}
+/** The idea right after the event. */
+export interface EventIdea {
+  id: number;
+  /** A summary of the request, on one line. */
   title: string;
-  /** 1 to 10,000 characters after trimming. */
+  /** The details, in plain text. */
   body: string;
+  /** The status category, as a value of the `status` filter. */
+  status: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived';
+  /** The exact status; equals `status` unless the board defines custom statuses. */
+  status_key: string;
+  /** The meaning of the status, independent of its label. */
+  status_category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
+  /** The board's label for the status. */
+  status_label: string;
+  /** `pending` while the idea awaits approval. */
+  moderation_state: 'published' | 'pending';
+  /** `up_count` minus `down_count`. */
+  score: number;
+  /** Votes for the idea. */
+  up_count: number;
+  /** Votes against the idea. */
+  down_count: number;
+  /** Comments on the idea. */
+  comment_count: number;
+  /** The tags of the idea. */
+  tags: Tag[];
+  author: Author;
+  /** The id of the idea that this one is merged into; null: not merged. */
+  merged_into_id: number | null;
+  /** When the idea was created. */
+  created_at: string;
+  /** When its status, tags, approval or merge last changed. */
+  updated_at: string;
+  /** The address of the idea's page for people, as in mails and chat messages. */
+  url: string;
 }
-
-/** A page of ideas. */
-export interface IdeaList {
-  /** The entries of this page. */
-  data: Idea[];
-  /** The number of this page; null if the request used a cursor. */
-  page: number | null;
-  /** The number of entries per page. The last page can have fewer. */
-  per_page: number;
-  /** Whether there is a next page. */
-  has_more: boolean;
-  /** The cursor of the next page; null on the last page. */
-  next_cursor: string | null;
+/** Who caused the event. */
+export interface Actor {
+  id: number;
+  /** The user's name. */
+  name: string;
+  /** The token that acted for the user; null when the user acted in person. */
+  token_id: number | null;
 }
-
-/** An idea was merged into `target`. */
-export interface IdeaMergedEvent {
-  type: 'idea.merged';
-  /** When the event happened. */
-  timestamp: string;
-  data: {
-    board: EventBoard;
-    idea: EventIdea;
-    /** Null when the operator of the server acted. */
-    actor: Actor | null;
-    /** The changed fields of the idea. */
-    changes: Change[];
-    target: EventIdea;
-  };
+/** A field of the idea that the event changed. */
+export interface Change {
+  /** A field of the idea. */
+  field: string;
+  /** Its value before the event. */
+  from: string | number | null;
+  /** Its value after the event. */
+  to: string | number | null;
 }
-
 /**
- * An idea moved to another status; `changes` has the `status_key` before and after. `reply` is the official
- * reply that the moderator gave with the status, if any; an event `comment.created` also reports it.
+ * An idea moved to another status; `changes` has the `status_key` before and after. `reply` is the official reply that the moderator gave with the status, if any; an event `comment.created` also reports it.
  */
 export interface IdeaStatusChangedEvent {
   type: 'idea.status_changed';
@@ -756,24 +808,21 @@ export interface IdeaStatusChangedEvent {
     reply?: Comment | undefined;
   };
 }
-
-/** The status to set. */
-export interface IdeaStatusInput {
-  /** A key of the board's status registry. */
-  status: string;
-  /**
-   * An official reply to the idea, for example the reason for the status. Plain text, 1 to 500 characters after
-   * trimming.
-   */
-  reply?: string | undefined;
+/** An idea was merged into `target`. */
+export interface IdeaMergedEvent {
+  type: 'idea.merged';
+  /** When the event happened. */
+  timestamp: string;
+  data: {
+    board: EventBoard;
+    idea: EventIdea;
+    /** Null when the operator of the server acted. */
+    actor: Actor | null;
+    /** The changed fields of the idea. */
+    changes: Change[];
+    target: EventIdea;
+  };
 }
-
-/** The tag to assign. */
-export interface IdeaTagInput {
-  /** The id of a tag of the board, also as a string of digits. */
-  tag_id: number;
-}
-
 /** The merge of an idea into `target` was undone. */
 export interface IdeaUnmergedEvent {
   type: 'idea.unmerged';
@@ -789,7 +838,6 @@ export interface IdeaUnmergedEvent {
     target: EventIdea;
   };
 }
-
 /** A vote on an idea was cast, changed or removed. */
 export interface IdeaVotedEvent {
   type: 'idea.voted';
@@ -810,128 +858,21 @@ export interface IdeaVotedEvent {
     };
   };
 }
-
-/** The lowest grant that allows the action (`needed`), and the grant of the token on the board (`held`). */
-export interface InsufficientGrant {
-  /** The slug of the board. */
-  board: string;
-  needed: Grant;
-  held: Grant;
-}
-
-/** The comment that another user must follow before the same user can comment again. */
-export interface LastComment {
-  /** The user's comment, the last on the idea. */
-  last_comment: {
-    id: number;
-    created_at: string;
+/** A comment was added to an idea. */
+export interface CommentCreatedEvent {
+  type: 'comment.created';
+  /** When the event happened. */
+  timestamp: string;
+  data: {
+    board: EventBoard;
+    idea: EventIdea;
+    /** Null when the operator of the server acted. */
+    actor: Actor | null;
+    /** The changed fields of the idea. */
+    changes: Change[];
+    comment: Comment;
   };
 }
-
-/** The two ideas after a merge or an unmerge. `target` is null if the idea to unmerge was not merged. */
-export interface Merge {
-  idea: Idea;
-  /** The target of the merge. */
-  target: Idea | null;
-}
-
-/** The target of the merge. */
-export interface MergeInput {
-  /** The id of the idea to merge into, also as a string of digits. */
-  target_id: number;
-}
-
-/** An entry of a board's status registry. */
-export interface Status {
-  /** The value for a status change. Custom statuses have their own keys. */
-  key: string;
-  /** The meaning of the status, independent of its label. */
-  category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
-  /** The board's label. */
-  label: string;
-  /** Lists leave out ideas in this status unless they filter for it. */
-  is_hidden: boolean;
-  /** If false, voting on ideas in this status returns 423. */
-  allow_votes: boolean;
-  /** If false, commenting on ideas in this status returns 423. */
-  allow_comments: boolean;
-}
-
-/** A tag of a board. */
-export interface Tag {
-  id: number;
-  /** The tag's name, unique on its board. */
-  name: string;
-  /** Six hexadecimal digits after `#`. */
-  color: string;
-}
-
-/** A token with its boards, grants and limits. */
-export interface Token {
-  id: number;
-  /** The name that the issuer gave the token. */
-  name: string;
-  /** The account of the token. */
-  account: {
-    id: number;
-    name: string;
-  };
-  /** The user who issued the token. */
-  issuer: {
-    id: number;
-    name: string;
-  };
-  /** The boards of the token, each with its grant. */
-  boards: {
-    id: number;
-    slug: string;
-    name: string;
-    grant: Grant;
-    /** Whether the token can moderate now: its grant is `moderate`, and its issuer is a moderator. */
-    is_moderate_effective: boolean;
-  }[];
-  /** When the token expires; null: never. */
-  expires_at: string | null;
-  /** The state of the two rate limits of the token. */
-  buckets: {
-    'apitoken:read': BucketState;
-    'apitoken:write': BucketState;
-  };
-}
-
-/** One reason why a request does not match its schema. */
-export interface ValidationIssue {
-  /**
-   * The path of the value: `body`, `query` or `headers` first (`arguments` or `_meta` in a tool call), then field
-   * names and array positions.
-   */
-  path: (string | number)[];
-  /** The problem as a code for programs. */
-  code: string;
-  /** The problem as a sentence for people. */
-  message: string;
-  /** Only with `unrecognized_keys`: the fields that exist. */
-  known?: string[] | undefined;
-}
-
-/** The vote to set. */
-export interface VoteInput {
-  /** The desired state; `none` removes the vote. */
-  value: 'up' | 'down' | 'none';
-}
-
-/** The tally of an idea after a vote. */
-export interface VoteTally {
-  /** `up_count` minus `down_count`. */
-  score: number;
-  /** The token's current vote. */
-  my_vote: 'up' | 'down' | 'none';
-  /** Votes for the idea. */
-  up_count: number;
-  /** Votes against the idea. */
-  down_count: number;
-}
-
 /** Sent on request to test a webhook. It does not report a change. */
 export interface WebhookTestEvent {
   type: 'webhook.test';
@@ -941,4 +882,17 @@ export interface WebhookTestEvent {
     /** The webhook under test. */
     endpoint_id: number;
   };
+}
+/** One reason why a request does not match its schema. */
+export interface ValidationIssue {
+  /**
+   * The path of the value: `body`, `query` or `headers` first (`arguments` or `_meta` in a tool call), then field names and array positions.
+   */
+  path: (string | number)[];
+  /** The problem as a code for programs. */
+  code: string;
+  /** The problem as a sentence for people. */
+  message: string;
+  /** Only with `unrecognized_keys`: the fields that exist. */
+  known?: string[] | undefined;
 }

@@ -287,6 +287,12 @@ function errorBody(keys: ErrorKey[], inEnvelope: z.ZodRawShape, inError: z.ZodRa
   });
 }
 
+/** Returns the error keys of a response schema. A response without an error has none. */
+export function keysIn(response: unknown): ErrorKey[] {
+  const error: unknown = response instanceof z.ZodObject ? response.shape.error : undefined;
+  return error instanceof z.ZodObject ? (error.shape.key as z.ZodEnum<Record<ErrorKey, ErrorKey>>).options : [];
+}
+
 /** Returns the field `details` of an error body, or no field if none of the keys has details. */
 function detailsField(keys: ErrorKey[]): z.ZodRawShape {
   const detailed = keys.filter(key => key in errorDetails) as (keyof typeof errorDetails)[];

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { administrationEntries } from '../server/observability/administration-entries.ts';
 import type { EntryDefinition } from '../server/observability/define-entry.ts';
 import { oauthEntries, requestEntries, signInEntries } from '../server/observability/request-entries.ts';
-import { writeGeneratedPart } from './generated-file.ts';
+import { markdownTable, writeGeneratedPart } from './generated-file.ts';
 
 const sections: [string, Record<string, EntryDefinition>][] = [
   ['Requests and the server', requestEntries],
@@ -23,16 +23,17 @@ for (const { name, meaning } of fields) {
 writeGeneratedPart('docs/audit-log.md', [listCommon(), ...sections.map(section)].join('\n'), 'audit-events');
 
 function listCommon(): string {
-  const rows = [...common].map(([name, meaning]) => `| \`${name}\` | ${meaning} |`);
-  return `### Fields of several events\n\n| field | meaning |\n|---|---|\n${rows.join('\n')}\n`;
+  const rows = [...common].map(([name, meaning]) => [`\`${name}\``, meaning]);
+  return `### Fields of several events\n\n${markdownTable(['field', 'meaning'], rows)}`;
 }
 
 function section([title, events]: [string, Record<string, EntryDefinition>]): string {
-  const rows = Object.entries(events).map(
-    ([name, { when, fields, countsRepetitions }]) =>
-      `| \`${name}\` | ${when}${countsRepetitions ? ' *Repetitions within a minute are [only counted](#limits).*' : ''} | ${fieldsOf(fields).map(describe).join(', ')} |`,
-  );
-  return `### ${title}\n\n| event | when | fields |\n|---|---|---|\n${rows.join('\n')}\n`;
+  const rows = Object.entries(events).map(([name, { when, fields, countsRepetitions }]) => [
+    `\`${name}\``,
+    `${when}${countsRepetitions ? ' *Repetitions within a minute are [only counted](#limits).*' : ''}`,
+    fieldsOf(fields).map(describe).join(', '),
+  ]);
+  return `### ${title}\n\n${markdownTable(['event', 'when', 'fields'], rows)}`;
 }
 
 interface Field {

@@ -1,54 +1,59 @@
 /** Generates client/contract.ts, the part of the contract that the SDK needs, from contract/. */
 import { execFileSync } from 'node:child_process';
 import { createRequire } from 'node:module';
+import { compile, type JSONSchema } from 'json-schema-to-typescript';
 import { z } from 'zod';
-import { type ErrorKey, errorDetails, errors } from '../contract/errors.ts';
+import { type ErrorKey, errorDetails, errors, keysIn } from '../contract/errors.ts';
 import { events, TestEvent } from '../contract/events.ts';
 import { contract } from '../contract/index.ts';
 import { buildOpenApiDocument } from '../contract/openapi.ts';
 import type { Route, RouteMetadata } from '../contract/routes.ts';
-import { buildTypes, docComment, field, type JsonSchema } from './client-types.ts';
 import { writeGenerated } from './generated-file.ts';
 
 interface MediaTypes {
-  content?: { [type: string]: { schema: JsonSchema } };
+  content?: { [type: string]: { schema: JSONSchema } };
 }
 
 interface DocumentedOperation {
   operationId: string;
   summary: string;
-  parameters?: { name: string; in: string; required?: boolean; description?: string; schema: JsonSchema }[];
+  parameters?: { name: string; in: string; required?: boolean; description?: string; schema: JSONSchema }[];
   requestBody?: MediaTypes;
   responses: { [status: string]: MediaTypes };
 }
 
-const document = buildOpenApiDocument() as {
+const { paths, components } = buildOpenApiDocument() as unknown as {
   paths: { [path: string]: { [method: string]: DocumentedOperation } };
-  components: { schemas: { [name: string]: JsonSchema } };
+  components: { schemas: { [name: string]: JSONSchema } };
 };
-const types = buildTypes(document.components.schemas);
+const documented = Object.values(paths).flatMap(methods => Object.values(methods));
+// The SDK omits the health probes, which are for load balancers, and the MCP tools, which have their own protocol.
+const routes = Object.entries(contract as Record<string, Route>).filter(
+  ([, route]) => !['none', 'tools'].includes(authOf(route)),
+);
+const eventSchemas = [...Object.values(events), TestEvent];
+const nothing: JSONSchema = { tsType: 'undefined' };
 
-writeGenerated('client/contract.ts', format(write()), 'client:contract');
+const types = await compile(
+  {
+    ...objectOf(Object.fromEntries(routes.map(([id, route]) => [id, describeOperation(id, route)]))),
+    description: 'The query, the body, the result and the error keys of each operation.',
+    components: { schemas: mapValues(components.schemas, (schema, name) => ({ ...schema, title: name })) },
+    $defs: {
+      ErrorKey: { description: 'Every error key of the API.', enum: Object.keys(errors) },
+      DetailsByKey: {
+        ...objectOf(mapValues(errorDetails, referTo)),
+        description: 'The types of `details`, by the error key. Errors with other keys have no details.',
+      },
+      EventBody: { description: 'The bodies of webhooks, by their `type`.', anyOf: eventSchemas.map(referTo) },
+      ValidationIssue: components.schemas.ValidationIssue ?? {},
+    },
+  },
+  'Operations',
+  { bannerComment: '', additionalProperties: false, unreachableDefinitions: true, format: false },
+);
 
-function write(): string {
-  // The SDK omits the health probes, which are for load balancers, and the MCP tools, which have their own protocol.
-  const routes = Object.entries(contract as Record<string, Route>).filter(
-    ([, route]) => !['none', 'tools'].includes(authOf(route)),
-  );
-  const documented = Object.values(document.paths).flatMap(methods => Object.values(methods));
-  const queries: string[] = [];
-  const typed = routes.map(([id, route]) => {
-    const operation = documented.find(({ operationId }) => operationId === id);
-    if (!operation) throw new Error(`The OpenAPI document has no operation ${id}`);
-    const fields = queryFields(operation);
-    const queryName = fields.length > 0 ? `${id[0]?.toUpperCase()}${id.slice(1)}Query` : 'undefined';
-    if (fields.length > 0) queries.push(`export interface ${queryName} { ${fields.join('\n')} }`);
-    return `${docComment(operation.summary)}${id}: ${operationType(operation, route, queryName)};`;
-  });
-  const eventSchemas = [...Object.values(events), TestEvent];
-  types.refer('ValidationIssue');
-
-  return `/*
+const text = `/*
  * The SDK's part of the contract: types in plain TypeScript, which need no schema library, and the route of each operation.
  * Written by npm run client:contract from contract/.
  */
@@ -70,31 +75,57 @@ export const routes: Readonly<Record<OperationId, Route>> = {
 /** An operation by its \`operationId\` in the OpenAPI document. */
 export type OperationId = keyof Operations;
 
-/** The query, the body, the result and the error keys of each operation. */
-export interface Operations {
-  ${typed.join('\n')}
-}
-
-/** Every error key of the API. */
-export type ErrorKey = ${(Object.keys(errors) as ErrorKey[]).map(key => `'${key}'`).join(' | ')};
-
-/** The types of \`details\`, by the error key. Errors with other keys have no details. */
-export interface DetailsByKey {
-  ${Object.entries(errorDetails)
-    .map(([key, schema]) => field(key, types.refer(titleOf(schema)), true))
-    .join('\n')}
-}
-
-/** The bodies of webhooks, by their \`type\`. */
-export type EventBody = ${eventSchemas.map(schema => types.refer(titleOf(schema))).join(' | ')};
-
 /** The event types of this version. */
 export const eventTypes: readonly EventBody['type'][] = [${eventSchemas.map(({ shape }) => `'${shape.type.value}'`).join(', ')}];
 
-${queries.join('\n\n')}
+${types
+  // An optional field may also be undefined, because JSON then omits the field.
+  .replace(/^(\w+\?: .*)$/gm, '$1 | undefined')
+  .replace(/ \* \n \* This interface was referenced by [\s\S]*?(?= \*\/)/g, '')
+  // Puts short comments on one line.
+  .replace(/\/\*\*\n \* (.{1,106})\n \*\//g, '/** $1 */')}`;
 
-${types.declarations()}
-`;
+// Formats the generated file with Biome, like all other files.
+const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
+const formatter = [biome, 'format', '--stdin-file-path=client/contract.ts'];
+const formatted = execFileSync(process.execPath, formatter, { input: text, encoding: 'utf8' });
+writeGenerated('client/contract.ts', formatted, 'client:contract');
+
+function describeOperation(id: string, route: Route): JSONSchema {
+  const operation = documented.find(({ operationId }) => operationId === id);
+  if (!operation) throw new Error(`The OpenAPI document has no operation ${id}`);
+  const { summary, parameters = [], requestBody, responses } = operation;
+  // `board` is an option of every call and of the client.
+  const fields = parameters.filter(parameter => parameter.in === 'query' && parameter.name !== 'board');
+  const query = {
+    ...objectOf(
+      Object.fromEntries(fields.map(({ name, schema, description }) => [name, { ...schema, description }])),
+      fields.filter(({ required }) => required).map(({ name }) => name),
+    ),
+    title: `${id[0]?.toUpperCase()}${id.slice(1)}Query`,
+  };
+  const results = Object.entries(responses).filter(([status]) => status.startsWith('2'));
+  return {
+    ...objectOf({
+      query: fields.length > 0 ? query : nothing,
+      body: requestBody ? schemaOf(requestBody) : nothing,
+      result: { anyOf: results.map(([, answer]) => schemaOf(answer)) },
+      errorKey: { enum: errorKeysOf(route) },
+    }),
+    description: summary,
+  };
+}
+
+function objectOf(properties: Record<string, JSONSchema>, required = Object.keys(properties)): JSONSchema {
+  return { type: 'object', properties, required };
+}
+
+function referTo(schema: z.ZodType): JSONSchema {
+  return { $ref: `#/components/schemas/${z.globalRegistry.get(schema)?.title}` };
+}
+
+function mapValues<Value>(values: Record<string, Value>, map: (value: Value, name: string) => JSONSchema) {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value, name)]));
 }
 
 function authOf(route: Route): RouteMetadata['auth'] {
@@ -106,51 +137,14 @@ function routeRow(route: Route): string {
   return `{ method: '${route.method}', path: '${route.path}', isOnBoard: ${authOf(route) === 'board'}, takesKey: ${takesKey} }`;
 }
 
-/** Lists the query fields of an operation without `board`, which is an option of every call and of the client. */
-function queryFields({ parameters = [] }: DocumentedOperation): string[] {
-  return parameters
-    .filter(parameter => parameter.in === 'query' && parameter.name !== 'board')
-    .map(({ name, schema, required, description }) =>
-      field(name, types.typeOf(schema), required === true, description),
-    );
-}
-
-function operationType(operation: DocumentedOperation, route: Route, queryName: string): string {
-  const answers = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
-  return `{
-    query: ${queryName};
-    body: ${operation.requestBody ? schemaType(operation.requestBody) : 'undefined'};
-    result: ${answers.map(([, answer]) => schemaType(answer)).join(' | ')};
-    errorKey: ${errorKeysOf(route)
-      .map(key => `'${key}'`)
-      .join(' | ')};
-  }`;
-}
-
-function schemaType({ content }: MediaTypes): string {
+function schemaOf({ content }: MediaTypes): JSONSchema {
   const schema = content?.['application/json']?.schema;
   if (!schema) throw new Error('A request or an answer is not JSON');
-  return types.typeOf(schema);
+  return schema;
 }
 
 /** Returns the error keys that a route declares, in the order of the catalogue. */
 function errorKeysOf(route: Route): string[] {
-  const declared = Object.values(route.responses).flatMap(response => {
-    const key = response instanceof z.ZodObject ? response.shape.error?.shape.key : undefined;
-    return key instanceof z.ZodEnum ? key.options : [];
-  });
-  return Object.keys(errors).filter(key => declared.includes(key));
-}
-
-function titleOf(schema: z.ZodType): string {
-  return z.globalRegistry.get(schema)?.title ?? '';
-}
-
-/** Formats the generated file with Biome, like all other files. */
-function format(source: string): string {
-  const biome = createRequire(import.meta.url).resolve('@biomejs/biome/bin/biome');
-  return execFileSync(process.execPath, [biome, 'format', '--stdin-file-path=client/contract.ts'], {
-    input: source,
-    encoding: 'utf8',
-  });
+  const declared = new Set(Object.values(route.responses).flatMap(keysIn));
+  return (Object.keys(errors) as ErrorKey[]).filter(key => declared.has(key));
 }

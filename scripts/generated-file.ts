@@ -14,6 +14,12 @@ export function writeGenerated(path: string, text: string, command: string) {
   }
 }
 
+/** Formats rows as a Markdown table. */
+export function markdownTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`;
+  return `${line(head)}|${'---|'.repeat(head.length)}\n${rows.map(line).join('')}`;
+}
+
 const marks = /(<!-- Written by [^>]* -->\n)[\s\S]*(<!-- End of the generated part -->\n)/;
 
 /**

@@ -1,11 +1,11 @@
 /** Generates docs/settings.md from server/config.ts. */
 import { settings } from '../server/config.ts';
-import { writeGenerated } from './generated-file.ts';
+import { markdownTable, writeGenerated } from './generated-file.ts';
 
 const rows = Object.entries(settings.shape).map(([name, schema]) => {
   const fallback = schema.safeParse(undefined);
   const value = fallback.success && fallback.data !== undefined ? display(fallback.data) : '';
-  return `| \`${name}\` | ${value} | ${schema.description ?? ''} |`;
+  return [`\`${name}\``, value, schema.description ?? ''];
 });
 
 const text = `# Settings
@@ -14,10 +14,7 @@ Every setting is an environment variable. An empty variable counts as unset. If 
 not start, and the error message names the setting and the reason. \`npm run settings\` writes this page from
 \`server/config.ts\`.
 
-| variable | default | description |
-|---|---|---|
-${rows.join('\n')}
-`;
+${markdownTable(['variable', 'default', 'description'], rows)}`;
 
 writeGenerated('docs/settings.md', text, 'settings');
 

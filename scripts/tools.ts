@@ -1,13 +1,13 @@
 /** Generates the reference in docs/mcp.md and the entry for the MCP registry. */
-import { z } from 'zod';
+import type { z } from 'zod';
 import { adviceFor } from '../contract/advice.ts';
-import { type ErrorKey, errorDetails, errors } from '../contract/errors.ts';
+import { type ErrorKey, errorDetails, errors, keysIn } from '../contract/errors.ts';
 import { buckets, maxBodyBytes } from '../contract/limits.ts';
 import { registryEntry } from '../contract/registry-entry.ts';
 import { useTools } from '../contract/tools.ts';
 import { settings } from '../server/config.ts';
 import { type Tool, tools as toolsByName } from '../server/mcp/tools.ts';
-import { writeGenerated, writeGeneratedPart } from './generated-file.ts';
+import { markdownTable, writeGenerated, writeGeneratedPart } from './generated-file.ts';
 
 const tools = [...toolsByName.values()];
 
@@ -28,7 +28,7 @@ function listTools(): string {
 A \`?\` marks an optional argument. The list of tools tells the MCP client the type of each argument, and the meaning of
 most arguments.
 
-${table(['tool', 'purpose', 'needed grant', 'counts as', 'destructive', 'arguments'], rows)}`;
+${markdownTable(['tool', 'purpose', 'needed grant', 'counts as', 'destructive', 'arguments'], rows)}`;
 }
 
 function countsAs({ metadata }: Tool): string {
@@ -61,7 +61,7 @@ function listLimits(): string {
 Tool calls and REST requests with one token count together. A request for the list of tools does not count against the
 token's limits.
 
-${table(['limit', 'default', 'setting'], rows)}`;
+${markdownTable(['limit', 'default', 'setting'], rows)}`;
 }
 
 function spanOf(seconds: number): string {
@@ -71,7 +71,9 @@ function spanOf(seconds: number): string {
 }
 
 function listErrors(): string {
-  const raised = new Set([...tools.map(({ route }) => route), useTools].flatMap(({ responses }) => keysIn(responses)));
+  const raised = new Set(
+    [...tools.map(({ route }) => route), useTools].flatMap(({ responses }) => Object.values(responses).flatMap(keysIn)),
+  );
   const keys = (Object.keys(errors) as ErrorKey[]).filter(key => raised.has(key));
   const rows = keys.map(key => [`\`${key}\``, String(errors[key].status), adviceFor(key)]);
   return `## Errors
@@ -79,10 +81,10 @@ function listErrors(): string {
 The agent gets the error key and this advice. If the result of a call has \`isError\`, the HTTP status is 200 instead of
 the status in this table.
 
-${table(['error key', 'HTTP status', 'advice to the agent'], rows)}
+${markdownTable(['error key', 'HTTP status', 'advice to the agent'], rows)}
 For some error keys, \`error.details\` has the data for the next call. REST responses have the same details.
 
-${table(['error key', 'fields of `details`', 'meaning'], listDetails(keys))}`;
+${markdownTable(['error key', 'fields of `details`', 'meaning'], listDetails(keys))}`;
 }
 
 function listDetails(keys: ErrorKey[]): string[][] {
@@ -93,18 +95,4 @@ function listDetails(keys: ErrorKey[]): string[][] {
     const fields = Object.keys(details.shape).map(name => `\`${name}\``);
     return [[`\`${key}\``, fields.join(', '), details.meta()?.description ?? '']];
   });
-}
-
-/** Returns the error keys in the responses of a route. */
-function keysIn(responses: Readonly<Record<number, unknown>>): string[] {
-  return Object.entries(responses).flatMap(([status, schema]) => {
-    if (Number(status) < 400 || !(schema instanceof z.ZodObject)) return [];
-    const error = schema.shape.error as z.ZodObject<{ key: z.ZodEnum }>;
-    return error.shape.key.options.map(String);
-  });
-}
-
-function table(head: string[], rows: string[][]): string {
-  const line = (cells: string[]) => `| ${cells.join(' | ')} |\n`;
-  return `${line(head)}|${'---|'.repeat(head.length)}\n${rows.map(line).join('')}`;
 }

@@ -33,9 +33,8 @@ export async function run(stage: Stage, options: Options): Promise<boolean> {
 }
 
 async function measure(stage: Stage, options: Options): Promise<Report> {
-  const url = await stage.startDatabase();
   note(`seeding ${options.ideas} ideas and ${options.votes} votes`);
-  const seeded = await seed(url, options);
+  const { url, filled: seeded } = await stage.startDatabase(client => seed(client, options));
 
   const start = async (file: string): Promise<RunningServer> => {
     const child = stage.startChild(file, { NODE_COMPILE_CACHE: compiled, DATABASE_URL: url }, node.split(' '));
@@ -47,11 +46,9 @@ async function measure(stage: Stage, options: Options): Promise<Report> {
   const targets: Targets = { ...seeded, cursors: await collectDeepCursors(server.baseUrl, seeded) };
 
   const runRound = async (which: RunningServer, scenario: ScenarioName, seconds: number): Promise<Round> => {
-    const before = await which.child.call<Usage>('usage');
     const order: LoadOrder = { baseUrl: which.baseUrl, scenario, targets, seconds };
-    const result = await load.call<LoadResult>(order);
-    const after = await which.child.call<Usage>('usage');
-    return { ...result, cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / result.requests };
+    const { result, cpuMicroseconds } = await which.child.measureCpu(() => load.call<LoadResult>(order));
+    return { ...result, cpuMicroseconds: cpuMicroseconds / result.requests };
   };
 
   const warmUpSeconds = options.quick ? 1 : 2;

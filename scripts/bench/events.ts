@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type pg from 'pg';
+import { median, quantile } from 'simple-statistics';
 import { buildSecretBox } from '../../server/domain/secret-box.ts';
 import { makeWebhookSecret, secretPurpose } from '../../server/domain/webhooks/webhook-secret.ts';
-import { formatTable, median, quantile } from '../figures.ts';
-import type { Usage } from './answer-calls.ts';
+import { formatTable } from './format-table.ts';
+import { seed } from './seed.ts';
 import { type Child, note, type Stage } from './stage.ts';
 
 interface Options {
@@ -45,7 +46,7 @@ export async function run(stage: Stage, options: Options): Promise<boolean> {
 }
 
 async function measure(stage: Stage, options: Options): Promise<Record<Name, Measured>> {
-  const url = await stage.startDatabase();
+  const { url } = await stage.startDatabase(client => seed(client, { ideas, votes: 0 }));
   const client = await stage.connect(url);
   const appKey = randomBytes(32);
   const environment = {
@@ -57,24 +58,25 @@ async function measure(stage: Stage, options: Options): Promise<Record<Name, Mea
   const receiverUrl = await receiver.call<string>('url');
   const worker = stage.startChild('idea-board.ts', environment);
   const floor = stage.startChild('floor/worker.ts', environment);
-  const seeded = await seed(client, receiverUrl, appKey);
+  await addEndpoints(client, receiverUrl, appKey);
+  const { rows } = await client.query('select idea_columns(1, 1)::text as body');
+  const body = String(rows[0].body);
 
   const contestants: Record<Name, Contestant> = {
     webhooks: {
       child: worker,
       startMessage: 'start',
       queueMany: async count => {
-        await client.query(recordMany, [seeded.accountId, seeded.firstIdeaId, count / endpoints, seeded.userId, ideas]);
+        await client.query(recordMany, [count / endpoints, ideas]);
       },
       // Only one endpoint is enabled, so that each event is delivered once.
       queueOne: async index => {
-        const { accountId, firstIdeaId, userId } = seeded;
-        const { rows } = await client.query(recordOne, [accountId, firstIdeaId + (index % ideas), userId]);
+        const { rows } = await client.query(recordOne, [1 + (index % ideas)]);
         return `evt_${rows[0].id}`;
       },
     },
-    'tuned floor': floorOf(floor, 'start tuned', client, receiverUrl, seeded.body),
-    'plain floor': floorOf(floor, 'start plain', client, receiverUrl, seeded.body),
+    'tuned floor': floorOf(floor, 'start tuned', client, receiverUrl, body),
+    'plain floor': floorOf(floor, 'start plain', client, receiverUrl, body),
   };
 
   const results = Object.fromEntries(
@@ -132,15 +134,15 @@ function floorOf(child: Child, startMessage: string, client: pg.Client, url: str
 async function measureRate(one: Contestant, receiver: Child, count: number) {
   await one.queueMany(count);
   await receiver.call('take');
-  const before = await one.child.call<Usage>('usage');
-  await one.child.call(one.startMessage);
-  await arrive(receiver, count);
-  const after = await one.child.call<Usage>('usage');
+  const { cpuMicroseconds } = await one.child.measureCpu(async () => {
+    await one.child.call(one.startMessage);
+    await arrive(receiver, count);
+  });
   await one.child.call('stop');
   const arrivals = await receiver.call<[string, number][]>('take');
   const times = arrivals.map(([, at]) => at).sort((a, b) => a - b);
   const seconds = ((times.at(-1) ?? 0) - (times[0] ?? 0)) / 1000;
-  return { perSecond: count / seconds, cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / count };
+  return { perSecond: count / seconds, cpuMicroseconds: cpuMicroseconds / count };
 }
 
 /** Measures the time from the commit of an event to the arrival of its webhook, at a low rate of events. */
@@ -166,12 +168,11 @@ async function arrive(receiver: Child, count: number) {
 }
 
 const recordMany = `select count(record_event(
-    $1::bigint, 'idea.voted', $2::bigint + n % $5::int, null, $4::bigint, null,
-    '{"vote": {"value": "up", "previous": "none"}}', now()
-  )) from generate_series(1, $3::int) n`;
+    1, 'idea.voted', 1 + n % $2::int, null, 1, null, '{"vote": {"value": "up", "previous": "none"}}', now()
+  )) from generate_series(1, $1::int) n`;
 
 const recordOne = `select record_event(
-    $1, 'idea.voted', $2, null, $3, null, '{"vote": {"value": "up", "previous": "none"}}', now()
+    1, 'idea.voted', $1, null, 1, null, '{"vote": {"value": "up", "previous": "none"}}', now()
   ) as id`;
 
 const addBareJobs = `select count(graphile_worker.add_job(
@@ -182,38 +183,12 @@ const addBareJob = `select graphile_worker.add_job(
     'bench_post', json_build_object('url', $1::text, 'id', $2::text, 'body', $3::text)
   )`;
 
-async function seed(client: pg.Client, url: string, appKey: Buffer) {
-  const one = async (text: string, values: unknown[]): Promise<number> => {
-    const { rows } = await client.query(text, values);
-    return Number(rows[0].id);
-  };
-  const accountId = await one(`insert into accounts (slug, name) values ('bench', 'Bench') returning id`, []);
-  const userId = await one(`insert into users (email, name) values ('ada@example.com', 'Ada') returning id`, []);
-  const boardId = await one(`insert into boards (account_id, slug, name) values ($1, 'bench', 'Bench') returning id`, [
-    accountId,
-  ]);
-  const statusId = await one(
-    `insert into statuses (account_id, board_id, key, category, label, position)
-    values ($1, $2, 'open', 'inbox', 'Open', 0) returning id`,
-    [accountId, boardId],
-  );
-  const firstIdeaId = await one(
-    `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state)
-    select $1, $2, $3, $4, 'Idea ' || n, repeat('The body of an idea. ', 20), 'published'
-    from generate_series(1, ${ideas}) n
-    returning id`,
-    [accountId, boardId, userId, statusId],
-  );
+async function addEndpoints(client: pg.Client, url: string, appKey: Buffer) {
   const box = buildSecretBox(appKey);
   for (let index = 0; index < endpoints; index++) {
-    await client.query(`insert into webhook_endpoints (account_id, url, secret) values ($1, $2, $3)`, [
-      accountId,
-      url,
-      box.seal(makeWebhookSecret(), secretPurpose),
-    ]);
+    const secret = box.seal(makeWebhookSecret(), secretPurpose);
+    await client.query('insert into webhook_endpoints (account_id, url, secret) values (1, $1, $2)', [url, secret]);
   }
-  const { rows } = await client.query(`select idea_columns($1, $2)::text as body`, [accountId, firstIdeaId]);
-  return { accountId, firstIdeaId, userId, body: String(rows[0].body) };
 }
 
 function describe(options: Options, results: Record<Name, Measured>): string {

@@ -1,6 +1,5 @@
-import { Agent, request } from 'node:http';
-import { formatTable, median } from '../figures.ts';
-import type { Usage } from './answer-calls.ts';
+import { median } from 'simple-statistics';
+import { formatTable } from './format-table.ts';
 import { type HostileRequest, hostileRequests, plainRequest } from './hostile-requests.ts';
 import { seed } from './seed.ts';
 import { type Child, note, type Stage } from './stage.ts';
@@ -34,13 +33,13 @@ export async function run(
   stage: Stage,
   { times, rounds, only }: { times: number; rounds: number; only: string },
 ): Promise<boolean> {
-  const url = await stage.startDatabase();
-  const { tokens } = await seed(url, { ideas: 1000, votes: 1000 });
+  const { url, filled } = await stage.startDatabase(client => seed(client, { ideas: 1000, votes: 1000 }));
+  const [token = ''] = filled.tokens;
   const server = stage.startChild('idea-board.ts', { DATABASE_URL: url });
   const limited = stage.startChild('idea-board.ts', { DATABASE_URL: url, RATE_LIMIT_READ: '1' });
   const [baseUrl, limitedUrl] = [await server.call<string>('url'), await limited.call<string>('url')];
-  const [served, refused] = readRequests(tokens[0] ?? '');
-  const hostile = hostileRequests(tokens[0] ?? '').filter(({ name }) => name.includes(only));
+  const [served, refused] = readRequests(token);
+  const hostile = hostileRequests(token).filter(({ name }) => name.includes(only));
   const measured: Measured[] = [];
   for (let round = 0; round <= rounds; round++) {
     note(`round ${round} of ${rounds}`);
@@ -64,24 +63,18 @@ A refused request (${refusal.status}) takes ${refusalRatio.toFixed(2)} of the CP
 }
 
 async function measure(server: Child, baseUrl: string, sent: HostileRequest, times: number): Promise<Measured> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-  const before = await server.call<Usage>('usage');
-  let status = 0;
-  for (let n = 0; n < times; n++) status = await send(agent, baseUrl, sent);
-  const after = await server.call<Usage>('usage');
-  agent.destroy();
-  return { name: sent.name, status, cpuMicroseconds: (after.cpuMicroseconds - before.cpuMicroseconds) / times };
+  const { result: status, cpuMicroseconds } = await server.measureCpu(async () => {
+    let last = 0;
+    for (let n = 0; n < times; n++) last = await send(baseUrl, sent);
+    return last;
+  });
+  return { name: sent.name, status, cpuMicroseconds: cpuMicroseconds / times };
 }
 
-function send(agent: Agent, baseUrl: string, { method = 'GET', path, headers = {}, body }: HostileRequest) {
-  const { hostname, port } = new URL(baseUrl);
-  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
-  return new Promise<number>((resolve, reject) => {
-    const sent = request({ agent, hostname, port, method, path, headers: { ...length, ...headers } }, response => {
-      response.resume().once('end', () => resolve(response.statusCode ?? 0));
-    });
-    sent.once('error', reject).end(body);
-  });
+async function send(baseUrl: string, { method = 'GET', path, headers = {}, body }: HostileRequest) {
+  const response = await fetch(baseUrl + path, { method, headers, body: body ?? null, redirect: 'manual' });
+  await response.arrayBuffer();
+  return response.status;
 }
 
 function medianOf(rounds: Measured[], name: string): Measured {

@@ -1,5 +1,5 @@
 import autocannon from 'autocannon';
-import { quantile } from '../figures.ts';
+import { quantile } from 'simple-statistics';
 import { answerCalls } from './answer-calls.ts';
 import { connections, makeRequests, type ScenarioName, type Targets } from './scenarios.ts';
 
@@ -28,18 +28,19 @@ export interface LoadResult {
 answerCalls(runLoad);
 
 async function runLoad({ baseUrl, scenario, targets, seconds }: LoadOrder): Promise<LoadResult> {
+  // The types of autocannon do not say that the promise also emits events.
   const run = autocannon({
     url: baseUrl,
     connections,
     duration: seconds,
     setupClient: client => client.setRequests(makeRequests(scenario, targets, requestsPerConnectionSecond * seconds)),
-  });
+  }) as Promise<autocannon.Result> & autocannon.Instance;
   const startedAt = performance.now();
   let endedAt = startedAt;
   const durationsMs: number[] = [];
   const failures: Record<string, number> = {};
   // autocannon's own figures are whole milliseconds, which is too coarse for answers of 4 ms.
-  run.on('response', (_client: unknown, status: number, _bytes: number, durationMs: number) => {
+  run.on('response', (_client, status, _bytes, durationMs) => {
     endedAt = performance.now();
     durationsMs.push(durationMs);
     if (status < 200 || status > 299) failures[status] = (failures[status] ?? 0) + 1;

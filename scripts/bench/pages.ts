@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
-import { formatTable, quantile } from '../figures.ts';
+import type pg from 'pg';
+import { quantile } from 'simple-statistics';
+import { formatTable } from './format-table.ts';
 import { seed } from './seed.ts';
 import { note, type Stage } from './stage.ts';
 
@@ -25,13 +27,14 @@ interface Measured {
 
 /** Requests one page at a time. Returns whether every page is fast and small enough. */
 export async function run(stage: Stage, { ideas, times }: { ideas: number; times: number }): Promise<boolean> {
-  const url = await stage.startDatabase();
   note(`seeding ${ideas} ideas`);
-  const { words } = await seed(url, { ideas, votes: ideas * 10 });
-  const session = await fillLargeAccount(stage, url);
+  const { url, filled } = await stage.startDatabase(async client => ({
+    words: (await seed(client, { ideas, votes: ideas * 10 })).words,
+    session: await fillLargeAccount(client),
+  }));
   const baseUrl = await stage.startChild('idea-board.ts', { DATABASE_URL: url }).call<string>('url');
-  const headers = { cookie: `idea_board_session=${session}` };
-  const measured = await measure(baseUrl, headers, pathsOf(words), times);
+  const headers = { cookie: `idea_board_session=${filled.session}` };
+  const measured = await measure(baseUrl, headers, pathsOf(filled.words), times);
   process.stdout.write(describe(measured, ideas));
   return !measured.some(isTooMuch);
 }
@@ -98,8 +101,7 @@ function inWords({ medianMs, bytes }: Limits): string {
 }
 
 /** Signs in the owner and adds the users, tokens, webhooks and events of a large account. Returns the session token. */
-async function fillLargeAccount(stage: Stage, url: string): Promise<string> {
-  const client = await stage.connect(url);
+async function fillLargeAccount(client: pg.Client): Promise<string> {
   const session = randomBytes(32).toString('base64url');
   await client.query(
     // The operator's panel needs a session with a second factor.
@@ -107,7 +109,6 @@ async function fillLargeAccount(stage: Stage, url: string): Promise<string> {
     values ($1, 1, now() + interval '1 day', true)`,
     [createHash('sha256').update(session).digest()],
   );
-  await client.query(`set session_replication_role = replica`);
   await client.query(largeAccount);
   await client.query('vacuum analyze');
   return session;

@@ -1,4 +1,5 @@
-import { formatTable, median } from '../figures.ts';
+import { median } from 'simple-statistics';
+import { formatTable } from './format-table.ts';
 import type { LoadResult } from './load.ts';
 import { connections, type ScenarioName, scenarios } from './scenarios.ts';
 

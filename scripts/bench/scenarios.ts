@@ -1,4 +1,5 @@
 import type { Request } from 'autocannon';
+import { envelope, modernHeaders } from '../../test/mcp/call-tool.ts';
 
 export const connections = 16;
 
@@ -106,19 +107,9 @@ function post(path: string, json: unknown): Draft {
 
 /** Builds a tool call in the newest version of the MCP protocol, which is stateless. */
 function call(name: string, given: Record<string, unknown>): Draft {
-  const meta = {
-    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-    'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
-    'io.modelcontextprotocol/clientCapabilities': {},
-  };
-  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: given, _meta: meta } };
-  const headers = {
-    accept: 'application/json, text/event-stream',
-    'mcp-protocol-version': '2026-07-28',
-    'mcp-method': 'tools/call',
-    'mcp-name': name,
-  };
-  return { ...post('/api/v1/mcp', message), headers };
+  const params = { name, arguments: given, _meta: envelope };
+  const headers = { accept: 'application/json, text/event-stream', ...modernHeaders('tools/call', name) };
+  return { ...post('/api/v1/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params }), headers };
 }
 
 function anyOf<T>(choices: readonly T[]): T {

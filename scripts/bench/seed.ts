@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
 import { seededRandom } from '../../server/demo/seeded-random.ts';
 
 export interface SeedSize {
@@ -19,40 +19,29 @@ const tokenCount = 64;
  * Fills a migrated, empty database with one account and one board. The same size gives the same data, except for the
  * tokens and the times.
  */
-export async function seed(url: string, size: SeedSize): Promise<Seed> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    const words = makeWords();
-    const secrets = Array.from({ length: tokenCount }, () => randomBytes(32).toString('base64url'));
-    const hashes = secrets.map(secret => createHash('sha256').update(secret).digest());
-    // Switches off the checks of foreign keys. The rows are consistent, and checking a million of them would take most
-    // of the time.
-    await client.query(`set session_replication_role = replica; select setseed(0.5)`);
-    await client.query(people);
-    await client.query(insertTokens, [hashes]);
-    await client.query(board);
-    await client.query(makeTitles);
-    await client.query(insertTitles, [words, size.ideas]);
-    await client.query(makeVotes, [size.ideas, size.votes]);
-    await client.query(insertIdeas, [size.ideas]);
-    await client.query(rest);
-    // Sends the two statements separately. Several statements in one query would run as a transaction, and VACUUM
-    // cannot run in a transaction.
-    await client.query('vacuum analyze');
-    await client.query('checkpoint');
-    const published = await client.query<{ ids: number[] }>(
-      `select array_agg(id::integer) as ids from ideas where moderation_state = 'published' and merged_into_id is null`,
-    );
-    const tokens = await client.query<{ id: string }>('select id from api_tokens order by id');
-    return {
-      tokens: tokens.rows.map(({ id }, index) => `ib_${id}_${secrets[index]}`),
-      ideaIds: published.rows[0]?.ids ?? [],
-      words,
-    };
-  } finally {
-    await client.end();
-  }
+export async function seed(client: pg.Client, size: SeedSize): Promise<Seed> {
+  const words = makeWords();
+  const secrets = Array.from({ length: tokenCount }, () => randomBytes(32).toString('base64url'));
+  const hashes = secrets.map(secret => createHash('sha256').update(secret).digest());
+  await client.query('select setseed(0.5)');
+  await client.query(people);
+  await client.query(insertTokens, [hashes]);
+  await client.query(board);
+  await client.query(makeTitles);
+  await client.query(insertTitles, [words, size.ideas]);
+  await client.query(makeVotes, [size.ideas, size.votes]);
+  await client.query(insertIdeas, [size.ideas]);
+  await client.query(rest);
+  await client.query('vacuum analyze');
+  const published = await client.query<{ ids: number[] }>(
+    `select array_agg(id::integer) as ids from ideas where moderation_state = 'published' and merged_into_id is null`,
+  );
+  const tokens = await client.query<{ id: string }>('select id from api_tokens order by id');
+  return {
+    tokens: tokens.rows.map(({ id }, index) => `ib_${id}_${secrets[index]}`),
+    ideaIds: published.rows[0]?.ids ?? [],
+    words,
+  };
 }
 
 /** Creates an owner who issues the tokens, 500 authors and 50,000 voters. */

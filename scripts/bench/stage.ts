@@ -1,14 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import pg from 'pg';
-import { runAlone } from '../../server/database/embedded/cluster-access.ts';
-import { startEmbeddedPostgres } from '../../server/database/embedded/embedded-postgres.ts';
-import { locatePostgresBinaries } from '../../server/database/embedded/postgres-binaries.ts';
-import { findCluster } from '../../server/database/embedded/postgres-cluster.ts';
 import { migrate } from '../../server/database/migrator.ts';
+import { startOwnPostgres } from '../../test/helpers/own-postgres.ts';
+import type { Usage } from './answer-calls.ts';
 
 /** Starts the processes of a benchmark. At the end, stops all processes and removes all files, even after a failure. */
 export class Stage {
@@ -35,24 +30,34 @@ export class Stage {
     for (const stop of this.#stops.splice(0).reverse()) await stop();
   }
 
-  /** Starts a migrated PostgreSQL with production settings. PostgreSQL then writes every commit to the disk. */
-  async startDatabase(): Promise<string> {
-    const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-bench-'));
-    // If this process runs as root, PostgreSQL runs as another system user, who needs access to the directory.
-    await chmod(dataDir, 0o711);
-    const starting = startForSeeding(dataDir);
-    this.#stops.push(async () => {
-      // Waits for a PostgreSQL that is still starting. Otherwise that PostgreSQL would continue to run in a removed
-      // directory.
-      await starting.then(
-        postgres => postgres.stop(),
+  /**
+   * Starts a migrated PostgreSQL with production settings, and fills the database. PostgreSQL writes every commit to the
+   * disk.
+   */
+  async startDatabase<Filled>(fill: (client: pg.Client) => Promise<Filled>): Promise<{ url: string; filled: Filled }> {
+    const starting = startOwnPostgres({}, { isOnDisk: true });
+    // Waits for a PostgreSQL that is still starting. Otherwise that PostgreSQL would continue to run.
+    this.#stops.push(() =>
+      starting.then(
+        postgres => postgres.close(),
         () => {},
-      );
-      await rm(dataDir, { recursive: true, force: true });
-    });
+      ),
+    );
     const postgres = await starting;
-    await migrate(postgres.url());
-    return postgres.url();
+    const restart = async (replicationRole?: string) => {
+      await postgres.configure('session_replication_role', replicationRole);
+      await postgres.stop();
+      await postgres.start();
+    };
+    // Skips the checks of foreign keys. The rows are consistent, and checking a million of them would take most of the
+    // time.
+    await restart('replica');
+    await migrate(postgres.url);
+    const client = new pg.Client({ connectionString: postgres.url });
+    await client.connect();
+    const filled = await fill(client).finally(() => client.end());
+    await restart();
+    return { url: postgres.url, filled };
   }
 
   async connect(url: string): Promise<pg.Client> {
@@ -67,19 +72,6 @@ export class Stage {
     this.#stops.push(() => child.stop());
     return child;
   }
-}
-
-/** Allows the application role to skip the checks of foreign keys and to make checkpoints. The seed does both. */
-async function startForSeeding(dataDir: string) {
-  await (await startEmbeddedPostgres({ dataDir })).stop();
-  const cluster = await findCluster(dataDir);
-  if (cluster === undefined) throw new Error(`there is no database in ${dataDir}`);
-  const grant = `do $$ begin
-  grant pg_checkpoint to idea_board;
-  grant set on parameter session_replication_role to idea_board;
-end $$;\n\n`;
-  await runAlone(cluster, await locatePostgresBinaries(), 'postgres', grant);
-  return startEmbeddedPostgres({ dataDir });
 }
 
 /**
@@ -117,6 +109,14 @@ export class Child {
     } finally {
       ended.abort();
     }
+  }
+
+  /** Does the work. Returns its result and the CPU time of this process in the meantime. */
+  async measureCpu<Result>(work: () => Promise<Result>): Promise<{ result: Result; cpuMicroseconds: number }> {
+    const before = await this.call<Usage>('usage');
+    const result = await work();
+    const after = await this.call<Usage>('usage');
+    return { result, cpuMicroseconds: after.cpuMicroseconds - before.cpuMicroseconds };
   }
 
   async stop(): Promise<void> {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { quantile } from 'simple-statistics';
 import { makeSecret } from '../../server/domain/sign-in/secret-text.ts';
 import { formatToken } from '../../server/domain/tokens/token-text.ts';
-import { quantile } from '../figures.ts';
 import { type ApiClient, buildApiClient, type Observations } from './api-client.ts';
 import type { Deployment } from './deployment.ts';
 import { type Ledger, voteKey } from './ledger.ts';

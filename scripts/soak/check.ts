@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { EventType } from '../../contract/events.ts';
+import { brokenInvariants } from '../../test/helpers/invariants.ts';
 import type { Deployment } from './deployment.ts';
 import { type Ledger, voteKey } from './ledger.ts';
 
@@ -7,8 +8,8 @@ import { type Ledger, voteKey } from './ledger.ts';
 const oldestHeartbeatSeconds = 75;
 
 /**
- * Compares the database with the acknowledged writes. Lists missing, wrong and additional rows, wrong tallies,
- * undelivered webhooks, stuck jobs and an old heartbeat.
+ * Compares the database with the acknowledged writes. Lists missing, wrong and additional rows,
+ * broken invariants, undelivered webhooks, stuck jobs and an old heartbeat.
  */
 export async function checkDatabase(
   { query: rows }: Deployment,
@@ -32,13 +33,7 @@ export async function checkDatabase(
   const events = await rows<{ type: EventType; count: number }>(
     'select type, count(*)::int as count from events group by type',
   );
-  const tallies = await rows<{ id: string }>(
-    `select i.id from ideas i where (i.up_count, i.down_count, i.comment_count) <> (
-        (select count(*) from votes v where v.account_id = i.account_id and v.idea_id = i.id and v.value = 1),
-        (select count(*) from votes v where v.account_id = i.account_id and v.idea_id = i.id and v.value = -1),
-        (select count(*) from comments c where c.account_id = i.account_id and c.idea_id = i.id)
-      )`,
-  );
+  const broken = await brokenInvariants({ sql: rows });
   const undelivered = await rows<{ state: string; count: number }>(
     `select state, count(*)::int as count from webhook_deliveries where state <> 'delivered' group by state`,
   );
@@ -84,7 +79,7 @@ export async function checkDatabase(
       new Map(Object.entries(ledger.events).filter(([, count]) => count > 0)),
       new Map(events.map(({ type, count }) => [type, count])),
     ),
-    ...tallies.map(({ id }) => `The tallies of idea ${id} differ from its votes and comments`),
+    ...Object.entries(broken).map(([rule, [row]]) => `The rule "${rule}" is broken, first by ${JSON.stringify(row)}`),
     ...undelivered.map(({ state, count }) => `${count} deliveries are ${state}`),
     ...stuck.map(({ task, last_error }) => `A job ${task} is stuck: ${last_error}`),
   ];

@@ -1,41 +1,22 @@
 import { execFile } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { type Balancer, startBalancer } from '../../test/helpers/balancer.ts';
-import { type OwnPostgres, startOwnPostgres } from '../../test/helpers/own-postgres.ts';
+import { startBalancer } from '../../test/helpers/balancer.ts';
+import { startOwnPostgres } from '../../test/helpers/own-postgres.ts';
 import { type ServerProcess, startProcess } from '../../test/helpers/server-process.ts';
 import { watchMemory } from './memory.ts';
 
-/** The deployment that the soak test runs, as in the README: a load balancer, two servers and a separate worker. */
-export interface Deployment {
-  postgres: OwnPostgres;
-  balancer: Balancer;
-  memory: ReturnType<typeof watchMemory>;
-  /** Runs a command of Idea-Board's command line and returns its JSON output. */
-  cli<Result>(...args: string[]): Promise<Result>;
-  query<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
-  servers(): ServerProcess[];
-  /** Stops a process gracefully and starts it again. Returns the exit status of the stopped process. */
-  restart(name: ProcessName): Promise<number | NodeJS.Signals>;
-  /** Stops all processes gracefully and returns their exit statuses. */
-  stop(): Promise<Record<string, number | NodeJS.Signals>>;
-  close(): Promise<void>;
-}
+export type Deployment = Awaited<ReturnType<typeof deploy>>;
 
 const processNames = ['server 1', 'server 2', 'worker'] as const;
 export type ProcessName = (typeof processNames)[number];
 
 const probeIntervalMs = 500;
 
-export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise<Deployment> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'idea-board-soak-'));
-  // If this process runs as root, PostgreSQL runs as another system user, who needs access to the directory.
-  await chmod(dataDir, 0o711);
-  const postgres = await startOwnPostgres({}, dataDir);
+/** Starts a deployment as in the README: a load balancer, two servers and a separate worker. */
+export async function deploy(sampleIntervalMs: number, smtpUrl: string) {
+  const postgres = await startOwnPostgres({}, { isOnDisk: true });
   const pool = new pg.Pool({ connectionString: postgres.url });
   // Ignores errors of idle connections, which end when PostgreSQL restarts. Without a listener, such an error would end
   // this process.
@@ -85,7 +66,6 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise
     await balancer.close();
     await pool.end();
     await postgres.close();
-    await rm(dataDir, { recursive: true, force: true });
   };
   try {
     for (const name of processNames) await start(name);
@@ -98,20 +78,22 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise
     postgres,
     balancer,
     memory,
-    async cli(...args) {
+    /** Runs a command of Idea-Board's command line and returns its JSON output. */
+    async cli<Result>(...args: string[]): Promise<Result> {
       const file = new URL('../../server/cli/main.ts', import.meta.url).pathname;
       const env = { PATH: process.env.PATH, ...environment };
       const { stdout } = await promisify(execFile)(process.execPath, [file, ...args, '--json'], { env });
       return JSON.parse(stdout);
     },
-    query: async <Row extends object>(text: string, values: unknown[] = []) =>
-      (await pool.query<Row>(text, values)).rows,
+    query: async <Row>(text: string, values: unknown[] = []): Promise<Row[]> => (await pool.query(text, values)).rows,
     servers: () => [...running].filter(([name]) => name !== 'worker').map(([, one]) => one),
-    async restart(name) {
+    /** Stops a process gracefully and starts it again. Returns the exit status of the stopped process. */
+    async restart(name: ProcessName) {
       const status = await end(name);
       await start(name);
       return status;
     },
+    /** Stops all processes gracefully and returns their exit statuses. */
     async stop() {
       const ended: Record<string, number | NodeJS.Signals> = {};
       for (const name of processNames) ended[name] = await end(name);

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import { linearRegression, mean } from 'simple-statistics';
 
 export interface MemoryFigures {
   name: string;
@@ -65,8 +66,8 @@ function figuresOf({ name, samples }: Series, warmUp: number): MemoryFigures[] {
   const [first] = warm;
   const last = warm.at(-1);
   if (!first || !last || warm.length < 5) return [];
-  const mbPerMinute = slopeOf(warm);
-  const mean = warm.reduce((sum, { mb }) => sum + mb, 0) / warm.length;
+  const mbPerMinute = linearRegression(warm.map(({ minutes, mb }) => [minutes, mb])).m;
+  const meanMb = mean(warm.map(({ mb }) => mb));
   const grownMb = mbPerMinute * (last.minutes - first.minutes);
   return [
     {
@@ -76,19 +77,7 @@ function figuresOf({ name, samples }: Series, warmUp: number): MemoryFigures[] {
       lastMb: last.mb,
       mostMb: Math.max(...warm.map(({ mb }) => mb)),
       mbPerMinute,
-      isFlat: grownMb < Math.max(noiseMb, flatShare * mean),
+      isFlat: grownMb < Math.max(noiseMb, flatShare * meanMb),
     },
   ];
-}
-
-function slopeOf(samples: Series['samples']): number {
-  const meanX = samples.reduce((sum, { minutes }) => sum + minutes, 0) / samples.length;
-  const meanY = samples.reduce((sum, { mb }) => sum + mb, 0) / samples.length;
-  let over = 0;
-  let under = 0;
-  for (const { minutes, mb } of samples) {
-    over += (minutes - meanX) * (mb - meanY);
-    under += (minutes - meanX) ** 2;
-  }
-  return under === 0 ? 0 : over / under;
 }

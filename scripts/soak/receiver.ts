@@ -1,18 +1,10 @@
 import { Webhook } from 'standardwebhooks';
 import { startReceiver } from '../../test/helpers/receiver.ts';
 
-/** A webhook receiver that checks each signature and counts the deliveries by event id. */
-export interface Receiver {
-  url: string;
-  trust(secret: string): void;
-  /** The number of deliveries for each event id. */
-  arrivals: Map<string, number>;
-  count(): number;
-  faults: string[];
-  close(): Promise<void>;
-}
+export type Receiver = Awaited<ReturnType<typeof startWebhookReceiver>>;
 
-export async function startWebhookReceiver(): Promise<Receiver> {
+/** Starts a webhook receiver that checks each signature and counts the deliveries by event id. */
+export async function startWebhookReceiver() {
   let webhook: Webhook | undefined;
   const arrivals = new Map<string, number>();
   const faults: string[] = [];
@@ -28,7 +20,7 @@ export async function startWebhookReceiver(): Promise<Receiver> {
   });
   return {
     url: `${url}/`,
-    trust(secret) {
+    trust(secret: string) {
       webhook = new Webhook(secret);
     },
     arrivals,

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { cpus, platform, totalmem } from 'node:os';
-import { quantile } from '../figures.ts';
+import { quantile } from 'simple-statistics';
+import { markdownTable } from '../generated-file.ts';
 import { describeBigMerge } from './big-merge.ts';
 import type { Harm } from './harm.ts';
+import type { MemoryFigures } from './memory.ts';
 import type { SoakReport } from './run-soak.ts';
 
 const heading = '## Soak';
@@ -37,19 +39,8 @@ ${describeFaults(Object.values(faults).flat())}
 ${harms.map(hangingRows).join('')}
 ${describeBigMerge(bigMerge)}.
 
-| minute | fault | time until all servers respond again | time until the worker delivers an event again |
-|---|---|---|---|
-${harms.map(harmRow).join('\n')}
-
-| process | minutes | first MB | last MB | maximum MB | MB per minute | flat |
-|---|---|---|---|---|---|---|
-${memory
-  .map(
-    one =>
-      `| ${one.name} | ${one.minutes.toFixed(1)} | ${one.firstMb.toFixed(0)} | ${one.lastMb.toFixed(0)} | ${one.mostMb.toFixed(0)} | ${one.mbPerMinute.toFixed(2)} | ${one.isFlat ? 'yes' : 'no'} |`,
-  )
-  .join('\n')}
-
+${markdownTable(['minute', 'fault', 'time until all servers respond again', 'time until the worker delivers an event again'], harms.map(harmRow))}
+${markdownTable(['process', 'minutes', 'first MB', 'last MB', 'maximum MB', 'MB per minute', 'flat'], memory.map(memoryRow))}
 The table of processes shows resident memory, measured every two seconds. It omits the first minute of each process,
 because the heap still grows to its working size. "Flat" means that the best-fitting line grows by less than 10 % or
 15 MB in total.
@@ -102,7 +93,12 @@ function hangingRows({ hanging }: Harm): string {
 `;
 }
 
-function harmRow({ atMinute, what, recovered }: Harm): string {
+function harmRow({ atMinute, what, recovered }: Harm): string[] {
   const seconds = (ms: number | undefined) => (ms === undefined ? '' : `${(ms / 1000).toFixed(1)} s`);
-  return `| ${atMinute.toFixed(1)} | ${what} | ${seconds(recovered?.answeredMs)} | ${seconds(recovered?.toldMs)} |`;
+  return [atMinute.toFixed(1), what, seconds(recovered?.answeredMs), seconds(recovered?.toldMs)];
+}
+
+function memoryRow({ name, minutes, mbPerMinute, isFlat, ...mb }: MemoryFigures): string[] {
+  const figures = [mb.firstMb, mb.lastMb, mb.mostMb].map(value => value.toFixed(0));
+  return [name, minutes.toFixed(1), ...figures, mbPerMinute.toFixed(2), isFlat ? 'yes' : 'no'];
 }

@@ -74,6 +74,11 @@ export class AdministrationError extends Error {
   }
 }
 
+/** Returns the error for an invalid input. The message is for the person who entered the input. */
+export function invalid(message: string) {
+  return new AdministrationError('invalid', message);
+}
+
 /**
  * Runs a write. If the write violates one of the given database constraints, throws an AdministrationError with the
  * message for that constraint. Checking before the write is not enough, because another transaction could take the same

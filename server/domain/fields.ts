@@ -1,6 +1,6 @@
 import type { EventType } from '../../contract/events.ts';
 import { t } from '../text/catalogue.ts';
-import { AdministrationError } from './administration.ts';
+import { invalid } from './administration.ts';
 import { canonicalAddress, domainInAscii, maxAddressLength, splitAddress } from './users/canonical-address.ts';
 
 /*
@@ -98,8 +98,4 @@ const maxQuotedLength = 80;
 
 export function quote(value: string): string {
   return JSON.stringify(value.length > maxQuotedLength ? `${value.slice(0, maxQuotedLength)}…` : value);
-}
-
-function invalid(message: string) {
-  return new AdministrationError('invalid', message);
 }

@@ -64,6 +64,7 @@ export function auditRefusedGrant(audit: AuditLog, request: FastifyRequest, prin
   });
 }
 
-function clientOf({ id, ip }: FastifyRequest) {
+/** Returns the fields of an audit entry that name the request and its client. */
+export function clientOf({ id, ip }: FastifyRequest) {
   return { request_id: id, ip };
 }

@@ -1,5 +1,5 @@
+import { readFileSync } from 'node:fs';
 import { createInstance } from 'i18next';
-import { german } from './de/catalogue.ts';
 import { english } from './en/catalogue.ts';
 import { escapeHtml, Html } from './html.ts';
 import { currentLanguage, type Language, languages } from './language.ts';
@@ -23,6 +23,24 @@ type WithoutPlural<Name> = Name extends `${infer Base}_${'one' | 'other'}` ? Bas
 
 /** The key of a text in the catalogue. */
 export type TextKey = KeysOf<typeof english>;
+
+type NameIn<Group extends string, Key = TextKey> = Key extends `${Group}.${infer Name}` ? Name : never;
+
+/** Returns the keys of a group of texts by their names: `textKeysIn('chat.notices').deleted` is `chat.notices.deleted`. */
+export function textKeysIn<Group extends string>(group: Group): Readonly<Record<NameIn<Group>, TextKey>> {
+  const texts = group.split('.').reduce<Record<string, object>>((part, name) => part[name] as typeof part, english);
+  return Object.fromEntries(Object.keys(texts).map(name => [name, `${group}.${name}`])) as ReturnType<
+    typeof textKeysIn<Group>
+  >;
+}
+
+/** The German texts. A test compares their keys with those of the English texts. */
+export const german = Object.fromEntries(
+  Object.keys(english).map(part => [
+    part,
+    JSON.parse(readFileSync(new URL(`./de/${part}.json`, import.meta.url), 'utf8')),
+  ]),
+);
 
 const catalogue = createInstance({
   resources: { en: { translation: english }, de: { translation: german } },

@@ -1,26 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { givePassword, hiddenFields, type Person, signedIn, Visitor } from './visitor.ts';
 
 const clock = testClock('2026-03-02T09:00:00Z');
-let server: TestServer;
 let world: World;
 let slug: string;
 let owner: Person;
 let visitor: Visitor;
 
-beforeAll(async () => {
-  server = await startServer({
-    clock,
-    environment: {
-      PLANS_WITHOUT_AGENT_API: 'starter',
-      RATE_LIMIT_SIGN_IN_ACCOUNT: '3',
-      RATE_LIMIT_SIGN_IN_IP: '10000',
-    },
-  });
+const server = await startServerForFile({
+  clock,
+  environment: {
+    PLANS_WITHOUT_AGENT_API: 'starter',
+    RATE_LIMIT_SIGN_IN_ACCOUNT: '3',
+    RATE_LIMIT_SIGN_IN_IP: '10000',
+  },
 });
 beforeEach(async () => {
   clock.set('2026-03-02T09:00:00Z');
@@ -31,7 +28,6 @@ beforeEach(async () => {
   await visitor.signIn(owner.email, owner.password);
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 const account = async () => {
   const [row] = await server.sql<{ name: string; slug: string; deletion_scheduled_at: string | null }>(

@@ -1,29 +1,25 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { openZone, timeZones } from '../../server/admin/boards/time-zones.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { hiddenFields, type Seen, signedIn, type Visitor } from './visitor.ts';
 
 const clock = testClock('2026-03-01T12:00:00Z');
-let server: TestServer;
 let world: World;
 let visitor: Visitor;
 let path: string;
 
-beforeAll(async () => {
-  server = await startServer({ clock });
-});
+const server = await startServerForFile({ clock });
 beforeEach(async () => {
   world = await createWorld(server);
   visitor = await signedIn(server, world.ownerId);
   path = `/admin/boards/${world.boardSlug}/deadlines`;
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 const save = (fields: Record<string, string>): Promise<Seen> => {
   clock.advance(1);

@@ -1,23 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { type Seen, signedIn, type Visitor } from './visitor.ts';
 
-let server: TestServer;
 let world: World;
 let visitor: Visitor;
 
-beforeAll(async () => {
-  server = await startServer();
-});
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server);
   visitor = await signedIn(server, world.ownerId);
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 const pathOf = (page: string) => `/admin/boards/${world.boardSlug}/${page}`;
 const submit = (page: string, fields: Record<string, string> = {}) =>

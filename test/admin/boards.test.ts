@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { listBoardOverviews } from '../../server/domain/boards/list-boards.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
@@ -13,19 +13,16 @@ import {
   type World,
 } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { signedIn, type Visitor } from './visitor.ts';
 
 const clock = testClock();
-let server: TestServer;
 let world: World;
 let visitor: Visitor;
 let path: string;
 let settingsPath: string;
 
-beforeAll(async () => {
-  server = await startServer({ clock });
-});
+const server = await startServerForFile({ clock });
 beforeEach(async () => {
   world = await createWorld(server);
   visitor = await signedIn(server, world.ownerId);
@@ -33,7 +30,6 @@ beforeEach(async () => {
   settingsPath = `${path}/settings`;
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 const unique = () => `board-${Math.random().toString(36).slice(2)}`;
 const formTokenIn = (html: string) => /name="form_token" value="([^"]+)"/.exec(html)?.[1] ?? '';

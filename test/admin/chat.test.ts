@@ -1,24 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createChannel } from '../../server/domain/chat/channels.ts';
 import { chatUrlPurpose } from '../../server/domain/chat/chat-url.ts';
 import type { ChatKind } from '../../server/entities/chat-channel.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createBoard, createMember, createWorld, type World } from '../helpers/fixtures.ts';
-import { closeEarly, type Receiver, startReceiver } from '../helpers/receiver.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
+import { closeEarly, startReceiver } from '../helpers/receiver.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { administer, testSecretBox } from '../helpers/webhooks.ts';
 import { hiddenFields, signedIn, type Visitor } from './visitor.ts';
 
-let server: TestServer;
-let receiver: Receiver;
 let world: World;
 let visitor: Visitor;
 let formToken: string;
 
-beforeAll(async () => {
-  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
-  receiver = await startReceiver(200);
-});
+const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+const receiver = closeAfterAll(await startReceiver(200));
 beforeEach(async () => {
   world = await createWorld(server, { name: 'Web app' });
   visitor = await signedIn(server, world.ownerId);
@@ -26,10 +23,6 @@ beforeEach(async () => {
   server.auditLines.length = 0;
   receiver.received.length = 0;
   receiver.respondWith(200);
-});
-afterAll(async () => {
-  await receiver.close();
-  await server.close();
 });
 
 const list = '/admin/chat';

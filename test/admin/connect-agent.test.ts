@@ -1,24 +1,20 @@
 import { parse } from 'node-html-parser';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { type Seen, signedIn, type Visitor } from './visitor.ts';
 
 const address = 'http://localhost:3000/api/v1/mcp';
 
-let server: TestServer;
 let world: World;
 let visitor: Visitor;
 
-beforeAll(async () => {
-  server = await startServer({ environment: { PLANS_WITHOUT_AGENT_API: 'starter' } });
-});
+const server = await startServerForFile({ environment: { PLANS_WITHOUT_AGENT_API: 'starter' } });
 beforeEach(async () => {
   world = await createWorld(server, { name: 'Web app' });
   visitor = await signedIn(server, world.ownerId);
 });
-afterAll(() => server.close());
 
 /** Returns the targets of the links of a page by their labels, and the texts to copy by their labels. */
 function readPage({ html }: Seen) {

@@ -1,30 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { listDeliveryPage } from '../../server/domain/webhooks/list-deliveries.ts';
 import type { DeliveryState } from '../../server/entities/webhook.ts';
 import { readAudit } from '../helpers/audit.ts';
-import { createWorld, type World } from '../helpers/fixtures.ts';
-import { type Receiver, startReceiver } from '../helpers/receiver.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { createWorld } from '../helpers/fixtures.ts';
+import { startReceiver } from '../helpers/receiver.ts';
+import { startServer } from '../helpers/server.ts';
 import { addWebhook, administer, deliveriesOf, eventually, verify } from '../helpers/webhooks.ts';
-import { startTestWorker, type TestWorker } from '../helpers/worker.ts';
-import { hiddenFields, signedIn, type Visitor } from './visitor.ts';
+import { startTestWorker } from '../helpers/worker.ts';
+import { hiddenFields, signedIn } from './visitor.ts';
 
-let server: TestServer;
-let worker: TestWorker;
-let receiver: Receiver;
-let world: World;
-let visitor: Visitor;
 let id: number;
 let secret: string;
 let log: string;
 
-beforeAll(async () => {
-  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
-  worker = await startTestWorker(server);
-  receiver = await startReceiver();
-  world = await createWorld(server);
-  visitor = await signedIn(server, world.ownerId);
-});
+const server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+const worker = await startTestWorker(server);
+const receiver = await startReceiver();
+const world = await createWorld(server);
+const visitor = await signedIn(server, world.ownerId);
 beforeEach(async () => {
   // This statement also deletes pending deliveries. Otherwise, the receiver could get them during the next test.
   await server.sql('delete from webhook_endpoints where account_id = $1', [world.accountId]);

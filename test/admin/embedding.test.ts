@@ -1,25 +1,21 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { hostOrigin, signToken } from '../helpers/embedding.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { hiddenFields, signedIn, Visitor } from './visitor.ts';
 
-let server: TestServer;
 let world: World;
 let visitor: Visitor;
 
-beforeAll(async () => {
-  server = await startServer();
-});
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server, { isPublic: true });
   visitor = await signedIn(server, world.ownerId);
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 const path = '/admin/account/embedding';
 const saveOrigins = (origins: string) => visitor.submit(path, path, { origins });

@@ -1,22 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { exportSections, exportUser, notExported } from '../../server/domain/users/export-user.ts';
-import { marker, type Populated, person, populate, recoveryCode } from '../domain/erasure/populate.ts';
+import { marker, person, populate, recoveryCode } from '../domain/erasure/populate.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createMember, createWorld } from '../helpers/fixtures.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { givePassword, Visitor } from './visitor.ts';
 
 const path = '/admin/profile/export';
-let server: TestServer;
-let populated: Populated;
 
-beforeAll(async () => {
-  server = await startServer({
-    environment: { RATE_LIMIT_SIGN_IN_IP: '1000000', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' },
-  });
-  populated = await populate(server);
+const server = await startServerForFile({
+  environment: { RATE_LIMIT_SIGN_IN_IP: '1000000', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' },
 });
-afterAll(() => server.close());
+const populated = await populate(server);
 
 /** Downloads the file of the person as a browser does, after a sign-in with the password and a recovery code. */
 async function download(userId: number) {

@@ -1,11 +1,10 @@
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { findChromium } from '../client/runtimes.ts';
 import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { startReceiverForTest } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServer } from '../helpers/server.ts';
 import { verify } from '../helpers/webhooks.ts';
 import { startChromium } from '../pages/in-browser.ts';
 import { type Person, personInBrowser, personOverHttp } from './person.ts';
@@ -14,12 +13,8 @@ import { givePassword } from './visitor.ts';
 /** Each test runs over HTTP, in a browser, and in a browser without JavaScript. */
 const ways = ['over HTTP', ...(findChromium() ? ['in a browser', 'in a browser without JavaScript'] : [])];
 
-let browser: Browser | undefined;
-let server: TestServer;
-beforeAll(async () => {
-  browser = await startChromium();
-  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
-});
+const browser = await startChromium();
+const server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
 afterAll(async () => {
   await browser?.close();
   await server.close();

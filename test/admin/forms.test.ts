@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { createWorld, type World } from '../helpers/fixtures.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { givePassword, hiddenFields, signedIn, Visitor } from './visitor.ts';
 
-let server: TestServer;
 let world: World;
 let visitor: Visitor;
 let formToken: string;
 
-beforeAll(async () => {
-  server = await startServer({
-    environment: { BASE_URL: 'https://ideas.example.com', RATE_LIMIT_SIGN_IN_IP: '10000' },
-  });
+const server = await startServerForFile({
+  environment: { BASE_URL: 'https://ideas.example.com', RATE_LIMIT_SIGN_IN_IP: '10000' },
 });
 beforeEach(async () => {
   world = await createWorld(server);
@@ -20,7 +17,6 @@ beforeEach(async () => {
   formToken = hiddenFields((await visitor.get('/admin')).html, '/admin/sign-out').form_token ?? '';
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 const forms = [
   '/admin/sign-out',

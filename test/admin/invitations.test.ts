@@ -1,12 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createUser as makeUser } from '../../server/domain/users/edit-user.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { startOfHour, testClock } from '../helpers/clock.ts';
-import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
+import { createMember, createUser, createWorld } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../helpers/jobs.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
+import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { emailOf, hiddenFields, signedIn, Visitor } from './visitor.ts';
 
 const start = startOfHour();
@@ -20,30 +21,17 @@ const farLimits = {
   RATE_LIMIT_INVITATIONS_ADDRESS: '1000',
 };
 
-let mail: SmtpReceiver;
-let server: TestServer;
-let world: World;
-let owner: Visitor;
-let adminId: number;
-let admin: Visitor;
-
-beforeAll(async () => {
-  mail = await startSmtpReceiver();
-  const environment = { ...farLimits, SMTP_URL: mail.url, BASE_URL: 'http://ideas.example.com' };
-  server = await startServer({ clock, environment });
-  world = await createWorld(server);
-  owner = await signedIn(server, world.ownerId);
-  adminId = await createMember(server, world.accountId, 'admin', 'Ada');
-  admin = await signedIn(server, adminId);
-});
+const mail = closeAfterAll(await startSmtpReceiver());
+const environment = { ...farLimits, SMTP_URL: mail.url, BASE_URL: 'http://ideas.example.com' };
+const server = await startServerForFile({ clock, environment });
+const world = await createWorld(server);
+const owner = await signedIn(server, world.ownerId);
+const adminId = await createMember(server, world.accountId, 'admin', 'Ada');
+const admin = await signedIn(server, adminId);
 beforeEach(() => {
   clock.set(start);
   mail.received.length = 0;
   server.auditLines.length = 0;
-});
-afterAll(async () => {
-  await server.close();
-  await mail.close();
 });
 
 let count = 0;

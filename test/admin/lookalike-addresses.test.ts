@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { inviteMember } from '../../server/domain/invitations/invite-member.ts';
 import { createUser, updateUser } from '../../server/domain/users/edit-user.ts';
 import { findUser } from '../../server/domain/users/find-user.ts';
@@ -6,34 +6,31 @@ import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { startOfHour, testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs } from '../helpers/jobs.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { startServerForFile } from '../helpers/server.ts';
+import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { givePassword, type Person, signedIn, Visitor } from './visitor.ts';
 
 const start = startOfHour();
 const clock = testClock(start);
 const invitations = '/admin/members/invitations';
-let mail: SmtpReceiver;
-let server: TestServer;
 let world: World;
 let iris: Person;
 let irisId: number;
 
-beforeAll(async () => {
-  mail = await startSmtpReceiver();
-  server = await startServer({
-    clock,
-    environment: {
-      SMTP_URL: mail.url,
-      BASE_URL: 'http://ideas.example.com',
-      TRUST_PROXY: 'true',
-      RATE_LIMIT_SIGN_IN_ACCOUNT: '4',
-      RATE_LIMIT_PASSWORD_LINK: '3',
-      RATE_LIMIT_INVITATIONS_ADDRESS: '3',
-      RATE_LIMIT_INVITATIONS: '1000',
-    },
-  });
+const mail = closeAfterAll(await startSmtpReceiver());
+const server = await startServerForFile({
+  clock,
+  environment: {
+    SMTP_URL: mail.url,
+    BASE_URL: 'http://ideas.example.com',
+    TRUST_PROXY: 'true',
+    RATE_LIMIT_SIGN_IN_ACCOUNT: '4',
+    RATE_LIMIT_PASSWORD_LINK: '3',
+    RATE_LIMIT_INVITATIONS_ADDRESS: '3',
+    RATE_LIMIT_INVITATIONS: '1000',
+  },
 });
 let count = 0;
 beforeEach(async () => {
@@ -43,10 +40,6 @@ beforeEach(async () => {
   iris = await givePassword(server, irisId);
   mail.received.length = 0;
   server.auditLines.length = 0;
-});
-afterAll(async () => {
-  await server.close();
-  await mail.close();
 });
 
 const asOperator = <T>(work: (admin: ReturnType<typeof operatorIn>) => Promise<T>) =>

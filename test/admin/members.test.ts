@@ -1,27 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
-import { createAccount, createMember, createUser, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { createAccount, createMember, createUser, createWorld, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { emailOf, hiddenFields, signedIn, type Visitor } from './visitor.ts';
 
-let server: TestServer;
-let world: World;
-let owner: Visitor;
-let adminId: number;
-let admin: Visitor;
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  owner = await signedIn(server, world.ownerId);
-  adminId = await createMember(server, world.accountId, 'admin');
-  admin = await signedIn(server, adminId);
-});
+const server = await startServerForFile();
+const world = await createWorld(server);
+const owner = await signedIn(server, world.ownerId);
+const adminId = await createMember(server, world.accountId, 'admin');
+const admin = await signedIn(server, adminId);
 beforeEach(() => {
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 const roleOf = async (userId: number, { accountId } = world) => {
   const values = [accountId, userId];

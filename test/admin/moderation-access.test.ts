@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Role } from '../../server/entities/membership.ts';
 import { readAudit } from '../helpers/audit.ts';
 import {
@@ -11,25 +11,17 @@ import {
   type World,
 } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { type Seen, signedIn, type Visitor } from './visitor.ts';
 
-let server: TestServer;
-let world: World;
-let moderatorId: number;
-let ada: Visitor;
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server, { name: 'Web app', preModeration: true });
-  moderatorId = await createMember(server, world.accountId, 'moderator', 'Ada');
-  ada = await signedIn(server, moderatorId);
-});
+const server = await startServerForFile();
+const world = await createWorld(server, { name: 'Web app', preModeration: true });
+const moderatorId = await createMember(server, world.accountId, 'moderator', 'Ada');
+const ada = await signedIn(server, moderatorId);
 beforeEach(() => {
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 const audit = () => readAudit(server.auditLines).filter(({ event }) => !event.startsWith('sign_in'));
 const formToken = async (visitor: Visitor) =>

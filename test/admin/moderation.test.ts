@@ -1,46 +1,27 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
-import {
-  createBoard,
-  createMember,
-  createTag,
-  createWorld,
-  insertIdea,
-  issueToken,
-  type World,
-} from '../helpers/fixtures.ts';
+import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs } from '../helpers/jobs.ts';
-import { type Receiver, startReceiver } from '../helpers/receiver.ts';
+import { startReceiver } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { addWebhook, verify } from '../helpers/webhooks.ts';
 import { hiddenFields, type Seen, signedIn, type Visitor } from './visitor.ts';
 
-let server: TestServer;
-let receiver: Receiver;
-let world: World;
 let webhook: { id: number; secret: string };
-let moderatorId: number;
-let ada: Visitor;
-let ben: Visitor;
 
-beforeAll(async () => {
-  receiver = await startReceiver();
-  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
-  world = await createWorld(server, { name: 'Web app', preModeration: true });
-  webhook = await addWebhook(server, world, { url: receiver.url });
-  moderatorId = await createMember(server, world.accountId, 'moderator', 'Ada');
-  ada = await signedIn(server, moderatorId);
-  ben = await signedIn(server, await createMember(server, world.accountId, 'moderator', 'Ben'));
-});
+const receiver = closeAfterAll(await startReceiver());
+const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+const world = await createWorld(server, { name: 'Web app', preModeration: true });
+webhook = await addWebhook(server, world, { url: receiver.url });
+const moderatorId = await createMember(server, world.accountId, 'moderator', 'Ada');
+const ada = await signedIn(server, moderatorId);
+const ben = await signedIn(server, await createMember(server, world.accountId, 'moderator', 'Ben'));
 beforeEach(async () => {
   await runJobs(server);
   receiver.received.length = 0;
   server.auditLines.length = 0;
-});
-afterAll(async () => {
-  await server.close();
-  await receiver.close();
 });
 
 const idea = (title: string, input: Parameters<typeof insertIdea>[2] = {}) =>

@@ -1,26 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { commentOnIdea } from '../../server/domain/comments/comments.ts';
 import { followIdea } from '../../server/domain/notifications/followers.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { addWebhook, administer } from '../helpers/webhooks.ts';
 import { givePassword, hiddenFields, type Person, signedIn, Visitor } from './visitor.ts';
 
 const path = '/admin/profile/notifications';
 const following = '/admin/profile/following';
-let server: TestServer;
 let world: World;
 let actorId: number;
 let userId: number;
 let person: Person;
 let visitor: Visitor;
 
-beforeAll(async () => {
-  server = await startServer();
-});
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server, { name: 'Web app' });
   actorId = await createMember(server, world.accountId, 'moderator', 'Ada');
@@ -29,7 +26,6 @@ beforeEach(async () => {
   visitor = new Visitor(server);
   await visitor.signIn(person.email, person.password);
 });
-afterAll(() => server.close());
 
 async function followed(title: string, by = userId, where = world): Promise<number> {
   const ideaId = await insertIdea(server, where, { title });

@@ -1,32 +1,29 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { cliOn } from '../cli/run-cli.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { startOfHour, testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs, waitingJobs } from '../helpers/jobs.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
+import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { emailOf, givePassword, signedIn, Visitor } from './visitor.ts';
 
 const start = startOfHour();
 const clock = testClock(start);
 const password = 'a few words for a password';
 
-let mail: SmtpReceiver;
-let server: TestServer;
 let world: World;
 let email: string;
 
-beforeAll(async () => {
-  mail = await startSmtpReceiver();
-  server = await startServer({
-    clock,
-    environment: {
-      SMTP_URL: mail.url,
-      BASE_URL: 'http://ideas.example.com',
-      RATE_LIMIT_SIGN_IN_IP: '1000000',
-    },
-  });
+const mail = closeAfterAll(await startSmtpReceiver());
+const server = await startServerForFile({
+  clock,
+  environment: {
+    SMTP_URL: mail.url,
+    BASE_URL: 'http://ideas.example.com',
+    RATE_LIMIT_SIGN_IN_IP: '1000000',
+  },
 });
 beforeEach(async () => {
   clock.set(start);
@@ -34,10 +31,6 @@ beforeEach(async () => {
   email = await emailOf(server, world.ownerId);
   mail.received.length = 0;
   server.auditLines.length = 0;
-});
-afterAll(async () => {
-  await server.close();
-  await mail.close();
 });
 
 /** Returns the path and the token of the link in the last mail. */

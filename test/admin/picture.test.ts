@@ -1,29 +1,25 @@
 import { parse } from 'node-html-parser';
 import sharp from 'sharp';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { setPicture } from '../../server/domain/pictures/pictures.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { administer } from '../helpers/webhooks.ts';
 import { hiddenFields, signedIn, Visitor } from './visitor.ts';
 
 const page = '/admin/profile/picture';
-let server: TestServer;
 let world: World;
 let memberId: number;
 let member: Visitor;
 
-beforeAll(async () => {
-  server = await startServer();
-});
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server, { isPublic: true });
   memberId = await createMember(server, world.accountId, 'member', 'Mona');
   member = await signedIn(server, memberId);
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 /** Draws a picture whose left half is red and whose right half is blue. */
 function draw(width = 400, height = 200) {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createPasswordLink } from '../../server/domain/sign-in/password-links.ts';
 import { setPassword } from '../../server/domain/sign-in/set-password.ts';
 import { type AddressField, buildAddressTokens } from '../../server/domain/users/change-address.ts';
@@ -6,31 +6,28 @@ import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createUser, createWorld, type World } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs, waitingJobs } from '../helpers/jobs.ts';
-import { startServer, startServerForTest, type TestServer, testAppKey } from '../helpers/server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { startServerForFile, startServerForTest, testAppKey } from '../helpers/server.ts';
+import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { givePassword, hiddenFields, type Person, Visitor } from './visitor.ts';
 
 const start = '2026-03-02T09:00:00Z';
 const clock = testClock(start);
-let mail: SmtpReceiver;
-let server: TestServer;
 /** A user who is not a member of any account. The profile pages work without a membership. */
 let userId: number;
 let person: Person;
 let visitor: Visitor;
 
-beforeAll(async () => {
-  mail = await startSmtpReceiver();
-  server = await startServer({
-    clock,
-    environment: {
-      SMTP_URL: mail.url,
-      BASE_URL: 'http://ideas.example.com',
-      RATE_LIMIT_SIGN_IN_ACCOUNT: '3',
-      RATE_LIMIT_SIGN_IN_IP: '10000',
-    },
-  });
+const mail = closeAfterAll(await startSmtpReceiver());
+const server = await startServerForFile({
+  clock,
+  environment: {
+    SMTP_URL: mail.url,
+    BASE_URL: 'http://ideas.example.com',
+    RATE_LIMIT_SIGN_IN_ACCOUNT: '3',
+    RATE_LIMIT_SIGN_IN_IP: '10000',
+  },
 });
 beforeEach(async () => {
   clock.set(start);
@@ -39,10 +36,6 @@ beforeEach(async () => {
   visitor = await signIn();
   mail.received.length = 0;
   server.auditLines.length = 0;
-});
-afterAll(async () => {
-  await server.close();
-  await mail.close();
 });
 
 async function signIn(password = person.password, email = person.email): Promise<Visitor> {

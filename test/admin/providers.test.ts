@@ -1,29 +1,22 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
-import { type OpenidProvider, startOpenidProvider } from '../helpers/openid-provider.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
+import { startOpenidProvider } from '../helpers/openid-provider.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { signedIn, type Visitor } from './visitor.ts';
 
 const path = '/admin/account/providers';
 
-let provider: OpenidProvider;
-let server: TestServer;
 let world: World;
 let owner: Visitor;
 
-beforeAll(async () => {
-  provider = await startOpenidProvider();
-  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
-});
+const provider = closeAfterAll(await startOpenidProvider());
+const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
 beforeEach(async () => {
   world = await createWorld(server);
   owner = await signedIn(server, world.ownerId);
   server.auditLines.length = 0;
-});
-afterAll(async () => {
-  await server.close();
-  await provider.close();
 });
 
 const fields = (changes: Record<string, string> = {}) => ({

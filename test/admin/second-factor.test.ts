@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { resetSecondFactor } from '../../server/domain/second-factor/second-factor.ts';
 import { updateUser } from '../../server/domain/users/edit-user.ts';
 import { User } from '../../server/entities/user.ts';
@@ -6,9 +6,10 @@ import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs } from '../helpers/jobs.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
+import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { administer } from '../helpers/webhooks.ts';
 import { follow, mailedToken } from '../pages/mailed-links.ts';
 import { type Authenticator, authenticatorWith, openOffer, secondFactorPage, turnOn } from './authenticator.ts';
@@ -19,26 +20,22 @@ const minute = 60_000;
 const clock = testClock(start);
 const codePage = '/sign-in/code';
 
-let mail: SmtpReceiver;
-let server: TestServer;
 let userId: number;
 let person: Person;
 /** The browser in which the user turned on two-factor sign-in. */
 let visitor: Visitor;
 let app: Authenticator;
 
-beforeAll(async () => {
-  mail = await startSmtpReceiver();
-  server = await startServer({
-    clock,
-    environment: {
-      SMTP_URL: mail.url,
-      BASE_URL: 'http://ideas.example.com',
-      TRUST_PROXY: 'true',
-      RATE_LIMIT_SIGN_IN_IP: '8',
-      RATE_LIMIT_SECOND_FACTOR: '5',
-    },
-  });
+const mail = closeAfterAll(await startSmtpReceiver());
+const server = await startServerForFile({
+  clock,
+  environment: {
+    SMTP_URL: mail.url,
+    BASE_URL: 'http://ideas.example.com',
+    TRUST_PROXY: 'true',
+    RATE_LIMIT_SIGN_IN_IP: '8',
+    RATE_LIMIT_SECOND_FACTOR: '5',
+  },
 });
 beforeEach(async () => {
   clock.set(start);
@@ -50,10 +47,6 @@ beforeEach(async () => {
   await runJobs(server);
   mail.received.length = 0;
   server.auditLines.length = 0;
-});
-afterAll(async () => {
-  await server.close();
-  await mail.close();
 });
 
 const from = (ip: string) => new Visitor(server, { 'x-forwarded-for': ip });

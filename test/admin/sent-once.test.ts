@@ -1,21 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, type World } from '../helpers/fixtures.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { expect, test } from 'vitest';
+import { createWorld } from '../helpers/fixtures.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { addWebhook } from '../helpers/webhooks.ts';
-import { type Fields, hiddenFields, signedIn, type Visitor } from './visitor.ts';
+import { type Fields, hiddenFields, signedIn } from './visitor.ts';
 
-let server: TestServer;
-let world: World;
-let visitor: Visitor;
-let webhookId: number;
-
-beforeAll(async () => {
-  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
-  world = await createWorld(server);
-  visitor = await signedIn(server, world.ownerId);
-  ({ id: webhookId } = await addWebhook(server, world, { url: 'http://127.0.0.1:9/hook' }));
-});
-afterAll(() => server.close());
+const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+const world = await createWorld(server);
+const visitor = await signedIn(server, world.ownerId);
+const { id: webhookId } = await addWebhook(server, world, { url: 'http://127.0.0.1:9/hook' });
 
 interface Case {
   /** The path of the page, which is also the target of its form. */

@@ -1,27 +1,24 @@
 import argon2 from 'argon2';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { buildPasswords } from '../../server/domain/sign-in/passwords.ts';
 import { setPassword } from '../../server/domain/sign-in/set-password.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { emailOf, givePassword, type Person, signedIn, Visitor } from './visitor.ts';
 
 const start = new Date('2026-03-02T09:00:00Z');
 const minute = 60_000;
 
 const clock = testClock(start);
-let server: TestServer;
 let world: World;
 let owner: Person;
 
-beforeAll(async () => {
-  server = await startServer({
-    clock,
-    environment: { SESSION_IDLE_MINUTES: '60', SESSION_MAX_HOURS: '10', RATE_LIMIT_SIGN_IN_IP: '1000000' },
-  });
+const server = await startServerForFile({
+  clock,
+  environment: { SESSION_IDLE_MINUTES: '60', SESSION_MAX_HOURS: '10', RATE_LIMIT_SIGN_IN_IP: '1000000' },
 });
 beforeEach(async () => {
   clock.set(start);
@@ -29,7 +26,6 @@ beforeEach(async () => {
   owner = await givePassword(server, world.ownerId);
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 const sessions = () =>
   server.sql<{ user_id: number; last_seen_at: string }>(

@@ -1,25 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { hiddenFields, signedIn, type Visitor } from './visitor.ts';
 
 const clock = testClock();
-let server: TestServer;
 let world: World;
 let visitor: Visitor;
 
-beforeAll(async () => {
-  server = await startServer({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter' } });
-});
+const server = await startServerForFile({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter' } });
 beforeEach(async () => {
   world = await createWorld(server, { name: 'Web <b>app</b>' });
   visitor = await signedIn(server, world.ownerId);
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 const tokens = () =>
   server.sql<{ id: number; name: string; revoked_at: string | null }>(

@@ -1,24 +1,20 @@
 import { parse } from 'node-html-parser';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { signedIn, type Visitor } from './visitor.ts';
 
-let server: TestServer;
 let world: World;
 let moderator: Visitor;
 let ideaId: number;
 
-beforeAll(async () => {
-  server = await startServer({ environment: { TRUST_PROXY: 'true', RATE_LIMIT_IP: '1000000' } });
-});
+const server = await startServerForFile({ environment: { TRUST_PROXY: 'true', RATE_LIMIT_IP: '1000000' } });
 beforeEach(async () => {
   world = await createWorld(server);
   moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
   ideaId = await insertIdea(server, world);
 });
-afterAll(() => server.close());
 
 async function voteFrom(ip: string, name: string, value = 'up') {
   const voter = await signedIn(server, await createMember(server, world.accountId, 'member', name));

@@ -1,27 +1,22 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { queryOfText } from '../../server/database/query.ts';
 import { sendTestEvent } from '../../server/domain/webhooks/queue-deliveries.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { type Receiver, startReceiver } from '../helpers/receiver.ts';
+import { startReceiver } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServer } from '../helpers/server.ts';
 import { addWebhook, administer, deliveriesOf, eventually, testSecretBox, verify } from '../helpers/webhooks.ts';
-import { startTestWorker, type TestWorker } from '../helpers/worker.ts';
+import { startTestWorker } from '../helpers/worker.ts';
 import { hiddenFields, signedIn, type Visitor } from './visitor.ts';
 
-let server: TestServer;
-let worker: TestWorker;
-let receiver: Receiver;
 let world: World;
 let visitor: Visitor;
 let formToken: string;
 
-beforeAll(async () => {
-  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
-  worker = await startTestWorker(server);
-  receiver = await startReceiver(response => response.writeHead(200).end('Thank you'));
-});
+const server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+const worker = await startTestWorker(server);
+const receiver = await startReceiver(response => response.writeHead(200).end('Thank you'));
 beforeEach(async () => {
   world = await createWorld(server);
   visitor = await signedIn(server, world.ownerId);

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { connect, createDatabaseForFile } from '../helpers/database.ts';
 import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { cliOn } from './run-cli.ts';
 
-let db: TestDatabase;
-let cli: ReturnType<typeof cliOn>;
 let world: World;
 
-beforeAll(async () => {
-  db = await createTestDatabase();
-  cli = cliOn(db.url);
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
+const cli = cliOn(db.url);
 
 beforeEach(async () => {
   await db.sql('truncate accounts, users, graphile_worker._private_jobs cascade');

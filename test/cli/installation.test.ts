@@ -3,9 +3,9 @@ import { readdir, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, inject, type TestContext, test } from 'vitest';
+import { expect, inject, type TestContext, test } from 'vitest';
 import { coreStream } from '../../server/database/migration-files.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile, createTestDatabase } from '../helpers/database.ts';
 import { createAccount, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { makeScratchDirectory } from '../helpers/scratch-directory.ts';
 import { testAppKey } from '../helpers/server.ts';
@@ -13,12 +13,7 @@ import { snapshot } from '../helpers/snapshot.ts';
 import { addWebhook } from '../helpers/webhooks.ts';
 import { cliOn, runCli, runCliProcess } from './run-cli.ts';
 
-let db: TestDatabase;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
 
 interface Diagnosis {
   ok: boolean;

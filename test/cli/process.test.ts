@@ -3,24 +3,18 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { expect, test } from 'vitest';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import { createWorld } from '../helpers/fixtures.ts';
 import { testAppKey } from '../helpers/server.ts';
 import { cliOn, main, runCli, runCliProcess } from './run-cli.ts';
 
-let db: TestDatabase;
-let settings: Record<string, string>;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  await createWorld(db, { slug: 'web-app', name: 'Web app ☾' });
-  await db.sql(`update users set email = 'ada@example.com'`);
-  // With this change of the database, the command doctor reports an error.
-  await db.sql(`update statuses set category = 'planned'`);
-  settings = { DATABASE_URL: db.url, APP_KEY: testAppKey.toString('base64') };
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
+await createWorld(db, { slug: 'web-app', name: 'Web app ☾' });
+await db.sql(`update users set email = 'ada@example.com'`);
+// With this change, the command doctor reports an error.
+await db.sql(`update statuses set category = 'planned'`);
+const settings = { DATABASE_URL: db.url, APP_KEY: testAppKey.toString('base64') };
 
 /** The commands to compare: one for each exit code and each output stream, from each test file in this folder. */
 const commands = [

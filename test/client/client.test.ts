@@ -1,23 +1,16 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { IdeaBoard, type IdeaBoardOptions, isIdeaBoardError, type LogLevel } from '../../client/main.ts';
-import { createBoard, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { createBoard, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { startGatewayForTest } from './gateway.ts';
 
-let server: TestServer;
-let world: World;
 let client: IdeaBoard;
-let token: string;
 
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  ({ token } = await issueToken(server, world, 'moderate'));
-  client = new IdeaBoard({ baseUrl: server.baseUrl, token });
-});
-
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server);
+const { token } = await issueToken(server, world, 'moderate');
+client = new IdeaBoard({ baseUrl: server.baseUrl, token });
 
 describe('operations of the client', () => {
   test('the client can create, read and list ideas, vote and comment on an idea, and read the board and the token', async () => {

@@ -1,25 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { type CachedResponse, IdeaBoard, MemoryCache, notModified } from '../../client/main.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { type Gateway, startGatewayForTest } from './gateway.ts';
 
-let server: TestServer;
 let world: World;
 let token: string;
 let gateway: Gateway;
 let ideaId: number;
 
-beforeAll(async () => {
-  server = await startServer();
-});
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server);
   ({ token } = await issueToken(server, world, 'write'));
   ideaId = await insertIdea(server, world);
   gateway = await startGatewayForTest(server.baseUrl);
 });
-afterAll(() => server.close());
 
 const sentTags = () => gateway.requests.map(({ headers }) => headers['if-none-match']);
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
+import { describe, expect, expectTypeOf, test } from 'vitest';
 import {
   AbortError,
   ApiError,
@@ -14,23 +14,14 @@ import {
 import { errors } from '../../contract/errors.ts';
 import { validateRequest } from '../../contract/validation.ts';
 import { testClock } from '../helpers/clock.ts';
-import { createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { startGatewayForTest } from './gateway.ts';
 
-let server: TestServer;
-let world: World;
-let token: string;
-let client: IdeaBoard;
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  ({ token } = await issueToken(server, world, 'write'));
-  client = new IdeaBoard({ baseUrl: server.baseUrl, token });
-});
-
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server);
+const { token } = await issueToken(server, world, 'write');
+const client = new IdeaBoard({ baseUrl: server.baseUrl, token });
 
 async function errorOf(call: PromiseLike<unknown>): Promise<IdeaBoardError> {
   try {

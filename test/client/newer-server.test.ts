@@ -1,20 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { IdeaBoard, isIdeaBoardError } from '../../client/main.ts';
-import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { type Fault, startGatewayForTest } from './gateway.ts';
 
-let server: TestServer;
-let world: World;
-let token: string;
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  ({ token } = await issueToken(server, world, 'write'));
-});
-
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server);
+const { token } = await issueToken(server, world, 'write');
 
 async function clientBehindGateway(newer: Fault) {
   const gateway = await startGatewayForTest(server.baseUrl);

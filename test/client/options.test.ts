@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { IdeaBoard, type IdeaBoardOptions, MemoryCache, signWebhook, verifyWebhook } from '../../client/main.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { startGatewayForTest } from './gateway.ts';
 
-let server: TestServer;
-let token: string;
-
-beforeAll(async () => {
-  server = await startServer();
-  ({ token } = await issueToken(server, await createWorld(server), 'write'));
-});
-
-afterAll(() => server.close());
+const server = await startServerForFile();
+const { token } = await issueToken(server, await createWorld(server), 'write');
 
 /** Invalid options of a client, each with the rule that its error names. */
 const invalidOptions: [name: string, value: unknown, rule: RegExp][] = [

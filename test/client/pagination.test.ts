@@ -1,22 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { IdeaBoard } from '../../client/main.ts';
-import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { createMember, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { type Gateway, startGatewayForTest } from './gateway.ts';
 
-let server: TestServer;
-let world: World;
-let token: string;
 const ids: number[] = [];
 
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  ({ token } = await issueToken(server, world, 'moderate'));
-  for (let n = 0; n < 7; n += 1) ids.unshift(await insertIdea(server, world));
-});
-
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server);
+const { token } = await issueToken(server, world, 'moderate');
+for (let n = 0; n < 7; n += 1) ids.unshift(await insertIdea(server, world));
 
 async function clientThroughGateway(): Promise<{ client: IdeaBoard; gateway: Gateway }> {
   const gateway = await startGatewayForTest(server.baseUrl);

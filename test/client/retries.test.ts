@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { Caller } from '../../client/caller.ts';
 import { type OperationId, routes } from '../../client/contract.ts';
 import { Ideas } from '../../client/ideas.ts';
@@ -14,11 +14,10 @@ import { defaultLimits } from '../../client/options.ts';
 import { knownOperation, prepareRequest } from '../../client/request.ts';
 import { RetryBudget, retryDelayMs } from '../../client/retry.ts';
 import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
-import { type Gateway, startGateway } from './gateway.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
+import { startServerForFile } from '../helpers/server.ts';
+import { startGateway } from './gateway.ts';
 
-let server: TestServer;
-let gateway: Gateway;
 let world: World;
 let token: string;
 
@@ -26,20 +25,14 @@ let token: string;
 let waits: number[];
 let now: number;
 
-beforeAll(async () => {
-  server = await startServer();
-  gateway = await startGateway(server.baseUrl);
-});
+const server = await startServerForFile();
+const gateway = closeAfterAll(await startGateway(server.baseUrl));
 beforeEach(async () => {
   world = await createWorld(server);
   ({ token } = await issueToken(server, world, 'moderate'));
   gateway.requests.length = 0;
   waits = [];
   now = 0;
-});
-afterAll(async () => {
-  await gateway.close();
-  await server.close();
 });
 
 /** Returns the client's methods for ideas, with a simulated clock and a fixed random number. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { z } from 'zod';
 import { IdeaBoard, isIdeaBoardError, type OperationId, verifyWebhook, type WebhookEvent } from '../../client/main.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from '../../client/testing/main.ts';
-import { errors } from '../../contract/errors.ts';
+import { errors, keysIn } from '../../contract/errors.ts';
 import { events, TestEvent } from '../../contract/events.ts';
 import { operations } from '../../contract/index.ts';
 import { statusExamples } from '../../contract/status.ts';
@@ -238,10 +238,7 @@ describe('the answers of the test server', () => {
 
 describe('failures that a test plans', () => {
   const planned = Object.entries(operations).flatMap(([id, route]) => {
-    const keys = Object.values(route.responses).flatMap(response => {
-      const key = response instanceof z.ZodObject ? response.shape.error?.shape.key : undefined;
-      return key instanceof z.ZodEnum ? key.options : [];
-    });
+    const keys = Object.values(route.responses).flatMap(keysIn);
     return 'auth' in route.metadata && route.metadata.auth === 'none' ? [] : [{ id, route, keys }];
   });
 

@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   ConfigurationError,
   IdeaBoardError,
@@ -10,22 +10,15 @@ import {
 } from '../../client/main.ts';
 import { requireWebhook, rotateWebhookSecret } from '../../server/domain/webhooks/edit-webhook.ts';
 import { sendTestEvent } from '../../server/domain/webhooks/queue-deliveries.ts';
-import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { type Received, startReceiverForTest } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { addWebhook, administer, testSecretBox } from '../helpers/webhooks.ts';
 
-let server: TestServer;
-let world: World;
-
-beforeAll(async () => {
-  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
-  world = await createWorld(server);
-});
-
-afterAll(() => server.close());
+const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+const world = await createWorld(server);
 
 describe('webhooks of the server', () => {
   test('verifyWebhook() accepts every event type that the server sends, and a switch over the event types compiles', async () => {

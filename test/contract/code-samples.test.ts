@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { repository } from '../client/packed.ts';
 
 const run = promisify(execFile);
@@ -49,25 +49,20 @@ function sourcesIn(lang: string): string[] {
 }
 
 const received: ExampleRequest[] = [];
-let receiver: Server;
-let environment: NodeJS.ProcessEnv;
-let directory: string;
 
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'idea-board-samples-'));
-  receiver = createServer(async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk);
-    const body = chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString());
-    received.push({ line: `${request.method} ${request.url}`, authorization: request.headers.authorization, body });
-    response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ data: [], page: 1, per_page: 20, has_more: false, next_cursor: null }));
-  });
-  receiver.listen(0, '127.0.0.1');
-  await once(receiver, 'listening');
-  const baseUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
-  environment = { PATH: process.env.PATH, IDEA_BOARD_URL: baseUrl, IDEA_BOARD_TOKEN: 'ib_1_secret' };
+const directory = await mkdtemp(join(tmpdir(), 'idea-board-samples-'));
+const receiver = createServer(async (request, response) => {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk);
+  const body = chunks.length === 0 ? undefined : JSON.parse(Buffer.concat(chunks).toString());
+  received.push({ line: `${request.method} ${request.url}`, authorization: request.headers.authorization, body });
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.end(JSON.stringify({ data: [], page: 1, per_page: 20, has_more: false, next_cursor: null }));
 });
+receiver.listen(0, '127.0.0.1');
+await once(receiver, 'listening');
+const baseUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+const environment = { PATH: process.env.PATH, IDEA_BOARD_URL: baseUrl, IDEA_BOARD_TOKEN: 'ib_1_secret' };
 afterAll(async () => {
   receiver.close();
   await rm(directory, { recursive: true });

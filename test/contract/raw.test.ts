@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createClient } from '../../contract/raw.ts';
-import { createBoard, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { createBoard, createWorld, issueToken } from '../helpers/fixtures.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
-let server: TestServer;
-let world: World;
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-});
-
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server);
 
 async function clientWith(grant: 'read' | 'write' | 'moderate', board?: string) {
   const { token } = await issueToken(server, world, grant);

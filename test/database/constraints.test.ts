@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Vote, Voter } from '../../server/entities/idea.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import {
   createBoard,
   createMember,
@@ -9,42 +9,23 @@ import {
   createWorld,
   insertIdea,
   issueToken,
-  type World,
 } from '../helpers/fixtures.ts';
 
-let db: TestDatabase;
-let world: World;
-/**
- * `world` is a test account, and `otherBoardId` is a second board of this account. `stranger` is another account with
- * its own board.
- */
-let otherBoardId: number;
-let stranger: World;
-let memberId: number;
-let ideaId: number;
-let otherIdeaId: number;
-let tokenId: number;
-let endpointId: number;
-let eventId: string;
-let deliveryId: number;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  world = await createWorld(db);
-  stranger = await createWorld(db);
-  otherBoardId = (await createBoard(db, world.accountId, { slug: 'other-board' })).id;
-  memberId = await createMember(db, world.accountId, 'member');
-  ideaId = await insertIdea(db, world);
-  otherIdeaId = await insertIdea(db, world);
-  tokenId = (await issueToken(db, world, 'write')).id;
-  await createTag(db, world.accountId, world.boardId, 'Billing');
-  ({ endpointId, eventId, deliveryId } = await insertDelivery(world.accountId));
-  await db.sql('insert into voters (account_id, user_id) values ($1, $2)', [world.accountId, memberId]);
-  await db.sql(`insert into users (name, is_placeholder) values ('Deleted user', true)`);
-  await db.sql('update accounts set slug = $1 where id = $2', ['tidewater', stranger.accountId]);
-  await db.sql(`update users set email = 'Ada@example.com' where id = $1`, [stranger.ownerId]);
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
+const world = await createWorld(db);
+const stranger = await createWorld(db);
+/** A second board of the account of `world`. */
+const otherBoardId = (await createBoard(db, world.accountId, { slug: 'other-board' })).id;
+const memberId = await createMember(db, world.accountId, 'member');
+const ideaId = await insertIdea(db, world);
+const otherIdeaId = await insertIdea(db, world);
+const tokenId = (await issueToken(db, world, 'write')).id;
+await createTag(db, world.accountId, world.boardId, 'Billing');
+const { endpointId, eventId, deliveryId } = await insertDelivery(world.accountId);
+await db.sql('insert into voters (account_id, user_id) values ($1, $2)', [world.accountId, memberId]);
+await db.sql(`insert into users (name, is_placeholder) values ('Deleted user', true)`);
+await db.sql('update accounts set slug = $1 where id = $2', ['tidewater', stranger.accountId]);
+await db.sql(`update users set email = 'Ada@example.com' where id = $1`, [stranger.ownerId]);
 
 /** Creates a webhook, a second webhook, and an event with a delivery to the second webhook. */
 async function insertDelivery(accountId: number) {

@@ -1,12 +1,11 @@
 import { once } from 'node:events';
-import type pg from 'pg';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Database, type DatabaseOptions, openDatabase } from '../../server/database/database.ts';
 import { type Arguments, query, queryOfText } from '../../server/database/query.ts';
 import { Tag } from '../../server/entities/board.ts';
-import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
-import { createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { connect, createTestDatabase } from '../helpers/database.ts';
+import { createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { startProxy, type TcpProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
@@ -20,22 +19,13 @@ const connectTimeoutMs = 1000;
 const slackMs = 10_000;
 const patience = { timeout: 30_000, interval: 10 };
 
-let db: TestDatabase;
-let world: World;
-let token: string;
-let ideaId: number;
+const db = await createTestDatabase();
+const world = await createWorld(db);
+const { token } = await issueToken(db, world, 'moderate');
+const ideaId = await insertIdea(db, world);
 /** Two connections outside the pools: `outside` holds locks, and `watcher` watches and ends other connections. */
-let outside: pg.Client;
-let watcher: pg.Client;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  world = await createWorld(db);
-  ({ token } = await issueToken(db, world, 'moderate'));
-  ideaId = await insertIdea(db, world);
-  outside = await connect(db.url);
-  watcher = await connect(db.url);
-});
+const outside = await connect(db.url);
+const watcher = await connect(db.url);
 afterAll(async () => {
   await outside.end();
   await watcher.end();

@@ -1,10 +1,9 @@
-import type pg from 'pg';
 import { pino } from 'pino';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { loadConfig } from '../../server/config.ts';
 import { openDatabase } from '../../server/database/database.ts';
 import { openDependencies } from '../../server/open-dependencies.ts';
-import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { connect, createTestDatabase } from '../helpers/database.ts';
 import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForTest, type TestServer } from '../helpers/server.ts';
@@ -12,21 +11,16 @@ import { snapshot } from '../helpers/snapshot.ts';
 
 const poolSize = 8;
 
-let db: TestDatabase;
 let world: World;
 let token: string;
 let ideaIds: number[];
 /** A token for another board only. The locks on the ideas do not affect its reads. */
 let reader: string;
-/** The connection `holder` locks ideas, and the connection `watcher` counts the SQL statements that wait for a lock. */
-let holder: pg.Client;
-let watcher: pg.Client;
 
-beforeAll(async () => {
-  db = await createTestDatabase();
-  holder = await connect(db.url);
-  watcher = await connect(db.url);
-});
+const db = await createTestDatabase();
+/** The connection `holder` locks ideas, and the connection `watcher` counts the SQL statements that wait for a lock. */
+const holder = await connect(db.url);
+const watcher = await connect(db.url);
 beforeEach(async () => {
   world = await createWorld(db);
   ({ token } = await issueToken(db, world, 'moderate'));

@@ -1,7 +1,7 @@
 import type { EntityMetadata, EntityProperty } from '@mikro-orm/core';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { entities } from '../../server/entities/entities.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 
 interface Column {
   table_name: string;
@@ -14,12 +14,7 @@ interface Column {
   has_identity: boolean;
 }
 
-let db: TestDatabase;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
 
 /** The tests create the tables of the entities in this PostgreSQL schema. The migrations use the schema public. */
 const described = 'described';

@@ -1,20 +1,12 @@
-import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Query } from '../../server/database/query.ts';
+import { afterAll, describe, expect, test } from 'vitest';
 import { declarationOf } from '../../server/database/sql.ts';
-import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { connect, createTestDatabase } from '../helpers/database.ts';
 import { describeStatement } from '../helpers/describe-statement.ts';
 import { loadServerQueries } from '../helpers/server-queries.ts';
 
-let db: TestDatabase;
-let client: pg.Client;
-let queries: Query<never, unknown>[];
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  client = await connect(db.url);
-  queries = await loadServerQueries();
-});
+const db = await createTestDatabase();
+const client = await connect(db.url);
+const queries = await loadServerQueries();
 afterAll(async () => {
   await client.end();
   await db.drop();

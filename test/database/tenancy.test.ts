@@ -1,10 +1,10 @@
 import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { tableKinds } from '../../server/database/table-kinds.ts';
 import { entities } from '../../server/entities/entities.ts';
 import { type AccountColumns, findFilterProblems, findFunctionProblems } from '../helpers/account-filters.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import { loadServerQueries } from '../helpers/server-queries.ts';
 
 /** Unique indexes of tenant tables that do not include the account id, each with the reason. */
@@ -80,12 +80,7 @@ const startsWithoutAccount: Record<string, string> = {
   take_password_link: 'Finds a person, who may sign in unless blocked in every account.',
 };
 
-let db: TestDatabase;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
 
 const tenantTables = Object.entries(tableKinds)
   .filter(([, { kind }]) => kind === 'tenant')

@@ -1,23 +1,19 @@
 import type { ServerResponse } from 'node:http';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { buildDeliverySlots } from '../../server/delivery/webhooks/delivery-slots.ts';
 import { chatUrlPurpose } from '../../server/domain/chat/chat-url.ts';
 import type { Lane } from '../../server/domain/webhooks/wake-lanes.ts';
 import { buildAddressGuard } from '../../server/outgoing/address-guard.ts';
 import { buildOutgoingRequests } from '../../server/outgoing/outgoing-request.ts';
 import { loadChildServer } from '../helpers/child-servers.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import { createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { hang, type Receiver, startReceiverForTest } from '../helpers/receiver.ts';
 import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { addWebhook, deliveriesOf, eventually, testSecretBox } from '../helpers/webhooks.ts';
 import { startWorkerForTest, workerConfig } from '../helpers/worker.ts';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
 
 const lanes = 8;
 

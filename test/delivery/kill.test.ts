@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { bundle } from '../helpers/bundle.ts';
 import { type ChildServer, childProgram, loadChildServer } from '../helpers/child-servers.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import { createMember, createWorld, issueToken } from '../helpers/fixtures.ts';
 import { type Received, startReceiverForTest } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
@@ -24,11 +24,7 @@ const writeDelayMs = { beforeKill: 8, whileLoading: 250 };
 /** The longest delay of a webhook receiver's response. Because of the delays, some kills interrupt a delivery. */
 const longestAnswerMs = 30;
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
 
 test(`after ${kills} kills of servers under load (random seed ${seed}), no event is lost or invented, and each repeated delivery has the same body`, {
   timeout: 60_000 + kills * 10_000,

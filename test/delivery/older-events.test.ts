@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { chatUrlPurpose } from '../../server/domain/chat/chat-url.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { followIdea } from '../../server/domain/notifications/followers.ts';
@@ -7,11 +7,12 @@ import type { ExtensionEvent } from '../../server/extensions/extension.ts';
 import { renewSubscriptions } from '../../server/extensions/subscriptions.ts';
 import { extensionOf } from '../extensions/with-extensions.ts';
 import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs, waitingJobs } from '../helpers/jobs.ts';
-import { type Receiver, startReceiver } from '../helpers/receiver.ts';
+import { startReceiver } from '../helpers/receiver.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { startServerForFile } from '../helpers/server.ts';
+import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { addWebhook, administer, type TestWebhook, testSecretBox, verify } from '../helpers/webhooks.ts';
 
 /*
@@ -22,27 +23,17 @@ import { addWebhook, administer, type TestWebhook, testSecretBox, verify } from 
 const heard: ExtensionEvent[] = [];
 const listener = extensionOf({ name: 'listener', on: { 'idea.merged': async event => heard.push(event) } });
 
-let server: TestServer;
-let smtp: SmtpReceiver;
-let receiver: Receiver;
 let world: World;
 let webhook: TestWebhook;
 let channelId: number;
 let userId: number;
 let event: { id: string; data: object; body: { data: { idea: { id: number }; target: { id: number } } } };
 
-beforeAll(async () => {
-  smtp = await startSmtpReceiver();
-  receiver = await startReceiver(200);
-  server = await startServer({
-    environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.1/32', SMTP_URL: smtp.url },
-    dependencies: { extensions: [listener] },
-  });
-});
-afterAll(async () => {
-  await server.close();
-  await receiver.close();
-  await smtp.close();
+const smtp = closeAfterAll(await startSmtpReceiver());
+const receiver = closeAfterAll(await startReceiver(200));
+const server = await startServerForFile({
+  environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.1/32', SMTP_URL: smtp.url },
+  dependencies: { extensions: [listener] },
 });
 
 /**

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { z } from 'zod';
 import { type EventType, events, TestEvent } from '../../contract/events.ts';
 import { queryOfText } from '../../server/database/query.ts';
@@ -22,7 +22,7 @@ import {
   startReceiverForTest,
 } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import {
   addWebhook,
   administer,
@@ -35,11 +35,7 @@ import {
 } from '../helpers/webhooks.ts';
 import { startWorkerForTest, workerConfig } from '../helpers/worker.ts';
 
-let server: TestServer;
-beforeAll(async () => {
-  server = await startServer();
-});
-afterAll(() => server.close());
+const server = await startServerForFile();
 
 describe('a webhook delivery', () => {
   test('the webhook delivery of each event type is signed, matches its schema, and contains ideas as the API returns them', async () => {

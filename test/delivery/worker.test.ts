@@ -1,18 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { sendTestEvent } from '../../server/domain/webhooks/queue-deliveries.ts';
 import { loadChildServer } from '../helpers/child-servers.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import { createWorld, insertIdea } from '../helpers/fixtures.ts';
 import { hang, startReceiverForTest } from '../helpers/receiver.ts';
 import { addWebhook, administer, deliveriesOf, eventually } from '../helpers/webhooks.ts';
 import { startWorkerForTest } from '../helpers/worker.ts';
 
-let db: TestDatabase;
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
 
 /** Records a status change event of an idea, as a request to the server does. */
 const record = (ideaId: number) =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { administrationIn } from '../../server/domain/administration.ts';
 import { eraseAccount } from '../../server/domain/erasure/erase-account.ts';
 import { connectIdentity, disconnectIdentity } from '../../server/domain/identities/connect-identity.ts';
@@ -8,24 +8,20 @@ import { hashOfSecret } from '../../server/domain/sign-in/secret-text.ts';
 import { readSession } from '../../server/domain/sign-in/session.ts';
 import { startSession } from '../../server/domain/sign-in/start-session.ts';
 import { userIn } from '../helpers/administration.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
 
 const now = new Date();
 const terms = { now, expiresAt: new Date(now.getTime() + 3_600_000), previous: undefined };
 const appKey = Buffer.alloc(32, 7);
 
-let db: TestDatabase;
 let world: World;
 let subjects = 0;
 
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
+const db = await createDatabaseForFile();
 beforeEach(async () => {
   world = await createWorld(db);
 });
-afterAll(() => db.drop());
 
 /** Describes a new person. By default, the account lets the person join. */
 function newPerson(changes: Partial<AssertedIdentity> = {}): AssertedIdentity {

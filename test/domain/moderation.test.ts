@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type Administration, AdministrationError } from '../../server/domain/administration.ts';
 import { approveIdea, rejectIdea } from '../../server/domain/moderation/moderate-idea.ts';
 import { operatorIn } from '../helpers/administration.ts';
@@ -6,18 +6,15 @@ import { createMember, createWorld, issueToken, type World } from '../helpers/fi
 import { expectInvariants } from '../helpers/invariants.ts';
 import { boardOperations, createTargets, requestOf } from '../helpers/operations.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
 // These tests approve and reject ideas outside the Agent API, and check the responses of the API to tokens.
-let server: TestServer;
 let world: World;
 let tokens: { read: string; write: string; moderate: string };
 let authorToken: string;
 
-beforeAll(async () => {
-  server = await startServer();
-});
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server, { preModeration: true });
   const authorId = await createMember(server, world.accountId, 'admin');
@@ -26,7 +23,6 @@ beforeEach(async () => {
   tokens = { read: await issue('read'), write: await issue('write'), moderate: await issue('moderate') };
 });
 afterEach(() => expectInvariants(server));
-afterAll(() => server.close());
 
 const administer = <T>(work: (admin: Administration) => Promise<T>) =>
   server.database.transaction(transaction => work(operatorIn(transaction)));

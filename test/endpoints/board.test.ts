@@ -1,18 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createBoard, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { expect, test } from 'vitest';
+import { createBoard, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
-let server: TestServer;
-let world: World;
-let token: string;
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server, { name: 'Web app' });
-  ({ token } = await issueToken(server, world, 'read'));
-});
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server, { name: 'Web app' });
+const { token } = await issueToken(server, world, 'read');
 
 const get = (options: { token?: string; query?: string } = {}) =>
   request(server, `GET /api/v1/board${options.query ?? ''}`, { token: options.token ?? token });

@@ -1,23 +1,15 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createBoard, createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { afterEach, expect, test } from 'vitest';
+import { createBoard, createMember, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
-let server: TestServer;
-let world: World;
-let token: string;
-let memberId: number;
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  memberId = await createMember(server, world.accountId, 'admin', 'Ada Osei');
-  ({ token } = await issueToken(server, world, 'write', { issuerId: memberId }));
-});
+const server = await startServerForFile();
+const world = await createWorld(server);
+const memberId = await createMember(server, world.accountId, 'admin', 'Ada Osei');
+const { token } = await issueToken(server, world, 'write', { issuerId: memberId });
 afterEach(() => expectInvariants(server));
-afterAll(() => server.close());
 
 const comment = (ideaId: number, body: unknown, by = token) =>
   request(server, `POST /api/v1/ideas/${ideaId}/comments`, { token: by, json: { body } });

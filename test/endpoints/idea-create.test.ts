@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { grants } from '../../contract/grants.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServer } from '../helpers/server.ts';
 import { callTool } from '../mcp/call-tool.ts';
 
 const now = '2026-03-14T09:26:53.589Z';
 const clock = testClock(now);
 
-let server: TestServer;
 let world: World;
 let token: string;
 
-beforeAll(async () => {
-  server = await startServer({ clock });
-});
+const server = await startServer({ clock });
 beforeEach(async () => {
   clock.set(now);
   world = await createWorld(server);

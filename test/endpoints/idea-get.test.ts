@@ -1,34 +1,20 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import {
-  createBoard,
-  createMember,
-  createTag,
-  createWorld,
-  insertIdea,
-  issueToken,
-  type World,
-} from '../helpers/fixtures.ts';
+import { expect, test } from 'vitest';
+import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 
-let server: TestServer;
-let world: World;
 let token: string;
-let moderator: string;
 
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server, {
-    statuses: [
-      { key: 'open', category: 'inbox', label: 'Open' },
-      { key: 'building', category: 'active', label: 'Being built' },
-      { key: 'hidden', category: 'declined', label: 'Hidden', isHidden: true },
-    ],
-  });
-  ({ token } = await issueToken(server, world, 'write'));
-  ({ token: moderator } = await issueToken(server, world, 'moderate'));
+const server = await startServerForFile();
+const world = await createWorld(server, {
+  statuses: [
+    { key: 'open', category: 'inbox', label: 'Open' },
+    { key: 'building', category: 'active', label: 'Being built' },
+    { key: 'hidden', category: 'declined', label: 'Hidden', isHidden: true },
+  ],
 });
-afterAll(() => server.close());
+({ token } = await issueToken(server, world, 'write'));
+const { token: moderator } = await issueToken(server, world, 'moderate');
 
 const get = (id: unknown, by = token) => request(server, `GET /api/v1/ideas/${id}`, { token: by });
 

@@ -1,5 +1,5 @@
 import { parse } from 'node-html-parser';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { maxMentions, maxNamesakes } from '../../server/domain/mentions/find-mentions.ts';
 import { approveIdea } from '../../server/domain/moderation/moderate-idea.ts';
 import { followIdea } from '../../server/domain/notifications/followers.ts';
@@ -7,30 +7,27 @@ import { signedIn, type Visitor } from '../admin/visitor.ts';
 import { asUser } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { createMember, createUser, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { makeJobsDue, runJobs } from '../helpers/jobs.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { startServerForFile } from '../helpers/server.ts';
+import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { logStatements } from '../helpers/statement-log.ts';
 import { administer } from '../helpers/webhooks.ts';
 
-let smtp: SmtpReceiver;
-let server: TestServer;
 let world: World;
 let ideaId: number;
 let token: string;
 let authorId: number;
 
-beforeAll(async () => {
-  smtp = await startSmtpReceiver();
-  server = await startServer({
-    environment: {
-      SMTP_URL: smtp.url,
-      MAIL_FROM: 'feedback@example.com',
-      RATE_LIMIT_WRITE: '1000',
-      RATE_LIMIT_SIGN_IN_IP: '1000000',
-    },
-  });
+const smtp = closeAfterAll(await startSmtpReceiver());
+const server = await startServerForFile({
+  environment: {
+    SMTP_URL: smtp.url,
+    MAIL_FROM: 'feedback@example.com',
+    RATE_LIMIT_WRITE: '1000',
+    RATE_LIMIT_SIGN_IN_IP: '1000000',
+  },
 });
 beforeEach(async () => {
   world = await createWorld(server);
@@ -40,10 +37,6 @@ beforeEach(async () => {
 });
 afterEach(() => {
   smtp.received.length = 0;
-});
-afterAll(async () => {
-  await server.close();
-  await smtp.close();
 });
 
 const member = (name: string, role: 'member' | 'moderator' = 'member') =>

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { expect, test } from 'vitest';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { type Command, type IdeaState, type Outcome, VoteModel } from '../helpers/vote-model.ts';
 
 /** There are only a few ideas and voters, so that random commands often affect the same idea and voter. */
@@ -20,19 +20,12 @@ const moderator = 0;
  */
 const seed = Number(process.env.PROPERTY_SEED ?? 20_260_314);
 
-let server: TestServer;
-let world: World;
-let tokens: string[];
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  tokens = [];
-  for (let voter = 0; voter < voterCount; voter++) {
-    tokens.push((await issueToken(server, world, voter === moderator ? 'moderate' : 'write')).token);
-  }
-});
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server);
+const tokens: string[] = [];
+for (let voter = 0; voter < voterCount; voter++) {
+  tokens.push((await issueToken(server, world, voter === moderator ? 'moderate' : 'write')).token);
+}
 
 const someIdea = fc.nat({ max: ideaCount - 1 });
 const value = fc.constantFrom('up' as const, 'up' as const, 'down' as const, 'none' as const);

@@ -1,26 +1,20 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { type ErrorKey, meaningOf, mergeMeanings } from '../../contract/errors.ts';
-import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { createBoard, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { logStatements } from '../helpers/statement-log.ts';
 
-let server: TestServer;
-let world: World;
-let token: string;
+const server = await startServerForFile();
+const world = await createWorld(server);
+const { token } = await issueToken(server, world, 'moderate');
 /** The tokens of six voters. Each token is a separate voter. */
-let voters: string[];
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  ({ token } = await issueToken(server, world, 'moderate'));
-  voters = await Promise.all(Array.from({ length: 6 }, async () => (await issueToken(server, world, 'write')).token));
-});
+const voters = await Promise.all(
+  Array.from({ length: 6 }, async () => (await issueToken(server, world, 'write')).token),
+);
 afterEach(() => expectInvariants(server));
-afterAll(() => server.close());
 
 const merge = (ideaId: number, targetId: unknown, by = token) =>
   request(server, `POST /api/v1/ideas/${ideaId}/merge`, { token: by, json: { target_id: targetId } });

@@ -1,37 +1,32 @@
 import { parse } from 'node-html-parser';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { chatUrlPurpose } from '../../server/domain/chat/chat-url.ts';
 import { followIdea } from '../../server/domain/notifications/followers.ts';
 import { signedIn, type Visitor } from '../admin/visitor.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { runJobs } from '../helpers/jobs.ts';
-import { type Receiver, startReceiver } from '../helpers/receiver.ts';
+import { startReceiver } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { startServer } from '../helpers/server.ts';
+import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { administer, testSecretBox } from '../helpers/webhooks.ts';
 
-let smtp: SmtpReceiver;
-let chat: Receiver;
-let server: TestServer;
 let world: World;
 let ideaId: number;
 let token: string;
 let moderatorId: number;
 
-beforeAll(async () => {
-  smtp = await startSmtpReceiver();
-  chat = await startReceiver(200);
-  server = await startServer({
-    environment: {
-      SMTP_URL: smtp.url,
-      MAIL_FROM: 'feedback@example.com',
-      WEBHOOK_ALLOWED_CIDRS: '127.0.0.1/32',
-      RATE_LIMIT_SIGN_IN_IP: '1000000',
-    },
-  });
+const smtp = await startSmtpReceiver();
+const chat = await startReceiver(200);
+const server = await startServer({
+  environment: {
+    SMTP_URL: smtp.url,
+    MAIL_FROM: 'feedback@example.com',
+    WEBHOOK_ALLOWED_CIDRS: '127.0.0.1/32',
+    RATE_LIMIT_SIGN_IN_IP: '1000000',
+  },
 });
 beforeEach(async () => {
   world = await createWorld(server, {

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../server/database/database.ts';
 import { coreStream } from '../../server/database/migration-files.ts';
 import { migrate } from '../../server/database/migrator.ts';
@@ -10,24 +10,19 @@ import { testClock } from '../helpers/clock.ts';
 import { createBareDatabase, type TestDatabase } from '../helpers/database.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { logStatements } from '../helpers/statement-log.ts';
 import { eventually } from '../helpers/webhooks.ts';
 
 const now = '2026-03-14T09:00:00.000Z';
 const clock = testClock(now);
 
-let server: TestServer;
-
-beforeAll(async () => {
-  server = await startServer({ clock });
-});
+const server = await startServerForFile({ clock });
 beforeEach(async () => {
   clock.set(now);
   await beat(now);
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 const beat = (at: string) =>
   server.sql(

@@ -1,13 +1,9 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { afterEach, expect, test } from 'vitest';
+import { createBoard, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
-
-let server: TestServer;
-let world: World;
-let token: string;
 
 /** The custom statuses of a board. Two of them have the same category. */
 const statuses = [
@@ -30,13 +26,10 @@ const statusOfKey = {
   attic: 'archived',
 } as const;
 
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server, { statuses: [...statuses] });
-  ({ token } = await issueToken(server, world, 'moderate'));
-});
+const server = await startServerForFile();
+const world = await createWorld(server, { statuses: [...statuses] });
+const { token } = await issueToken(server, world, 'moderate');
 afterEach(() => expectInvariants(server));
-afterAll(() => server.close());
 
 const setStatus = (ideaId: number, status: unknown, by = token) =>
   request(server, `POST /api/v1/ideas/${ideaId}/status`, { token: by, json: { status } });

@@ -1,25 +1,16 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { createBoard, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { afterEach, expect, test } from 'vitest';
+import { createBoard, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
-let server: TestServer;
-let world: World;
-let token: string;
-let billing: number;
-let access: number;
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  billing = await createTag(server, world.accountId, world.boardId, 'Billing');
-  access = await createTag(server, world.accountId, world.boardId, 'access');
-  ({ token } = await issueToken(server, world, 'moderate'));
-});
+const server = await startServerForFile();
+const world = await createWorld(server);
+const billing = await createTag(server, world.accountId, world.boardId, 'Billing');
+const access = await createTag(server, world.accountId, world.boardId, 'access');
+const { token } = await issueToken(server, world, 'moderate');
 afterEach(() => expectInvariants(server));
-afterAll(() => server.close());
 
 const add = (ideaId: number, tagId: unknown, by = token) =>
   request(server, `POST /api/v1/ideas/${ideaId}/tags`, { token: by, json: { tag_id: tagId } });

@@ -1,19 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
-import { createBoard, createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { createBoard, createMember, createWorld, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
 const clock = testClock('2026-03-14T09:26:15.000Z');
 
-let server: TestServer;
-let world: World;
-
-beforeAll(async () => {
-  server = await startServer({ clock, environment: { RATE_LIMIT_READ: '120', RATE_LIMIT_WRITE: '20' } });
-  world = await createWorld(server);
-});
-afterAll(() => server.close());
+const server = await startServerForFile({ clock, environment: { RATE_LIMIT_READ: '120', RATE_LIMIT_WRITE: '20' } });
+const world = await createWorld(server);
 
 const self = (token: string) => request(server, 'GET /api/v1/token', { token });
 

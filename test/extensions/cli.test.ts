@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { cliOn, runCli } from '../cli/run-cli.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import { fixture, formInboxSecret } from './with-extensions.ts';
 
 const pending = [{ stream: 'form-inbox', name: '0001_submissions.sql' }];
 
-let db: TestDatabase;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
 
 test('the CLI can apply the migrations of an extension even if the settings of the extension are missing', async () => {
   const cli = cliOn(db.url, { EXTENSIONS: fixture('form-inbox') });

@@ -1,39 +1,27 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Extension } from '../../server/extensions/extension.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { sign } from '../fixtures/extensions/form-inbox/signature.ts';
 import { testClock } from '../helpers/clock.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
-import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { createDatabaseForFile } from '../helpers/database.ts';
+import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { formInboxSecret, loadFormInbox, prepare } from './with-extensions.ts';
 
 const now = '2026-03-14T09:00:00.000Z';
 const clock = testClock(now);
 
-let db: TestDatabase;
-let world: World;
-let inbox: Extension;
-let server: TestServer;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  world = await createWorld(db, { slug: 'web-app' });
-  await db.sql(`update accounts set slug = 'acme' where id = $1`, [world.accountId]);
-  await db.sql(`update users set email = 'Ada@example.com' where id = $1`, [world.ownerId]);
-  inbox = await loadFormInbox();
-  await prepare(db, [inbox]);
-  server = await startServer({ on: db, clock, dependencies: { extensions: [inbox] } });
-});
+const db = await createDatabaseForFile();
+const world = await createWorld(db, { slug: 'web-app' });
+await db.sql(`update accounts set slug = 'acme' where id = $1`, [world.accountId]);
+await db.sql(`update users set email = 'Ada@example.com' where id = $1`, [world.ownerId]);
+const inbox = await loadFormInbox();
+await prepare(db, [inbox]);
+const server = await startServerForFile({ on: db, clock, dependencies: { extensions: [inbox] } });
 beforeEach(async () => {
   clock.set(now);
   await db.sql('delete from ideas; delete from form_inbox_submissions');
   await db.sql('update boards set is_frozen = false, pre_moderation = false');
-});
-afterAll(async () => {
-  await server.close();
-  await db.drop();
 });
 
 interface Sending {

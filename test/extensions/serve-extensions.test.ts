@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { buildApp } from '../../server/app.ts';
 import { DomainError, type Extension } from '../../server/extensions/extension.ts';
@@ -6,7 +6,7 @@ import { serveExtensions } from '../../server/extensions/serve-extensions.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { extensionOf } from './with-extensions.ts';
 
 const echo = extensionOf({
@@ -43,12 +43,7 @@ const checked = extensionOf({
   },
 });
 
-let server: TestServer;
-
-beforeAll(async () => {
-  server = await startServer({ dependencies: { extensions: [echo, checked] } });
-});
-afterAll(() => server.close());
+const server = await startServerForFile({ dependencies: { extensions: [echo, checked] } });
 
 describe('the routes of an extension', () => {
   test("the routes of an extension start with /ext/ and the extension's name, and need no token of the Agent API", async () => {

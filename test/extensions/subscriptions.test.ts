@@ -1,13 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { EventType } from '../../contract/events.ts';
 import { queryOfText } from '../../server/database/query.ts';
 import type { Extension, ExtensionEvent, JobContext } from '../../server/extensions/extension.ts';
 import { buildExtensionTasks } from '../../server/extensions/extension-tasks.ts';
 import { renewSubscriptions } from '../../server/extensions/subscriptions.ts';
-import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../helpers/jobs.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { eventually } from '../helpers/webhooks.ts';
 import { startWorkerForTest } from '../helpers/worker.ts';
 import { extensionOf } from './with-extensions.ts';
@@ -35,15 +35,9 @@ const listener = extensionOf({
   tasks: { note: async (payload, { query }) => query('select $1::json', [JSON.stringify(payload)]) },
 });
 
-let server: TestServer;
-let world: World;
-let token: string;
-
-beforeAll(async () => {
-  server = await startServer({ dependencies: { extensions: [listener] } });
-  world = await createWorld(server);
-  token = (await issueToken(server, world, 'moderate')).token;
-});
+const server = await startServerForFile({ dependencies: { extensions: [listener] } });
+const world = await createWorld(server);
+const token = (await issueToken(server, world, 'moderate')).token;
 beforeEach(async () => {
   received.length = 0;
   react = async () => {};
@@ -51,7 +45,6 @@ beforeEach(async () => {
   await server.sql('delete from graphile_worker._private_jobs');
   await renewSubscriptions(server.database, [listener]);
 });
-afterAll(() => server.close());
 
 const act = (path: string, json: unknown) => request(server, `POST /api/v1/ideas${path}`, { token, json });
 const tasksWaiting = async () => (await waitingJobs(server)).map(({ task }) => task);

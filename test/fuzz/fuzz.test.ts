@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import type { Answer } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { document, type FuzzRequest, type FuzzWorld, fuzzRequest, operations, resolve } from './requests.ts';
 
 /** The number of requests. `npm run fuzz` sends four times as many. Set FUZZ_SEED=$RANDOM to send other requests. */
@@ -11,14 +11,10 @@ const count = Number(process.env.FUZZ_REQUESTS ?? 5_000);
 const seed = Number(process.env.FUZZ_SEED ?? 20_260_314);
 const parallel = 16;
 
-let server: TestServer;
 let world: FuzzWorld;
 
-beforeAll(async () => {
-  server = await startServer();
-  world = await createFuzzWorld();
-});
-afterAll(() => server.close());
+const server = await startServerForFile();
+world = await createFuzzWorld();
 
 /** Creates the data for the requests: boards in every state, a second account, and tokens of every kind. */
 async function createFuzzWorld(): Promise<FuzzWorld> {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { pino } from 'pino';
-import { inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { type Database, openDatabase } from '../../server/database/database.ts';
 import { templateDatabase } from './postgres.ts';
 
@@ -32,6 +32,13 @@ export async function createTestDatabase(template = templateDatabase): Promise<T
       await drop();
     },
   };
+}
+
+/** Creates a database that is dropped after the last test of the file. */
+export async function createDatabaseForFile(template?: string): Promise<TestDatabase> {
+  const database = await createTestDatabase(template);
+  afterAll(() => database.drop());
+  return database;
 }
 
 /** Creates a database without a connection pool. By default the database is empty. */

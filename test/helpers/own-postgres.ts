@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../server/database/embedded/embedded-postgres.ts';
 import { makeScratchDirectory } from './scratch-directory.ts';
 
-/** A separate PostgreSQL that a test may stop or kill. It writes each commit to the disk, as in production. */
+/** A separate PostgreSQL that a test may stop or kill. It flushes each commit, as in production. */
 export interface OwnPostgres {
   /** The URL of the application's database. The URL stays the same after a restart. */
   url: string;
@@ -26,8 +26,12 @@ export interface OwnPostgres {
 /** How long the child processes of a killed PostgreSQL may take to exit. PostgreSQL cannot start again before that. */
 const orphansLimitMs = 15_000;
 
-export async function startOwnPostgres(settings: Record<string, string> = {}, dataDir?: string): Promise<OwnPostgres> {
-  const directory = dataDir ?? (await makeScratchDirectory());
+/** Starts a PostgreSQL. By default its files may be in memory. */
+export async function startOwnPostgres(
+  settings: Record<string, string> = {},
+  { isOnDisk = false } = {},
+): Promise<OwnPostgres> {
+  const directory = await makeScratchDirectory(!isOnDisk);
   const cluster = join(directory, 'postgres');
   const socket = join(directory, 'socket');
   let running: EmbeddedPostgres;
@@ -95,7 +99,7 @@ export async function startOwnPostgres(settings: Record<string, string> = {}, da
     async close() {
       await resume();
       await stop();
-      if (!dataDir) await rm(directory, { recursive: true, force: true });
+      await rm(directory, { recursive: true, force: true });
     },
   };
 }

@@ -7,11 +7,12 @@ const memory = '/dev/shm';
 const enoughBytes = 2 * 2 ** 30;
 
 /**
- * Creates a directory for a temporary PostgreSQL. The directory is in memory if enough memory is free. A new database
- * has a thousand files, and a slow disk needs longer to create them than a test needs to run.
+ * Creates a directory for a temporary PostgreSQL, by default in memory if enough memory is free. A new database has a
+ * thousand files, and a slow disk needs longer to create them than a test needs to run.
  */
-export async function makeScratchDirectory(): Promise<string> {
-  const directory = await mkdtemp(join((await isRoomy(memory)) ? memory : tmpdir(), 'idea-board-test-'));
+export async function makeScratchDirectory(isInMemory = true): Promise<string> {
+  const parent = isInMemory && (await isRoomy(memory)) ? memory : tmpdir();
+  const directory = await mkdtemp(join(parent, 'idea-board-test-'));
   // If the tests run as root, PostgreSQL runs as another system user, who needs access to the directory.
   await chmod(directory, 0o755);
   return directory;

@@ -10,6 +10,7 @@ import { buildLogger } from '../../server/observability/logger.ts';
 import { buildRedactor } from '../../server/observability/redactor.ts';
 import { watchResponses } from './contract-check.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
+import { closeAfterAll } from './for-file.ts';
 
 export interface TestServer extends TestDatabase {
   /** The URL of the server: http://127.0.0.1:<port> */
@@ -81,6 +82,11 @@ export async function startServer(options: TestServerOptions = {}): Promise<Test
       expect(violations, 'responses that violate the contract').toEqual([]);
     },
   };
+}
+
+/** Starts a server that closes after the last test of the file. */
+export async function startServerForFile(options: TestServerOptions = {}): Promise<TestServer> {
+  return closeAfterAll(await startServer(options));
 }
 
 /** Starts a server that closes at the end of the test. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { type Grant, grants, includesGrant } from '../../contract/grants.ts';
 import { operations as contract } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
@@ -15,18 +15,12 @@ import {
 } from '../helpers/fixtures.ts';
 import { type ArrangedRequest, createTargets, operations, requestOf } from '../helpers/operations.ts';
 import { type Answer, type RequestOptions, request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
 const clock = testClock('2026-03-14T09:00:00.000Z');
 
-let server: TestServer;
-let world: World;
-
-beforeAll(async () => {
-  server = await startServer({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter, trial' } });
-  world = await createWorld(server);
-});
-afterAll(() => server.close());
+const server = await startServerForFile({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter, trial' } });
+const world = await createWorld(server);
 
 type OperationId = keyof typeof contract;
 

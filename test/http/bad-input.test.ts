@@ -1,22 +1,15 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { afterEach, describe, expect, test } from 'vitest';
+import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
-import { createTargets, operations, posts, reads, requestOf, type Targets, writes } from '../helpers/operations.ts';
+import { createTargets, operations, posts, reads, requestOf, writes } from '../helpers/operations.ts';
 import { type RawRequestOptions, rawRequest } from '../helpers/raw-request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
-let server: TestServer;
-let world: World;
-let targets: Targets;
-let token: string;
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  targets = await createTargets(server, world);
-  ({ token } = await issueToken(server, world, 'moderate'));
-});
+const server = await startServerForFile();
+const world = await createWorld(server);
+const targets = await createTargets(server, world);
+const { token } = await issueToken(server, world, 'moderate');
 afterEach(async () => {
   await expectInvariants(server);
   expect(
@@ -24,7 +17,6 @@ afterEach(async () => {
     'failures in the log',
   ).toEqual([]);
 });
-afterAll(() => server.close());
 
 const json = { 'content-type': 'application/json' };
 

@@ -1,21 +1,15 @@
 import { gzipSync } from 'node:zlib';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { expect, test } from 'vitest';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
-let server: TestServer;
-let world: World;
 let token: string;
-let ideaId: number;
 
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  ({ token } = await issueToken(server, world, 'write'));
-  ideaId = await insertIdea(server, world);
-});
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server);
+({ token } = await issueToken(server, world, 'write'));
+const ideaId = await insertIdea(server, world);
 
 const vote = '{"value":"up"}';
 const call = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';

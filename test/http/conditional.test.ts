@@ -1,25 +1,21 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { createTargets, reads, requestOf, type Targets, writes } from '../helpers/operations.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 
-let server: TestServer;
 let world: World;
 let targets: Targets;
 let token: string;
 let tokenId: number;
 
-beforeAll(async () => {
-  server = await startServer({ clock: testClock() });
-});
+const server = await startServerForFile({ clock: testClock() });
 beforeEach(async () => {
   world = await createWorld(server);
   targets = await createTargets(server, world);
   ({ token, id: tokenId } = await issueToken(server, world, 'moderate'));
 });
-afterAll(() => server.close());
 
 async function charged(): Promise<number> {
   const [row] = await server.sql<{ count: number }>('select count from rate_limits where key = $1', [

@@ -1,24 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../server/config.ts';
 import { testClock } from '../helpers/clock.ts';
-import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest, type TestServer } from '../helpers/server.ts';
 
 const ours = 'https://app.example.com';
 const others = ['https://evil.example', 'null', 'http://app.example.com', 'https://app.example.com.evil.example'];
 
-let server: TestServer;
-let world: World;
-let token: string;
-
-beforeAll(async () => {
-  server = await startServer({ environment: { CORS_ORIGINS: `${ours}, http://localhost:5173` } });
-  world = await createWorld(server);
-  ({ token } = await issueToken(server, world, 'write'));
-});
-
-afterAll(() => server.close());
+const server = await startServerForFile({ environment: { CORS_ORIGINS: `${ours}, http://localhost:5173` } });
+const world = await createWorld(server);
+const { token } = await issueToken(server, world, 'write');
 
 function corsOf({ headers }: Answer) {
   return Object.fromEntries([...headers].filter(([name]) => name.startsWith('access-control-') || name === 'vary'));

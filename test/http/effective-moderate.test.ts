@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { createAccount, createBoard, createMember, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { createTargets, requestOf, writes } from '../helpers/operations.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
 const clock = testClock('2026-05-01T08:00:00Z');
-let server: TestServer;
 let world: World;
 let issuerId: number;
 let tokenId: number;
 let token: string;
 let pendingId: number;
 
-beforeAll(async () => {
-  server = await startServer({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'free,starter' } });
-});
+const server = await startServerForFile({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'free,starter' } });
 beforeEach(async () => {
   const { accountId } = await createAccount(server, 'business');
   const ownerId = await createMember(server, accountId, 'owner');
@@ -27,7 +24,6 @@ beforeEach(async () => {
   ({ id: tokenId, token } = await issueToken(server, world, 'moderate', { issuerId, expiresAt }));
   pendingId = await insertIdea(server, world, { moderationState: 'pending' });
 });
-afterAll(() => server.close());
 
 const setRole = (role: string) =>
   server.sql('update memberships set role = $3 where account_id = $1 and user_id = $2', [

@@ -1,25 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { errorDetails } from '../../contract/errors.ts';
 import { testClock } from '../helpers/clock.ts';
-import { createBoard, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { createBoard, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
-let server: TestServer;
-let world: World;
-let ideaId: number;
-let token: string;
-
-beforeAll(async () => {
-  server = await startServer({
-    clock: testClock('2026-03-14T09:00:10.000Z'),
-    environment: { RATE_LIMIT_READ: '1000', RATE_LIMIT_WRITE: '1000', RATE_LIMIT_IP: '100000' },
-  });
-  world = await createWorld(server);
-  ideaId = await insertIdea(server, world);
-  ({ token } = await issueToken(server, world, 'moderate'));
+const server = await startServerForFile({
+  clock: testClock('2026-03-14T09:00:10.000Z'),
+  environment: { RATE_LIMIT_READ: '1000', RATE_LIMIT_WRITE: '1000', RATE_LIMIT_IP: '100000' },
 });
-afterAll(() => server.close());
+const world = await createWorld(server);
+const ideaId = await insertIdea(server, world);
+const { token } = await issueToken(server, world, 'moderate');
 
 /** Fails unless the answer is the error with these details, in the form that the contract declares. */
 function expectDetails<K extends keyof typeof errorDetails>(answer: Answer, key: K, details: object) {

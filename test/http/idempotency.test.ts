@@ -1,25 +1,22 @@
 import { hash } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { type ArrangedRequest, createTargets, posts, reads, requestOf, type Targets } from '../helpers/operations.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 import { logStatements } from '../helpers/statement-log.ts';
 
 const clock = testClock('2026-05-01T08:00:00Z');
-let server: TestServer;
 let world: World;
 let targets: Targets;
 let token: string;
 let tokenId: number;
 
-beforeAll(async () => {
-  server = await startServer({ clock });
-});
+const server = await startServerForFile({ clock });
 beforeEach(async () => {
   clock.set('2026-05-01T08:00:00Z');
   world = await createWorld(server);
@@ -27,7 +24,6 @@ beforeEach(async () => {
   ({ token, id: tokenId } = await issueToken(server, world, 'moderate'));
 });
 afterEach(() => expectInvariants(server));
-afterAll(() => server.close());
 
 function send({ line, json }: ArrangedRequest, key: string, by = token): Promise<Answer> {
   return request(server, line, { token: by, json, headers: { 'idempotency-key': key } });

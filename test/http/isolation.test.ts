@@ -1,49 +1,41 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createBoard, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { describe, expect, test } from 'vitest';
+import { createBoard, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { boardOperations, createTargets, operations, requestOf, type Targets } from '../helpers/operations.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
 /** An unused id with as many digits as the existing ids. */
 const missing = 999;
 
-let server: TestServer;
-let world: World;
 let token: string;
-let targets: Targets;
-/** The ideas and tags of another account, and of another board of the token's account. The token cannot reach them. */
-let elsewhere: Record<string, Targets>;
-/** A second board of the same account. `token` has no grant on this board. */
-let sibling: World;
 
-beforeAll(async () => {
-  server = await startServer();
-  // All ids have the same number of digits, so that answers with different ids have the same length.
-  for (const table of ['ideas', 'tags']) await server.sql(`alter table ${table} alter column id restart with 100`);
-  world = await createWorld(server);
-  const { id: boardId, slug: boardSlug } = await createBoard(server, world.accountId);
-  sibling = { ...world, boardId, boardSlug };
-  const stranger = await createWorld(server);
-  targets = await createTargets(server, world);
-  elsewhere = {
-    'another account': await createTargets(server, stranger),
-    'another board of the account': await createTargets(server, sibling),
-  };
-  // The ideas that the token must not see have a comment and a vote, so that the tests notice an answer that reveals
-  // them.
-  for (const [place, where] of [
-    ['another account', stranger],
-    ['another board of the account', sibling],
-  ] as const) {
-    const there = await issueToken(server, where, 'moderate');
-    const { ideaId } = elsewhere[place] as Targets;
-    await request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token: there.token, json: { value: 'up' } });
-    await request(server, `POST /api/v1/ideas/${ideaId}/comments`, { token: there.token, json: { body: 'Secret.' } });
-  }
-  ({ token } = await issueToken(server, world, 'moderate'));
-});
-afterAll(() => server.close());
+const server = await startServerForFile();
+// All ids have the same number of digits, so that answers with different ids have the same length.
+for (const table of ['ideas', 'tags']) await server.sql(`alter table ${table} alter column id restart with 100`);
+const world = await createWorld(server);
+const { id: boardId, slug: boardSlug } = await createBoard(server, world.accountId);
+/** A second board of the same account. `token` has no grant on this board. */
+const sibling = { ...world, boardId, boardSlug };
+const stranger = await createWorld(server);
+const targets = await createTargets(server, world);
+/** The ideas and tags of another account, and of another board of the token's account. The token cannot reach them. */
+const elsewhere: Record<string, Targets> = {
+  'another account': await createTargets(server, stranger),
+  'another board of the account': await createTargets(server, sibling),
+};
+// The ideas that the token must not see have a comment and a vote, so that the tests notice an answer that reveals
+// them.
+for (const [place, where] of [
+  ['another account', stranger],
+  ['another board of the account', sibling],
+] as const) {
+  const there = await issueToken(server, where, 'moderate');
+  const { ideaId } = elsewhere[place] as Targets;
+  await request(server, `POST /api/v1/ideas/${ideaId}/vote`, { token: there.token, json: { value: 'up' } });
+  await request(server, `POST /api/v1/ideas/${ideaId}/comments`, { token: there.token, json: { body: 'Secret.' } });
+}
+({ token } = await issueToken(server, world, 'moderate'));
 
 /** Response headers that may differ between two answers to the same request. */
 const changing = ['x-request-id', 'date', 'ratelimit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'keep-alive'];

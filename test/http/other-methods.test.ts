@@ -1,25 +1,20 @@
 import { METHODS } from 'node:http';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { collectRoutes } from '../helpers/registered-routes.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServer } from '../helpers/server.ts';
 
-let server: TestServer;
-let allowed: Map<string, string[]>;
-
-beforeAll(async () => {
-  const { started, routes } = await collectRoutes(() => startServer({ clock: testClock() }));
-  server = started;
-  allowed = new Map();
-  for (const { url, method } of routes) {
-    // Leaves out `/`: the plugin that serves the documentation registers it, but serves it under /docs.
-    if (url === '/') continue;
-    // The operator's panel answers 404, so that nobody learns its paths. Its own tests check this.
-    if (/^\/operator(\/|$)/.test(url)) continue;
-    allowed.set(url, [...(allowed.get(url) ?? []), ...[method].flat()]);
-  }
-});
+const { started, routes } = await collectRoutes(() => startServer({ clock: testClock() }));
+const server = started;
+const allowed = new Map();
+for (const { url, method } of routes) {
+  // Leaves out `/`: the plugin that serves the documentation registers it, but serves it under /docs.
+  if (url === '/') continue;
+  // The operator's panel answers 404, so that nobody learns its paths. Its own tests check this.
+  if (/^\/operator(\/|$)/.test(url)) continue;
+  allowed.set(url, [...(allowed.get(url) ?? []), ...[method].flat()]);
+}
 afterAll(() => server.close());
 
 /** All HTTP methods that Node parses, without CONNECT, because a CONNECT request has no path. */

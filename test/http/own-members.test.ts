@@ -1,21 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { describe, expect, test } from 'vitest';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { forms, modernHeaders } from '../mcp/call-tool.ts';
 
-let server: TestServer;
-let world: World;
-let token: string;
-let ideaId: number;
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  ({ token } = await issueToken(server, world, 'moderate'));
-  ideaId = await insertIdea(server, world);
-});
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server);
+const { token } = await issueToken(server, world, 'moderate');
+const ideaId = await insertIdea(server, world);
 
 const json = { 'content-type': 'application/json' };
 

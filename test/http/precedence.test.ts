@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
 const clock = testClock('2026-03-14T09:00:00.000Z');
 
-let server: TestServer;
-
-beforeAll(async () => {
-  server = await startServer({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter' } });
-});
-afterAll(() => server.close());
+const server = await startServerForFile({ clock, environment: { PLANS_WITHOUT_AGENT_API: 'starter' } });
 
 /**
  * A valid request and its data in the database. Each condition below changes the request or the data, to cause one

@@ -1,24 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { contract } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
-import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { createTargets, operations, requestOf } from '../helpers/operations.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest, type TestServer } from '../helpers/server.ts';
 
-let server: TestServer;
-let world: World;
-let ideaId: number;
 let token: string;
 
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  ideaId = await insertIdea(server, world);
-  ({ token } = await issueToken(server, world, 'moderate'));
-});
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server);
+const ideaId = await insertIdea(server, world);
+({ token } = await issueToken(server, world, 'moderate'));
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 

@@ -1,23 +1,17 @@
-import type pg from 'pg';
 import { pino } from 'pino';
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeEach, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../server/database/database.ts';
 import { testClock } from '../helpers/clock.ts';
 import { connect, createBareDatabase, type TestDatabase } from '../helpers/database.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServer, startServerForTest } from '../helpers/server.ts';
 
 const start = '2026-03-14T09:26:15.000Z';
 const clock = testClock(start);
 const limit = 3;
 
-let server: TestServer;
-let outside: pg.Client;
-
-beforeAll(async () => {
-  server = await startServer({ clock, environment: { RATE_LIMIT_IP: String(limit), TRUST_PROXY: 'true' } });
-  outside = await connect(server.url);
-});
+const server = await startServer({ clock, environment: { RATE_LIMIT_IP: String(limit), TRUST_PROXY: 'true' } });
+const outside = await connect(server.url);
 beforeEach(async () => {
   clock.set(start);
 });

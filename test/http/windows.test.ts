@@ -1,10 +1,10 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { createTargets, reads, requestOf, writes } from '../helpers/operations.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
 const opening = new Date('2026-05-01T08:00:00.000Z');
@@ -12,15 +12,12 @@ const closing = new Date('2026-05-31T20:00:00.000Z');
 const justBefore = (time: Date) => new Date(time.getTime() - 1);
 
 const clock = testClock(opening);
-let server: TestServer;
 let world: World;
 let ideaId: number;
 /** Tokens with different issuer roles and grants. The submission window and the voting window apply to all of them. */
 let tokens: Record<string, string>;
 
-beforeAll(async () => {
-  server = await startServer({ clock });
-});
+const server = await startServerForFile({ clock });
 beforeEach(async () => {
   clock.set(opening);
   world = await createWorld(server);
@@ -34,7 +31,6 @@ beforeEach(async () => {
   };
 });
 afterEach(() => expectInvariants(server));
-afterAll(() => server.close());
 
 const setWindow = (column: string, time: Date | null) =>
   server.sql(`update boards set ${column} = $2 where id = $1`, [world.boardId, time]);

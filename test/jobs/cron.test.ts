@@ -1,28 +1,19 @@
 import { parseCrontab } from 'graphile-worker';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../server/config.ts';
 import type { TaskDependencies } from '../../server/delivery/dependencies.ts';
 import { clearExpired, expiringTables } from '../../server/jobs/clear-expired.ts';
 import { buildCrontab, buildTasks } from '../../server/jobs/tasks.ts';
 import { extensionOf } from '../extensions/with-extensions.ts';
-import { connect, createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { connect, createDatabaseForFile } from '../helpers/database.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 
-let db: TestDatabase;
-let tokenId: number;
-let userId: number;
-let accountId: number;
-let ideaId: number;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  const world = await createWorld(db);
-  userId = world.ownerId;
-  accountId = world.accountId;
-  ideaId = await insertIdea(db, world);
-  tokenId = (await issueToken(db, world, 'read')).id;
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
+const world = await createWorld(db);
+const userId = world.ownerId;
+const accountId = world.accountId;
+const ideaId = await insertIdea(db, world);
+const tokenId = (await issueToken(db, world, 'read')).id;
 
 /** For each table, an SQL statement that inserts a row for each number. The rows expire at the SQL time `expiresAt`. */
 const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => string> = {

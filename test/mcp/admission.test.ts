@@ -1,33 +1,26 @@
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../server/database/database.ts';
 import { keyedErrorOf } from '../../server/mcp/json-rpc-error.ts';
 import { allowsOrigin } from '../../server/mcp/serve-tools.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
-import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { createMember, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { type Answer, type RequestOptions, request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { callTool } from './call-tool.ts';
 
 const clock = testClock('2026-03-14T09:00:10.000Z');
 const limits = { RATE_LIMIT_READ: '10', RATE_LIMIT_WRITE: '5', RATE_LIMIT_IP: '100000' };
 
-let server: TestServer;
-let world: World;
-let ideaId: number;
-
-beforeAll(async () => {
-  const origins = { BASE_URL: 'https://ideas.example.com/', CORS_ORIGINS: 'https://app.example.com' };
-  server = await startServer({
-    clock,
-    environment: { ...limits, ...origins, PLANS_WITHOUT_AGENT_API: 'starter' },
-  });
-  world = await createWorld(server);
-  ideaId = await insertIdea(server, world);
+const origins = { BASE_URL: 'https://ideas.example.com/', CORS_ORIGINS: 'https://app.example.com' };
+const server = await startServerForFile({
+  clock,
+  environment: { ...limits, ...origins, PLANS_WITHOUT_AGENT_API: 'starter' },
 });
-afterAll(() => server.close());
+const world = await createWorld(server);
+const ideaId = await insertIdea(server, world);
 
 const newToken = () => issueToken(server, world, 'write');
 const post = (options: RequestOptions) => request(server, 'POST /api/v1/mcp', options);

@@ -1,22 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { expect, test } from 'vitest';
+import { createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { callTool, forms, send } from './call-tool.ts';
 
-let server: TestServer;
-let world: World;
-let token: string;
-let longId: number;
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  ({ token } = await issueToken(server, world, 'moderate'));
-  longId = await insertIdea(server, world, { title: 'Long', body: 'x'.repeat(301) });
-  await insertIdea(server, world, { title: 'Short', body: 'x'.repeat(300) });
-});
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server);
+const { token } = await issueToken(server, world, 'moderate');
+const longId = await insertIdea(server, world, { title: 'Long', body: 'x'.repeat(301) });
+await insertIdea(server, world, { title: 'Short', body: 'x'.repeat(300) });
 
 const call = async (name: string, args: Record<string, unknown>, form: (typeof forms)[number] = 'modern') => {
   const { body } = await callTool(server, { token, name, args, form });

@@ -1,5 +1,4 @@
-import type { z } from 'zod';
-import type { ErrorKey } from '../../contract/errors.ts';
+import { type ErrorKey, keysIn } from '../../contract/errors.ts';
 import { type Grant, grants } from '../../contract/grants.ts';
 import { operations } from '../../contract/index.ts';
 import type { Route, RouteMetadata } from '../../contract/routes.ts';
@@ -240,8 +239,5 @@ export function hasBody(route: Route): boolean {
 }
 
 export function keysOf({ route }: Operation): ErrorKey[] {
-  return Object.entries(route.responses)
-    .filter(([status]) => Number(status) >= 400)
-    .flatMap(([, schema]) => ((schema as z.ZodObject).shape.error as z.ZodObject).shape.key)
-    .flatMap(key => (key as z.ZodEnum).options as ErrorKey[]);
+  return Object.values(route.responses).flatMap(keysIn);
 }

@@ -1,24 +1,17 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { createTargets } from '../helpers/operations.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { argumentsOf } from './both-ways.ts';
 import { buildSuccesses, tools } from './cases.ts';
 
-let server: TestServer;
-let ideaId: number;
-let reader: string;
-
-beforeAll(async () => {
-  server = await startServer();
-  const world = await createWorld(server);
-  ideaId = await insertIdea(server, world);
-  reader = (await issueToken(server, world, 'read')).token;
-});
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server);
+const ideaId = await insertIdea(server, world);
+const reader = (await issueToken(server, world, 'read')).token;
 
 const info = { name: 'a-client', version: '1.0.0' };
 

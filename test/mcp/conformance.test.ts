@@ -3,26 +3,20 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
-import { type BearerProxy, startBearerProxy } from './bearer-proxy.ts';
+import { startServer } from '../helpers/server.ts';
+import { startBearerProxy } from './bearer-proxy.ts';
 
 const suite = fileURLToPath(
   new URL('../../node_modules/@modelcontextprotocol/conformance/dist/index.js', import.meta.url),
 );
 
-let proxy: BearerProxy;
-let server: TestServer;
-let scratch: string;
-
-beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'idea-board-conformance-'));
-  proxy = await startBearerProxy();
-  server = await startServer({ environment: { BASE_URL: proxy.origin } });
-  const { token } = await issueToken(server, await createWorld(server), 'read');
-  proxy.passTo(server.baseUrl, token);
-});
+const scratch = await mkdtemp(join(tmpdir(), 'idea-board-conformance-'));
+const proxy = await startBearerProxy();
+const server = await startServer({ environment: { BASE_URL: proxy.origin } });
+const { token } = await issueToken(server, await createWorld(server), 'read');
+proxy.passTo(server.baseUrl, token);
 afterAll(async () => {
   await proxy.close();
   await server.close();

@@ -1,25 +1,18 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
-import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { createTargets } from '../helpers/operations.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { argumentsOf } from './both-ways.ts';
 import { callTool, forms, send } from './call-tool.ts';
 import { buildSuccesses } from './cases.ts';
 
-let server: TestServer;
-let world: World;
-let ideaId: number;
-
-beforeAll(async () => {
-  server = await startServer({
-    clock: testClock('2026-03-14T09:00:10.000Z'),
-    environment: { RATE_LIMIT_READ: '20', RATE_LIMIT_WRITE: '30', RATE_LIMIT_IP: '100000' },
-  });
-  world = await createWorld(server);
-  ideaId = await insertIdea(server, world);
+const server = await startServerForFile({
+  clock: testClock('2026-03-14T09:00:10.000Z'),
+  environment: { RATE_LIMIT_READ: '20', RATE_LIMIT_WRITE: '30', RATE_LIMIT_IP: '100000' },
 });
-afterAll(() => server.close());
+const world = await createWorld(server);
+const ideaId = await insertIdea(server, world);
 
 interface Result {
   content: { text: string }[];

@@ -1,23 +1,16 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createBoard, createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { describe, expect, test } from 'vitest';
+import { createBoard, createMember, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { callTool, envelope, modernHeaders } from './call-tool.ts';
 
 const reading = ['whoami', 'get_board', 'list_ideas', 'get_idea', 'list_comments'];
 const writing = ['create_idea', 'vote_idea', 'comment_on_idea'];
 const moderating = ['set_idea_status', 'add_idea_tag', 'remove_idea_tag', 'merge_ideas', 'unmerge_idea'];
 
-let server: TestServer;
-let world: World;
-let ideaId: number;
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  ideaId = await insertIdea(server, world);
-});
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server);
+const ideaId = await insertIdea(server, world);
 
 /** Sends tools/list with an MCP protocol version of 2025 or 2026. Returns the sorted names of the tools. */
 async function listed(token: string, { era = 'legacy', query = '' } = {}): Promise<string[]> {

@@ -1,31 +1,24 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { testClock } from '../helpers/clock.ts';
-import { createBoard, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { createBoard, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
 /*
  * Simulates a language model that knows only the list of tools and the answers. The file beside this test contains the
  * transcript of the session. `vitest -u` updates the file.
  */
 
-let server: TestServer;
-let world: World;
-let token: string;
-
-beforeAll(async () => {
-  server = await startServer({ clock: testClock('2026-03-14T09:00:10.000Z') });
-  world = await createWorld(server, { slug: 'web-app', name: 'Web app' });
-  const mobile = await createBoard(server, world.accountId, { slug: 'mobile-app', name: 'Mobile app' });
-  ({ token } = await issueToken(server, world, { [world.boardId]: 'moderate', [mobile.id]: 'read' }));
-  await createTag(server, world.accountId, world.boardId, 'Reports');
-  const at = (day: number) => new Date(`2026-03-0${day}T08:00:00Z`);
-  const wish = 'Our steering group reads a spreadsheet every month. ';
-  await insertIdea(server, world, { title: 'Export a board as CSV', body: wish.repeat(8), createdAt: at(1) });
-  await insertIdea(server, world, { title: 'CSV export of all ideas', body: wish, createdAt: at(3) });
-  await insertIdea(server, world, { title: 'Dark mode', body: 'My eyes hurt at night.', createdAt: at(2) });
-});
-afterAll(() => server.close());
+const server = await startServerForFile({ clock: testClock('2026-03-14T09:00:10.000Z') });
+const world = await createWorld(server, { slug: 'web-app', name: 'Web app' });
+const mobile = await createBoard(server, world.accountId, { slug: 'mobile-app', name: 'Mobile app' });
+const { token } = await issueToken(server, world, { [world.boardId]: 'moderate', [mobile.id]: 'read' });
+await createTag(server, world.accountId, world.boardId, 'Reports');
+const at = (day: number) => new Date(`2026-03-0${day}T08:00:00Z`);
+const wish = 'Our steering group reads a spreadsheet every month. ';
+await insertIdea(server, world, { title: 'Export a board as CSV', body: wish.repeat(8), createdAt: at(1) });
+await insertIdea(server, world, { title: 'CSV export of all ideas', body: wish, createdAt: at(3) });
+await insertIdea(server, world, { title: 'Dark mode', body: 'My eyes hurt at night.', createdAt: at(2) });
 
 type Fields = Record<string, unknown>;
 

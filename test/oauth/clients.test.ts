@@ -3,26 +3,22 @@ import { clearExpired } from '../../server/jobs/clear-expired.ts';
 import { signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
-import { createWorld, type World } from '../helpers/fixtures.ts';
+import { createWorld } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { type DocumentServer, serveDocument } from '../helpers/https-document.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
 import { startReceiverForTest } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
-import { startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForTest } from '../helpers/server.ts';
 import { callback, callTool, Program, register } from './program.ts';
 
-let server: TestServer;
-let world: World;
-let visitor: Visitor;
-
-beforeAll(async () => {
-  server = await startPublicServer({
+const server = closeAfterAll(
+  await startPublicServer({
     environment: { RATE_LIMIT_OAUTH_CLIENT: '1000', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' },
-  });
-  world = await createWorld(server);
-  visitor = await signedIn(server, world.ownerId);
-});
-afterAll(() => server.close());
+  }),
+);
+const world = await createWorld(server);
+const visitor = await signedIn(server, world.ownerId);
 
 describe('an OAuth client that registers', () => {
   test('the registration of an OAuth client returns the stored metadata and writes an audit entry', async () => {

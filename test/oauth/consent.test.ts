@@ -1,29 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { turnOn } from '../admin/authenticator.ts';
 import { givePassword, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { connect } from '../helpers/database.ts';
-import { createBoard, createMember, createWorld, type World } from '../helpers/fixtures.ts';
+import { createBoard, createMember, createWorld } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
 import { request } from '../helpers/request.ts';
-import type { TestServer } from '../helpers/server.ts';
 import { callback, callTool, finish, levelFields, Program } from './program.ts';
 
-let server: TestServer;
-let world: World;
-let visitor: Visitor;
-let program: Program;
-
-beforeAll(async () => {
-  server = await startPublicServer({
+const server = closeAfterAll(
+  await startPublicServer({
     environment: { PLANS_WITHOUT_AGENT_API: 'starter', RATE_LIMIT_OAUTH_CLIENT: '1000' },
-  });
-  world = await createWorld(server, { name: 'Web app' });
-  visitor = await signedIn(server, world.ownerId);
-  program = await Program.register(server);
-});
-afterAll(() => server.close());
+  }),
+);
+const world = await createWorld(server, { name: 'Web app' });
+const visitor = await signedIn(server, world.ownerId);
+const program = await Program.register(server);
 
 /** The longest possible host name. It begins like a trusted host name. */
 const longHost = `editor.example.${'a.'.repeat(113)}evil.example`;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { removeMember } from '../../server/domain/members/change-members.ts';
 import { createToken } from '../../server/domain/tokens/change-tokens.ts';
 import { blockUser } from '../../server/domain/users/block-user.ts';
@@ -8,29 +8,20 @@ import { administer, administerAtOnce } from '../domain/administration/administe
 import { requestDeletion } from '../domain/erasure/populate.ts';
 import { runCleanUp } from '../domain/erasure/run.ts';
 import { readAudit } from '../helpers/audit.ts';
-import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { createMember, createWorld, insertIdea } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
 import { request } from '../helpers/request.ts';
-import { type TestServer, testAppKey } from '../helpers/server.ts';
+import { testAppKey } from '../helpers/server.ts';
 import { callTool, finish, levelFields, Program, type Tokens } from './program.ts';
 
-let server: TestServer;
-let world: World;
-let slug: string;
-let owner: Visitor;
-let program: Program;
-let cli: ReturnType<typeof cliOn>;
-
-beforeAll(async () => {
-  server = await startPublicServer({ environment: { RATE_LIMIT_OAUTH_CLIENT: '1000' } });
-  world = await createWorld(server);
-  owner = await signedIn(server, world.ownerId);
-  program = await Program.register(server);
-  const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [world.accountId]);
-  slug = account?.slug ?? '';
-  cli = cliOn(server.url, { APP_KEY: testAppKey.toString('base64') });
-});
-afterAll(() => server.close());
+const server = closeAfterAll(await startPublicServer({ environment: { RATE_LIMIT_OAUTH_CLIENT: '1000' } }));
+const world = await createWorld(server);
+const owner = await signedIn(server, world.ownerId);
+const program = await Program.register(server);
+const [account] = await server.sql<{ slug: string }>('select slug from accounts where id = $1', [world.accountId]);
+const slug = account?.slug ?? '';
+const cli = cliOn(server.url, { APP_KEY: testAppKey.toString('base64') });
 
 interface Connected {
   userId: number;

@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { signedIn, type Visitor } from '../admin/visitor.ts';
-import { createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { expect, test } from 'vitest';
+import { signedIn } from '../admin/visitor.ts';
+import { createWorld, insertIdea } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
-import type { TestServer } from '../helpers/server.ts';
 import { connectClient, HeldRefreshes, versions } from './official-client.ts';
 
-let server: TestServer;
-let world: World;
-let visitor: Visitor;
-
-beforeAll(async () => {
-  server = await startPublicServer();
-  world = await createWorld(server);
-  visitor = await signedIn(server, world.ownerId);
-  await insertIdea(server, world, { title: 'Dark mode' });
-});
-afterAll(() => server.close());
+const server = closeAfterAll(await startPublicServer());
+const world = await createWorld(server);
+const visitor = await signedIn(server, world.ownerId);
+await insertIdea(server, world, { title: 'Dark mode' });
 
 const expireAccessTokens = () =>
   server.sql(`update oauth_records set expires_at = now() - interval '1 second' where model = 'AccessToken'`);

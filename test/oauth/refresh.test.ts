@@ -1,30 +1,23 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { request as httpRequest, type IncomingMessage } from 'node:http';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { clearExpired } from '../../server/jobs/clear-expired.ts';
-import { signedIn, type Visitor } from '../admin/visitor.ts';
+import { signedIn } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { connect } from '../helpers/database.ts';
-import { createWorld, type World } from '../helpers/fixtures.ts';
+import { createWorld } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
 import type { Answer } from '../helpers/request.ts';
-import { startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForTest } from '../helpers/server.ts';
 import { callTool, Program, type Tokens } from './program.ts';
 
-let server: TestServer;
-let world: World;
-let visitor: Visitor;
-let program: Program;
-
-beforeAll(async () => {
-  server = await startPublicServer({ environment: { RATE_LIMIT_OAUTH_CLIENT: '1000' } });
-  world = await createWorld(server);
-  visitor = await signedIn(server, world.ownerId);
-  program = await Program.register(server);
-});
-afterAll(() => server.close());
+const server = closeAfterAll(await startPublicServer({ environment: { RATE_LIMIT_OAUTH_CLIENT: '1000' } }));
+const world = await createWorld(server);
+const visitor = await signedIn(server, world.ownerId);
+const program = await Program.register(server);
 
 const hash = (text: string) => createHash('sha256').update(text).digest();
 const connectProgram = () => program.connect(visitor, { [world.boardId]: 'write' });

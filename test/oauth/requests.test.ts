@@ -1,26 +1,19 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadConfig } from '../../server/config.ts';
 import { buildMetrics } from '../../server/observability/metrics.ts';
-import { signedIn, type Visitor } from '../admin/visitor.ts';
-import { createWorld, type World } from '../helpers/fixtures.ts';
+import { signedIn } from '../admin/visitor.ts';
+import { createWorld } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { request } from '../helpers/request.ts';
-import { startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForTest } from '../helpers/server.ts';
 import { callback, callTool, Program } from './program.ts';
 
-let server: TestServer;
-let world: World;
-let visitor: Visitor;
-let program: Program;
-
-beforeAll(async () => {
-  server = await startPublicServer();
-  world = await createWorld(server);
-  visitor = await signedIn(server, world.ownerId);
-  program = await Program.register(server);
-});
-afterAll(() => server.close());
+const server = closeAfterAll(await startPublicServer());
+const world = await createWorld(server);
+const visitor = await signedIn(server, world.ownerId);
+const program = await Program.register(server);
 
 describe('the discovery of the OAuth endpoints', () => {
   test('an MCP client whose tool call is refused can discover the OAuth registration endpoint from the response', async () => {

@@ -1,25 +1,18 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
-import { startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForTest } from '../helpers/server.ts';
 import { callTool, finish, levelFields, Program, type Tokens } from './program.ts';
 
-let server: TestServer;
-let world: World;
-let visitor: Visitor;
-let program: Program;
-
-beforeAll(async () => {
-  server = await startPublicServer({ environment: { RATE_LIMIT_OAUTH_CLIENT: '1000' } });
-  world = await createWorld(server);
-  visitor = await signedIn(server, world.ownerId);
-  program = await Program.register(server);
-});
-afterAll(() => server.close());
+const server = closeAfterAll(await startPublicServer({ environment: { RATE_LIMIT_OAUTH_CLIENT: '1000' } }));
+const world = await createWorld(server);
+const visitor = await signedIn(server, world.ownerId);
+const program = await Program.register(server);
 
 const hash = (text: string) => createHash('sha256').update(text).digest();
 const connect = (grant: 'read' | 'write' | 'moderate' = 'write') =>

@@ -1,5 +1,5 @@
 import { TOTP } from 'otpauth';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createAccount, updateAccount } from '../../server/domain/accounts/edit-account.ts';
 import { type Administration, administrationIn } from '../../server/domain/administration.ts';
 import { createBoard, updateBoard } from '../../server/domain/boards/edit-board.ts';
@@ -94,20 +94,16 @@ import {
   type World,
 } from '../helpers/fixtures.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer, type TestServer, testAppKey } from '../helpers/server.ts';
+import { startServerForFile, testAppKey } from '../helpers/server.ts';
 import { addWebhook, testSecretBox } from '../helpers/webhooks.ts';
 
-let server: TestServer;
 let world: World;
 
-beforeAll(async () => {
-  server = await startServer();
-});
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server);
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 /** Runs a change in a transaction. Audit entries of the change go to the audit log of the test server. */
 const administer = <T>(work: (admin: Administration) => Promise<T>, actor = { by: 'operator' as const }) =>

@@ -1,26 +1,22 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { logStatements } from '../helpers/statement-log.ts';
 
-let server: TestServer;
 let world: World;
 let token: string;
 let tokenId: number;
 
-beforeAll(async () => {
-  server = await startServer();
-});
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server);
   ({ token, id: tokenId } = await issueToken(server, world, 'read'));
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 /** Starts a separate server. A shared audit log would deduplicate equal entries of different tests. */
 const fresh = (options = {}) => startServerForTest({ on: server, ...options });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { createChannel } from '../../server/domain/chat/channels.ts';
 import { buildUnsubscribeTokens } from '../../server/domain/notifications/unsubscribe-token.ts';
 import { buildSecretBox } from '../../server/domain/secret-box.ts';
@@ -12,8 +12,8 @@ import { buildRedactor } from '../../server/observability/redactor.ts';
 import { describeFailure } from '../../server/start-failure.ts';
 import { operatorIn } from '../helpers/administration.ts';
 import { readAudit } from '../helpers/audit.ts';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
-import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { createTestDatabase } from '../helpers/database.ts';
+import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { startReceiverForTest } from '../helpers/receiver.ts';
 import { startProcess } from '../helpers/server-process.ts';
@@ -23,15 +23,9 @@ import { eventually } from '../helpers/webhooks.ts';
  * These tests send unique secrets and email addresses to all inputs of a server, and then search its output for them.
  */
 
-let db: TestDatabase;
-let world: World;
-let directory: string;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  world = await createWorld(db);
-  directory = await mkdtemp(join(tmpdir(), 'idea-board-secrets-'));
-});
+const db = await createTestDatabase();
+const world = await createWorld(db);
+const directory = await mkdtemp(join(tmpdir(), 'idea-board-secrets-'));
 afterAll(async () => {
   await db.drop();
   await rm(directory, { recursive: true, force: true });

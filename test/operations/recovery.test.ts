@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openDatabase } from '../../server/database/database.ts';
 import { migrate } from '../../server/database/migrator.ts';
 import { extensionOf } from '../extensions/with-extensions.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { connect, type TestDatabase } from '../helpers/database.ts';
-import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
-import { type OwnPostgres, startOwnPostgres } from '../helpers/own-postgres.ts';
+import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { startOwnPostgres } from '../helpers/own-postgres.ts';
 import { startProxy } from '../helpers/proxy.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
 import { eventually } from '../helpers/webhooks.ts';
-import { startTestWorker, startWorkerForTest, type TestWorker } from '../helpers/worker.ts';
+import { startTestWorker, startWorkerForTest } from '../helpers/worker.ts';
 
 // The timeouts are short, because the tests wait for them.
 const timeoutMs = 800;
@@ -26,24 +26,14 @@ const recoveryMs = 20_000;
 const everyCheck = ['database', 'migrations', 'cron'];
 
 /** A PostgreSQL for these tests only. One server and one worker run during all simulated failures. */
-let postgres: OwnPostgres;
-let db: TestDatabase;
-let server: TestServer;
-let worker: TestWorker;
-let world: World;
-let token: string;
-let ideaId: number;
-
-beforeAll(async () => {
-  postgres = await startOwnPostgres({ max_connections: '40' });
-  await migrate(postgres.url);
-  db = await open(postgres.url);
-  world = await createWorld(db);
-  ideaId = await insertIdea(db, world);
-  ({ token } = await issueToken(db, world, 'write'));
-  server = await startServer({ on: db });
-  worker = await startTestWorker(db, { environment: workerSettings });
-});
+const postgres = await startOwnPostgres({ max_connections: '40' });
+await migrate(postgres.url);
+const db = await open(postgres.url);
+const world = await createWorld(db);
+const ideaId = await insertIdea(db, world);
+const { token } = await issueToken(db, world, 'write');
+const server = await startServer({ on: db });
+const worker = await startTestWorker(db, { environment: workerSettings });
 afterAll(async () => {
   await worker.stop();
   await server.close();

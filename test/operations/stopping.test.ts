@@ -1,25 +1,18 @@
 import { once } from 'node:events';
 import { connect as connectSocket, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { createTestDatabase, type TestDatabase } from '../helpers/database.ts';
+import { expect, onTestFinished, test } from 'vitest';
+import { createDatabaseForFile } from '../helpers/database.ts';
 import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { startReceiverForTest } from '../helpers/receiver.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { testAppKey } from '../helpers/server.ts';
 import { type ServerProcess, startProcess } from '../helpers/server-process.ts';
 
-let db: TestDatabase;
-let ideaId: number;
-let token: string;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  const world = await createWorld(db);
-  ideaId = await insertIdea(db, world);
-  ({ token } = await issueToken(db, world, 'write'));
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
+const world = await createWorld(db);
+const ideaId = await insertIdea(db, world);
+const { token } = await issueToken(db, world, 'write');
 
 async function start(environment: Record<string, string> = {}, nodeOptions: string[] = []): Promise<ServerProcess> {
   const server = await startProcess(

@@ -1,38 +1,32 @@
 import { globSync, readFileSync } from 'node:fs';
 import { METHODS } from 'node:http';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { enrol, secondFactorPage } from '../admin/authenticator.ts';
 import { givePassword, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
-import { createMember, createUser, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { createMember, createUser, createWorld, issueToken } from '../helpers/fixtures.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import { collectRoutes } from '../helpers/registered-routes.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServer } from '../helpers/server.ts';
 import { loadServerQueries } from '../helpers/server-queries.ts';
 import { snapshot } from '../helpers/snapshot.ts';
-import { makeOperator, type Operator, signInOperator } from './operators.ts';
+import { makeOperator, signInOperator } from './operators.ts';
 
 /** All HTTP methods whose requests have a path. CONNECT requests have none. */
 const methods = METHODS.filter(method => method !== 'CONNECT');
 
-let server: TestServer;
-let world: World;
-let operator: Operator;
-/** The registered paths of the panel, with the id of an account or a user in the place of `:id`. */
-let paths: string[];
 let routes: { method: string; path: string }[];
 
-beforeAll(async () => {
-  const collected = await collectRoutes(() => startServer({ clock: testClock('2026-03-02T09:00:00Z') }));
-  server = collected.started;
-  world = await createWorld(server);
-  operator = await signInOperator(server);
-  const ofPanel = collected.routes.filter(({ url }) => /^\/operator(\/|$)/.test(url));
-  const pathOf = (url: string) => url.replace(':id', String(url.includes('/users/') ? world.ownerId : world.accountId));
-  routes = ofPanel.flatMap(({ method, url }) => [method].flat().map(one => ({ method: one, path: pathOf(url) })));
-  paths = [...new Set(routes.map(({ path }) => path))];
-});
+const collected = await collectRoutes(() => startServer({ clock: testClock('2026-03-02T09:00:00Z') }));
+const server = collected.started;
+const world = await createWorld(server);
+const operator = await signInOperator(server);
+const ofPanel = collected.routes.filter(({ url }) => /^\/operator(\/|$)/.test(url));
+const pathOf = (url: string) => url.replace(':id', String(url.includes('/users/') ? world.ownerId : world.accountId));
+routes = ofPanel.flatMap(({ method, url }) => [method].flat().map(one => ({ method: one, path: pathOf(url) })));
+/** The registered paths of the panel, with the id of an account or a user in the place of `:id`. */
+const paths = [...new Set(routes.map(({ path }) => path))];
 beforeEach(() => {
   server.auditLines.length = 0;
 });

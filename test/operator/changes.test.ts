@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { hiddenFields } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
@@ -6,35 +6,30 @@ import { connect } from '../helpers/database.ts';
 import { createMember, createWorld, issueToken, type World } from '../helpers/fixtures.ts';
 import { waitingJobs } from '../helpers/jobs.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
-import { type Operator, signInOperator } from './operators.ts';
+import { signInOperator } from './operators.ts';
 
 const clock = testClock('2026-03-02T09:00:00Z');
-let server: TestServer;
 let world: World;
 let slug: string;
 let memberId: number;
-let operator: Operator;
 
-beforeAll(async () => {
-  server = await startServer({
-    clock,
-    environment: {
-      RATE_LIMIT_SIGN_IN_SUCCESS: '1000',
-      RATE_LIMIT_SIGN_IN_ACCOUNT: '1000',
-      RATE_LIMIT_SIGN_IN_IP: '1000',
-    },
-  });
-  operator = await signInOperator(server);
+const server = await startServerForFile({
+  clock,
+  environment: {
+    RATE_LIMIT_SIGN_IN_SUCCESS: '1000',
+    RATE_LIMIT_SIGN_IN_ACCOUNT: '1000',
+    RATE_LIMIT_SIGN_IN_IP: '1000',
+  },
 });
+const operator = await signInOperator(server);
 beforeEach(async () => {
   world = await createWorld(server);
   memberId = await createMember(server, world.accountId, 'member', 'Mallory');
   slug = (await account()).slug;
   server.auditLines.length = 0;
 });
-afterAll(() => server.close());
 
 async function account() {
   const [row] = await server.sql<{ slug: string; plan: string; deletion_scheduled_at: string | null }>(

@@ -1,21 +1,15 @@
 import { parse } from 'node-html-parser';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { readAudit } from '../helpers/audit.ts';
 import { connect } from '../helpers/database.ts';
 import { createMember, createUser, createWorld, insertIdea } from '../helpers/fixtures.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { logStatements } from '../helpers/statement-log.ts';
 import { addWebhook } from '../helpers/webhooks.ts';
-import { type Operator, signInOperator } from './operators.ts';
+import { signInOperator } from './operators.ts';
 
-let server: TestServer;
-let operator: Operator;
-
-beforeAll(async () => {
-  server = await startServer();
-  operator = await signInOperator(server);
-});
-afterAll(() => server.close());
+const server = await startServerForFile();
+const operator = await signInOperator(server);
 
 /** Returns the cards of a list. */
 async function cardsAt(path: string) {

@@ -1,15 +1,14 @@
 import { ParseOption, XmlDocument } from 'libxml2-wasm';
 import { parse } from 'node-html-parser';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { listRoadmap } from '../../server/domain/ideas/list-roadmap.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { type BoardInput, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { logStatements } from '../helpers/statement-log.ts';
 
-let server: TestServer;
 let world: World;
 
 const statuses: BoardInput['statuses'] = [
@@ -21,13 +20,10 @@ const statuses: BoardInput['statuses'] = [
   { key: 'never', category: 'declined', label: 'Never' },
 ];
 
-beforeAll(async () => {
-  server = await startServer({ environment: { BASE_URL: 'https://ideas.example.com' } });
-});
+const server = await startServerForFile({ environment: { BASE_URL: 'https://ideas.example.com' } });
 beforeEach(async () => {
   world = await createWorld(server, { isPublic: true, name: 'Web app', description: 'What next?', statuses });
 });
-afterAll(() => server.close());
 
 const boardPath = () => `/b/${world.boardSlug}`;
 const get = (path: string, headers = {}) => request(server, `GET ${path}`, { headers });

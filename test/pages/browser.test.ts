@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { editComment } from '../../server/domain/comments/change-comment.ts';
 import { commentOnIdea } from '../../server/domain/comments/comments.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
@@ -10,7 +10,7 @@ import { buildUnsubscribeTokens } from '../../server/domain/notifications/unsubs
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { signedIn } from '../admin/visitor.ts';
 import { letEmbed, signToken } from '../helpers/embedding.ts';
-import { createMember, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { createMember, createTag, createWorld, insertIdea } from '../helpers/fixtures.ts';
 import { makeCertificate } from '../helpers/https-document.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
@@ -18,36 +18,30 @@ import { startServer, type TestServer, testAppKey } from '../helpers/server.ts';
 import { openPage, overflowOf, type Screen, screens, startChromium, violationsOf } from './in-browser.ts';
 
 let server: TestServer;
-let world: World;
 let browser: Browser | undefined;
-let boardPath: string;
-let discussedId: number;
-let mergedId: number;
 
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startServer(), startChromium()]);
-  const categories = ['inbox', 'planned', 'active', 'completed', 'declined', 'archived'] as const;
-  world = await createWorld(server, {
-    isPublic: true,
-    name: 'Web app',
-    description: 'What next?',
-    statuses: categories.map(category => ({ key: category, category, label: `Is ${category}` })),
-  });
-  boardPath = `/b/${world.boardSlug}`;
-  for (let n = 1; n <= 25; n++) {
-    await insertIdea(server, world, { title: `Idea ${n}`, status: categories[n % categories.length] ?? 'inbox' });
-  }
-  discussedId = await insertIdea(server, world, { title: 'Dark mode', status: 'planned' });
-  mergedId = await insertIdea(server, world, { title: 'Night mode', status: 'inbox' });
-  const tagId = await createTag(server, world.accountId, world.boardId, 'Design');
-  await server.sql('insert into idea_tags values ($1, $2, $3)', [discussedId, tagId, world.accountId]);
-  await server.sql(
-    `insert into comments (account_id, idea_id, author_id, body) select $1, $2, $3, 'Comment ' || n from generate_series(1, 25) n`,
-    [world.accountId, discussedId, world.ownerId],
-  );
-  await runAsUser(server, world, world.ownerId, op => mergeIdea(op, mergedId, discussedId));
-  await server.sql('update boards set is_frozen = true');
+[server, browser] = await Promise.all([startServer(), startChromium()]);
+const categories = ['inbox', 'planned', 'active', 'completed', 'declined', 'archived'] as const;
+const world = await createWorld(server, {
+  isPublic: true,
+  name: 'Web app',
+  description: 'What next?',
+  statuses: categories.map(category => ({ key: category, category, label: `Is ${category}` })),
 });
+const boardPath = `/b/${world.boardSlug}`;
+for (let n = 1; n <= 25; n++) {
+  await insertIdea(server, world, { title: `Idea ${n}`, status: categories[n % categories.length] ?? 'inbox' });
+}
+const discussedId = await insertIdea(server, world, { title: 'Dark mode', status: 'planned' });
+const mergedId = await insertIdea(server, world, { title: 'Night mode', status: 'inbox' });
+const tagId = await createTag(server, world.accountId, world.boardId, 'Design');
+await server.sql('insert into idea_tags values ($1, $2, $3)', [discussedId, tagId, world.accountId]);
+await server.sql(
+  `insert into comments (account_id, idea_id, author_id, body) select $1, $2, $3, 'Comment ' || n from generate_series(1, 25) n`,
+  [world.accountId, discussedId, world.ownerId],
+);
+await runAsUser(server, world, world.ownerId, op => mergeIdea(op, mergedId, discussedId));
+await server.sql('update boards set is_frozen = true');
 afterAll(async () => {
   await browser?.close();
   await server.close();

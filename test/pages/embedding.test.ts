@@ -1,25 +1,22 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { deleteEmbeddingSecret } from '../../server/domain/embedding/secrets.ts';
 import { hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { hostOrigin, letEmbed, signToken, type TokenInput } from '../helpers/embedding.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { administer } from '../helpers/webhooks.ts';
 
 const start = new Date('2026-11-23T12:00:00Z');
 const clock = testClock(start);
 
-let server: TestServer;
 let world: World;
 let secret: string;
 let board: string;
 let root: string;
 
-beforeAll(async () => {
-  server = await startServer({ clock });
-});
+const server = await startServerForFile({ clock });
 beforeEach(async () => {
   clock.set(start);
   world = await createWorld(server, { isPublic: true });
@@ -29,7 +26,6 @@ beforeEach(async () => {
   server.auditLines.length = 0;
   server.logLines.length = 0;
 });
-afterAll(() => server.close());
 
 const cookieName = 'idea_board_embedded';
 const seconds = () => Math.floor(clock.now().getTime() / 1000);

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createMember, createTag, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { afterAll, expect, test } from 'vitest';
+import { createMember, createTag, createWorld, insertIdea } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { openPage, overflowOf, screens, startChromium, violationsOf } from './in-browser.ts';
@@ -13,45 +13,41 @@ const longWord = 'W'.repeat(200);
 const longBody = `${script}\n</p></main></body>${'&<>"\''.repeat(1900)}${'x'.repeat(300)}`;
 
 let server: TestServer;
-let world: World;
 let browser: Browser | undefined;
-let paths: string[];
 
-beforeAll(async () => {
-  [server, browser] = await Promise.all([startServer(), startChromium()]);
-  world = await createWorld(server, {
-    isPublic: true,
-    name: `${breakout}${override}`,
-    description: `${script}\n${longWord}`,
-    statuses: [
-      { key: 'open', category: 'inbox', label: `${breakout}`.slice(0, 60) },
-      { key: 'planned', category: 'planned', label: override },
-    ],
-  });
-  const authorId = await createMember(server, world.accountId, 'member', script.slice(0, 100));
-  const tagId = await createTag(server, world.accountId, world.boardId, breakout.slice(0, 40));
-  const titles = [script, breakout, `Safe ${override} title`, longWord, '\u202e\u2066'];
-  const ids: number[] = [];
-  for (const title of titles) {
-    const id = await insertIdea(server, world, {
-      title: title.slice(0, 200),
-      body: longBody.slice(0, 10_000),
-      authorId,
-    });
-    await server.sql('insert into idea_tags values ($1, $2, $3)', [id, tagId, world.accountId]);
-    for (const body of [script, breakout, override, longWord]) {
-      await server.sql('insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, $4)', [
-        world.accountId,
-        id,
-        authorId,
-        body,
-      ]);
-    }
-    ids.push(id);
-  }
-  const board = `/b/${world.boardSlug}`;
-  paths = [board, `${board}?q=${encodeURIComponent(breakout)}`, ...ids.map(id => `${board}/ideas/${id}`)];
+[server, browser] = await Promise.all([startServer(), startChromium()]);
+const world = await createWorld(server, {
+  isPublic: true,
+  name: `${breakout}${override}`,
+  description: `${script}\n${longWord}`,
+  statuses: [
+    { key: 'open', category: 'inbox', label: `${breakout}`.slice(0, 60) },
+    { key: 'planned', category: 'planned', label: override },
+  ],
 });
+const authorId = await createMember(server, world.accountId, 'member', script.slice(0, 100));
+const tagId = await createTag(server, world.accountId, world.boardId, breakout.slice(0, 40));
+const titles = [script, breakout, `Safe ${override} title`, longWord, '\u202e\u2066'];
+const ids: number[] = [];
+for (const title of titles) {
+  const id = await insertIdea(server, world, {
+    title: title.slice(0, 200),
+    body: longBody.slice(0, 10_000),
+    authorId,
+  });
+  await server.sql('insert into idea_tags values ($1, $2, $3)', [id, tagId, world.accountId]);
+  for (const body of [script, breakout, override, longWord]) {
+    await server.sql('insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, $4)', [
+      world.accountId,
+      id,
+      authorId,
+      body,
+    ]);
+  }
+  ids.push(id);
+}
+const board = `/b/${world.boardSlug}`;
+const paths = [board, `${board}?q=${encodeURIComponent(breakout)}`, ...ids.map(id => `${board}/ideas/${id}`)];
 afterAll(async () => {
   await browser?.close();
   await server.close();

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { updateAccount } from '../../server/domain/accounts/edit-account.ts';
 import { Account } from '../../server/entities/account.ts';
 import { turnOn } from '../admin/authenticator.ts';
@@ -7,38 +7,31 @@ import { cliOn } from '../cli/run-cli.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { startOfHour, testClock } from '../helpers/clock.ts';
 import { createMember, createUser, createWorld, type World } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs } from '../helpers/jobs.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
+import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { administer } from '../helpers/webhooks.ts';
 import { askForLink, follow, mailedToken, tokenIn } from './mailed-links.ts';
 
 const start = startOfHour();
 const clock = testClock(start);
 
-let mail: SmtpReceiver;
-let server: TestServer;
 let world: World;
 
-beforeAll(async () => {
-  mail = await startSmtpReceiver();
-  const environment = {
-    SMTP_URL: mail.url,
-    BASE_URL: 'http://ideas.example.com',
-    RATE_LIMIT_SIGN_IN_IP: '1000000',
-    RATE_LIMIT_PASSWORD_LINK: '1000000',
-  };
-  server = await startServer({ clock, environment });
-});
+const mail = closeAfterAll(await startSmtpReceiver());
+const environment = {
+  SMTP_URL: mail.url,
+  BASE_URL: 'http://ideas.example.com',
+  RATE_LIMIT_SIGN_IN_IP: '1000000',
+  RATE_LIMIT_PASSWORD_LINK: '1000000',
+};
+const server = await startServerForFile({ clock, environment });
 beforeEach(async () => {
   clock.set(start);
   world = await createWorld(server, { isPublic: true });
   mail.received.length = 0;
   server.auditLines.length = 0;
-});
-afterAll(async () => {
-  await server.close();
-  await mail.close();
 });
 
 let count = 0;

@@ -1,5 +1,5 @@
 import { parse } from 'node-html-parser';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { givePassword, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { testClock } from '../helpers/clock.ts';
 import {
@@ -14,17 +14,17 @@ import {
 } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 
 const start = new Date('2026-03-02T09:00:00Z');
 const clock = testClock(start);
-let server: TestServer;
 let world: World;
 let memberId: number;
 let member: Visitor;
 
-beforeAll(async () => {
-  server = await startServer({ clock, environment: { RATE_LIMIT_SIGN_IN_IP: '1000000', RATE_LIMIT_IP: '1000000' } });
+const server = await startServerForFile({
+  clock,
+  environment: { RATE_LIMIT_SIGN_IN_IP: '1000000', RATE_LIMIT_IP: '1000000' },
 });
 beforeEach(async () => {
   clock.set(start);
@@ -32,7 +32,6 @@ beforeEach(async () => {
   memberId = await createMember(server, world.accountId, 'member', 'Mona Member');
   member = await signedIn(server, memberId);
 });
-afterAll(() => server.close());
 
 const boardPath = () => `/b/${world.boardSlug}`;
 const ideaPath = (id: number) => `${boardPath()}/ideas/${id}`;

@@ -1,5 +1,5 @@
 import { parse } from 'node-html-parser';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { givePassword, signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
@@ -8,22 +8,19 @@ import { expectInvariants } from '../helpers/invariants.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 import { addWebhook, fastForward } from '../helpers/webhooks.ts';
 
 const start = new Date('2026-03-02T09:00:00Z');
 const afterMinutes = (minutes: number) => new Date(start.getTime() + minutes * 60_000);
 const clock = testClock(start);
-let server: TestServer;
 let world: World;
 let ideaId: number;
 let memberId: number;
 let member: Visitor;
 
-beforeAll(async () => {
-  const environment = { RATE_LIMIT_SIGN_IN_IP: '1000000', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' };
-  server = await startServer({ clock, environment });
-});
+const environment = { RATE_LIMIT_SIGN_IN_IP: '1000000', WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' };
+const server = await startServerForFile({ clock, environment });
 beforeEach(async () => {
   clock.set(start);
   world = await createWorld(server);
@@ -31,7 +28,6 @@ beforeEach(async () => {
   member = await signedIn(server, memberId);
   ideaId = await insertIdea(server, world, { title: 'The one' });
 });
-afterAll(() => server.close());
 
 const ideaPath = () => `/b/${world.boardSlug}/ideas/${ideaId}`;
 const commentPath = (id: number, verb: 'edit' | 'delete') => `${ideaPath()}/comments/${id}/${verb}`;

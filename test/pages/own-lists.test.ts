@@ -1,23 +1,15 @@
 import { parse } from 'node-html-parser';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { castOwnVote } from '../../server/domain/votes/cast-vote.ts';
 import { signedIn, Visitor } from '../admin/visitor.ts';
-import { createBoard, createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { createBoard, createMember, createWorld, insertIdea } from '../helpers/fixtures.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
-let server: TestServer;
-let world: World;
-let memberId: number;
-let member: Visitor;
-
-beforeAll(async () => {
-  server = await startServer({ environment: { RATE_LIMIT_SIGN_IN_IP: '1000000' } });
-  world = await createWorld(server, { isPublic: true });
-  memberId = await createMember(server, world.accountId, 'member');
-  member = await signedIn(server, memberId);
-});
-afterAll(() => server.close());
+const server = await startServerForFile({ environment: { RATE_LIMIT_SIGN_IN_IP: '1000000' } });
+const world = await createWorld(server, { isPublic: true });
+const memberId = await createMember(server, world.accountId, 'member');
+const member = await signedIn(server, memberId);
 
 const boardPath = () => `/b/${world.boardSlug}`;
 const put = (title: string, input = {}) => insertIdea(server, world, { title, ...input });

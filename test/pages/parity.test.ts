@@ -1,11 +1,11 @@
 import { parse } from 'node-html-parser';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { errors } from '../../contract/errors.ts';
 import { type Seen, signedIn, type Visitor } from '../admin/visitor.ts';
 import { createMember, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { type Answer, request } from '../helpers/request.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { addWebhook } from '../helpers/webhooks.ts';
 import { callTool } from '../mcp/call-tool.ts';
 
@@ -28,17 +28,11 @@ interface Scene {
 const ways = ['page', 'REST', 'MCP'] as const;
 type Way = (typeof ways)[number];
 
-let server: TestServer;
-let scenes: Record<Way, Scene>;
-
-beforeAll(async () => {
-  const limits = { RATE_LIMIT_SIGN_IN_IP: '1000000', RATE_LIMIT_WRITE: '1000', RATE_LIMIT_MEMBER: '1000' };
-  server = await startServer({ environment: limits });
-  const made: [Way, Scene][] = [];
-  for (const way of ways) made.push([way, await makeScene()]);
-  scenes = Object.fromEntries(made) as Record<Way, Scene>;
-});
-afterAll(() => server.close());
+const limits = { RATE_LIMIT_SIGN_IN_IP: '1000000', RATE_LIMIT_WRITE: '1000', RATE_LIMIT_MEMBER: '1000' };
+const server = await startServerForFile({ environment: limits });
+const made: [Way, Scene][] = [];
+for (const way of ways) made.push([way, await makeScene()]);
+const scenes = Object.fromEntries(made) as Record<Way, Scene>;
 
 async function makeScene(): Promise<Scene> {
   const world = await createWorld(server, { name: 'The board' });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { updateAccount } from '../../server/domain/accounts/edit-account.ts';
 import { createProvider } from '../../server/domain/identities/providers.ts';
 import { enableSecondFactor } from '../../server/domain/second-factor/second-factor.ts';
@@ -8,10 +8,11 @@ import { hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { testClock } from '../helpers/clock.ts';
 import { createBoard, createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { type OpenidProvider, passThrough, startOpenidProvider } from '../helpers/openid-provider.ts';
-import { startServer, type TestServer, testAppKey } from '../helpers/server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { startServer, startServerForFile, testAppKey } from '../helpers/server.ts';
+import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { administer } from '../helpers/webhooks.ts';
 import { tokenIn } from './mailed-links.ts';
 
@@ -19,28 +20,23 @@ const start = new Date();
 const clock = testClock(start);
 const baseUrl = 'http://ideas.example.com';
 
-let mail: SmtpReceiver;
-/** The provider of most tests, and the provider that currently signs people in. */
-let first: OpenidProvider;
 let provider: OpenidProvider;
-let server: TestServer;
 let world: World;
 let key: string;
 let people = 0;
 
-beforeAll(async () => {
-  mail = await startSmtpReceiver();
-  first = await startOpenidProvider();
-  provider = first;
-  const environment = {
-    SMTP_URL: mail.url,
-    BASE_URL: baseUrl,
-    WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
-    RATE_LIMIT_SIGN_IN_IP: '1000000',
-    RATE_LIMIT_PASSWORD_LINK: '1000000',
-  };
-  server = await startServer({ clock, environment });
-});
+const mail = closeAfterAll(await startSmtpReceiver());
+/** The provider of most tests, and the provider that signs people in now. */
+const first = closeAfterAll(await startOpenidProvider());
+provider = first;
+const environment = {
+  SMTP_URL: mail.url,
+  BASE_URL: baseUrl,
+  WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8',
+  RATE_LIMIT_SIGN_IN_IP: '1000000',
+  RATE_LIMIT_PASSWORD_LINK: '1000000',
+};
+const server = await startServerForFile({ clock, environment });
 beforeEach(async () => {
   clock.set(start);
   world = await createWorld(server, { isPublic: true });
@@ -49,11 +45,6 @@ beforeEach(async () => {
   provider.person = newPerson();
   mail.received.length = 0;
   server.auditLines.length = 0;
-});
-afterAll(async () => {
-  await server.close();
-  await first.close();
-  await mail.close();
 });
 
 function newPerson() {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { ideaUrl } from '../../server/domain/ideas/present-idea.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { iconPath, stylesheetPath } from '../../server/pages/shell/assets.ts';
@@ -7,10 +7,9 @@ import { type BoardInput, createBoard, createTag, createWorld, insertIdea, type 
 import { rawRequest } from '../helpers/raw-request.ts';
 import { request } from '../helpers/request.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
 
-let server: TestServer;
 let world: World;
 
 const statuses: BoardInput['statuses'] = [
@@ -21,13 +20,10 @@ const statuses: BoardInput['statuses'] = [
   { key: 'spam', category: 'archived', label: 'Spam hold', isHidden: true },
 ];
 
-beforeAll(async () => {
-  server = await startServer({ environment: { BASE_URL: 'https://ideas.example.com' } });
-});
+const server = await startServerForFile({ environment: { BASE_URL: 'https://ideas.example.com' } });
 beforeEach(async () => {
   world = await createWorld(server, { isPublic: true, name: 'Web app', description: 'What next?', statuses });
 });
-afterAll(() => server.close());
 
 const boardPath = () => `/b/${world.boardSlug}`;
 const ideaPath = (id: number) => `${boardPath()}/ideas/${id}`;

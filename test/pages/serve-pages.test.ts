@@ -1,20 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { iconPath, stylesheetPath } from '../../server/pages/shell/assets.ts';
 import { testClock } from '../helpers/clock.ts';
-import { createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { createWorld, insertIdea } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
+import { startServerForFile, startServerForTest, type TestServer } from '../helpers/server.ts';
 
-let server: TestServer;
-let world: World;
-let ideaId: number;
-
-beforeAll(async () => {
-  server = await startServer({ environment: { BASE_URL: 'https://ideas.example.com' } });
-  world = await createWorld(server, { isPublic: true });
-  ideaId = await insertIdea(server, world);
-});
-afterAll(() => server.close());
+const server = await startServerForFile({ environment: { BASE_URL: 'https://ideas.example.com' } });
+const world = await createWorld(server, { isPublic: true });
+const ideaId = await insertIdea(server, world);
 
 const boardPath = () => `/b/${world.boardSlug}`;
 

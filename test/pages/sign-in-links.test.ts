@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { setPassword } from '../../server/domain/sign-in/set-password.ts';
 import { updateUser } from '../../server/domain/users/edit-user.ts';
 import { User } from '../../server/entities/user.ts';
@@ -8,9 +8,10 @@ import { runCleanUp } from '../domain/erasure/run.ts';
 import { readAudit } from '../helpers/audit.ts';
 import { startOfHour, testClock } from '../helpers/clock.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
+import { closeAfterAll } from '../helpers/for-file.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../helpers/jobs.ts';
-import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
+import { startServerForFile, startServerForTest } from '../helpers/server.ts';
+import { startSmtpReceiver } from '../helpers/smtp-receiver.ts';
 import { administer } from '../helpers/webhooks.ts';
 import { askForLink, follow, mailedToken, tokenIn } from './mailed-links.ts';
 
@@ -18,26 +19,18 @@ const start = startOfHour();
 const clock = testClock(start);
 const farLimits = { RATE_LIMIT_SIGN_IN_IP: '1000000', RATE_LIMIT_PASSWORD_LINK: '1000000' };
 
-let mail: SmtpReceiver;
-let server: TestServer;
 let world: World;
 let email: string;
 
-beforeAll(async () => {
-  mail = await startSmtpReceiver();
-  const environment = { SMTP_URL: mail.url, BASE_URL: 'http://ideas.example.com', ...farLimits };
-  server = await startServer({ clock, environment });
-});
+const mail = closeAfterAll(await startSmtpReceiver());
+const environment = { SMTP_URL: mail.url, BASE_URL: 'http://ideas.example.com', ...farLimits };
+const server = await startServerForFile({ clock, environment });
 beforeEach(async () => {
   clock.set(start);
   world = await createWorld(server, { isPublic: true });
   email = await emailOf(server, world.ownerId);
   mail.received.length = 0;
   server.auditLines.length = 0;
-});
-afterAll(async () => {
-  await server.close();
-  await mail.close();
 });
 
 const linkFor = (address = email, next = '/admin') => mailedToken({ server, clock, mail }, address, { next });

@@ -1,27 +1,22 @@
 import { XmlDocument } from 'libxml2-wasm';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { testClock } from '../helpers/clock.ts';
-import { createBoard, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { createBoard, createWorld, insertIdea } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
-import { startServer, type TestServer } from '../helpers/server.ts';
+import { startServerForFile } from '../helpers/server.ts';
 
-let server: TestServer;
-let world: World;
 const clock = testClock('2026-01-01T00:00:00Z');
 
-beforeAll(async () => {
-  server = await startServer({ environment: { BASE_URL: 'https://ideas.example.com' }, clock });
-  world = await createWorld(server, {
-    isPublic: true,
-    statuses: [
-      { key: 'open', category: 'inbox', label: 'Open' },
-      { key: 'spam', category: 'archived', label: 'Spam', isHidden: true },
-    ],
-  });
+const server = await startServerForFile({ environment: { BASE_URL: 'https://ideas.example.com' }, clock });
+const world = await createWorld(server, {
+  isPublic: true,
+  statuses: [
+    { key: 'open', category: 'inbox', label: 'Open' },
+    { key: 'spam', category: 'archived', label: 'Spam', isHidden: true },
+  ],
 });
-afterAll(() => server.close());
 
 const get = (path: string) => request(server, `GET ${path}`);
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type pg from 'pg';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import { describeSchema } from '../../scripts/schema/describe-schema.ts';
 import { connect, createBareDatabase } from '../helpers/database.ts';
 import { templateDatabase } from '../helpers/postgres.ts';
@@ -16,11 +16,7 @@ async function openDatabase(template?: string): Promise<pg.Client> {
   return client;
 }
 
-let migrated: pg.Client;
-
-beforeAll(async () => {
-  migrated = await openDatabase(templateDatabase);
-});
+const migrated = await openDatabase(templateDatabase);
 // The tests change the schema in a transaction. The rollback undoes the change.
 afterEach(async () => {
   await migrated.query('rollback');

@@ -9,15 +9,12 @@ import { optionsOf } from '../../pages/shell/choices.ts';
 import { FormProblem, ownProblemOf, type Problem } from '../../pages/shell/form.ts';
 import { hasAgentApi, isOwner, pathIn, requireAdminAccount, requireOwnedAccount } from '../../pages/shell/session.ts';
 import { showErasure, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
-import { type Notices, serveRoutes, type Visit } from '../../pages/shell/visit.ts';
+import { serveRoutes, type Visit } from '../../pages/shell/visit.ts';
 import { askForOwnPassword } from '../../pages/sign-in/own-password.ts';
-import { t } from '../../text/catalogue.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 import { type Html, html } from '../../text/html.ts';
 
-const notices = {
-  saved: 'account.notices.saved',
-  kept: 'account.notices.kept',
-} satisfies Notices;
+const notices = textKeysIn('account.notices');
 
 /** The maximum number of owners on the account page, so that they fill at most two lines. */
 const maxOwners = 5;

@@ -4,8 +4,8 @@ import { type BoardListing, listBoardOverviews } from '../../domain/boards/list-
 import type { Board } from '../../entities/board.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
-import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
-import { t } from '../../text/catalogue.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardPage, flagsOf, linksElsewhere, onBoard, pathOnBoard } from './board-page.ts';
 import { deadlineRoute } from './deadline-routes.ts';
@@ -14,12 +14,7 @@ import { tagRoutes } from './tag-routes.ts';
 
 const perPage = 25;
 
-const notices = {
-  created: 'board_settings.notices.created',
-  saved: 'board_settings.notices.saved',
-  frozen: 'board_settings.notices.frozen',
-  unfrozen: 'board_settings.notices.unfrozen',
-} satisfies Notices;
+const notices = textKeysIn('board_settings.notices');
 
 export const boardRoutes: Route[] = [
   { path: '/admin/boards', show: showList },

@@ -3,17 +3,14 @@ import { updateBoard } from '../../domain/boards/edit-board.ts';
 import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { cookieOptions } from '../../pages/shell/session.ts';
-import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
-import { t } from '../../text/catalogue.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 import { boardPage, pathOnBoard } from './board-page.ts';
 import { changesOf, type DeadlineForm, readDeadlineForm, untouchedInOtherZone } from './deadline-form.ts';
 import { presentDeadlines } from './present-deadlines.ts';
 import { isTimeZone } from './time-zones.ts';
 
-const notices = {
-  saved: 'board_settings.deadlines.notices.saved',
-  first: 'board_settings.deadlines.notices.first',
-} satisfies Notices;
+const notices = textKeysIn('board_settings.deadlines.notices');
 
 /** The page with a board's deadlines for ideas and votes (specification: POST /api/v1/ideas; Idea actions, 2). */
 export const deadlineRoute: Route = {

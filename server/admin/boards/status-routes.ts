@@ -14,18 +14,13 @@ import { optionsOf } from '../../pages/shell/choices.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
-import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
-import { t } from '../../text/catalogue.ts';
+import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
 
 const perPage = 20;
 
-const notices = {
-  added: 'board_settings.statuses.notices.added',
-  moved: 'board_settings.statuses.notices.moved',
-  saved: 'board_settings.statuses.notices.saved',
-  removed: 'board_settings.statuses.notices.removed',
-} satisfies Notices;
+const notices = textKeysIn('board_settings.statuses.notices');
 
 const path = '/admin/boards/:slug/statuses';
 

@@ -9,17 +9,13 @@ import {
 } from '../../domain/tags/board-tags.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
-import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
-import { t } from '../../text/catalogue.ts';
+import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 import { boardPage, onBoard, pathOnBoard } from './board-page.ts';
 
 const perPage = 50;
 
-const notices = {
-  added: 'board_settings.tags.notices.added',
-  saved: 'board_settings.tags.notices.saved',
-  removed: 'board_settings.tags.notices.removed',
-} satisfies Notices;
+const notices = textKeysIn('board_settings.tags.notices');
 
 /** The default color of a new tag. It is visible in light and in dark mode. */
 const emptyForm = { name: '', color: '#0f766e' };

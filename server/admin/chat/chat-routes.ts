@@ -18,21 +18,15 @@ import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
 import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
-import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
-import { t } from '../../text/catalogue.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardOptions, chosenBoard, eventChoices, readEventChoices } from '../shell/choices.ts';
 
 /** The number of channels on a page, so that the page loads quickly on a phone. */
 const channelsPerPage = 20;
 
-const notices = {
-  created: 'chat.notices.created',
-  tested: 'chat.notices.tested',
-  disabled: 'chat.notices.disabled',
-  enabled: 'chat.notices.enabled',
-  deleted: 'chat.notices.deleted',
-} satisfies Notices;
+const notices = textKeysIn('chat.notices');
 
 const kindNames: Record<ChatKind, string> = {
   slack: 'Slack',

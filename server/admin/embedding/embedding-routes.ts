@@ -15,13 +15,13 @@ import { embeddedPath } from '../../pages/boards/opened-board.ts';
 import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
-import { t } from '../../text/catalogue.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 import { frameCode, pageCode, tokenCode } from './snippets.ts';
 
 const path = '/admin/account/embedding';
 const secretsPath = `${path}/secrets`;
 
-const notices = { saved: 'embedding.notices.saved', deleted: 'embedding.notices.deleted' } as const;
+const notices = textKeysIn('embedding.notices');
 
 /** The pages with the origins that may embed the boards of an account, and with the secrets for the signed sign-in. */
 export function embeddingRoutes({ appKey, config }: ServerDependencies): Route[] {

@@ -5,16 +5,11 @@ import { listRequiredProviders } from '../../domain/identities/list-identities.t
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
 import { isAdmin, isModerator, pathIn } from '../../pages/shell/session.ts';
 import { showCount, showErasure, shownAddress, shownName } from '../../pages/shell/show.ts';
-import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { providerPath } from '../../pages/sign-in/provider-paths.ts';
-import { t } from '../../text/catalogue.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 
-const notices = {
-  kept: 'home.notices.kept',
-  joined: 'home.notices.joined',
-  left: 'home.notices.left',
-  role: 'home.notices.role',
-} satisfies Notices;
+const notices = textKeysIn('home.notices');
 
 /** The maximum number of boards that a section of the home page lists. A link leads to the other boards. */
 const maxBoards = 8;

@@ -12,19 +12,16 @@ import { mayManage } from '../../domain/members/authority.ts';
 import { cutRows } from '../../domain/pagination.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
-import type { Notices, Question, Route, Visit } from '../../pages/shell/visit.ts';
+import type { Question, Route, Visit } from '../../pages/shell/visit.ts';
 import { buildThrottle } from '../../pages/sign-in/throttle.ts';
-import { t } from '../../text/catalogue.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 import { presentRole, roleOf, roleOptions } from './present-role.ts';
 
 const invitationsPerPage = 25;
 
 const listPath = '/admin/members/invitations';
 
-const notices = {
-  invited: 'members.invitations.notices.invited',
-  revoked: 'members.invitations.notices.revoked',
-} satisfies Notices;
+const notices = textKeysIn('members.invitations.notices');
 
 export function invitationRoutes(server: ServerDependencies): Route[] {
   const { config } = server;

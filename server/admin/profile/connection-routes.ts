@@ -11,17 +11,14 @@ import type { Problem } from '../../pages/shell/form.ts';
 import { Refusal } from '../../pages/shell/refusal.ts';
 import { accountAround, requireOrdinarySession, requireOwnSession, requireSession } from '../../pages/shell/session.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
-import { type Notices, type Route, serveRoutes } from '../../pages/shell/visit.ts';
+import { type Route, serveRoutes } from '../../pages/shell/visit.ts';
 import { safeNextPath } from '../../pages/sign-in/next-path.ts';
-import { t } from '../../text/catalogue.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 import { type OwnVisit, ownNavigation } from './profile-page.ts';
 
 const path = '/admin/profile/connections';
 
-const notices = {
-  connected: 'identities.connections.notices.connected',
-  disconnected: 'identities.connections.notices.disconnected',
-} satisfies Notices;
+const notices = textKeysIn('identities.connections.notices');
 
 /**
  * Serves the page of a user's external identities, and the page where the user confirms the connection of a new one.

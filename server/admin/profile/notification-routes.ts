@@ -151,7 +151,7 @@ function ideaLink(
 }
 
 function describe(notification: NotificationView): { sentence: string; quote?: string | null } {
-  const { kind, title, detail } = notification;
+  const { kind, title } = notification;
   // Shows a kind of notification that this server does not know. A newer server may have stored it during an upgrade.
   if (!notificationKinds.includes(kind)) {
     return {
@@ -161,15 +161,5 @@ function describe(notification: NotificationView): { sentence: string; quote?: s
           : t('profile.notifications.unknown_of_idea', { title: shortLine(title, maxTitleLength) }),
     };
   }
-  return wordsOf({
-    kind,
-    board: notification.board_name,
-    title,
-    targetTitle: notification.target_title,
-    actor: notification.actor,
-    statusLabel: notification.status_label,
-    comment: detail,
-    detail,
-    endpointUrl: notification.endpoint_url,
-  });
+  return wordsOf(notification);
 }

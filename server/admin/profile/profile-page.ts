@@ -5,9 +5,9 @@ import { optionsOf } from '../../pages/shell/choices.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import type { NavigationLink } from '../../pages/shell/page.ts';
 import { showErasure, showList, shownAddress } from '../../pages/shell/show.ts';
-import type { Notices, Visit } from '../../pages/shell/visit.ts';
+import type { Visit } from '../../pages/shell/visit.ts';
 import { passwordLengths } from '../../pages/sign-in/own-password.ts';
-import { t } from '../../text/catalogue.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 import { languageNames, languages } from '../../text/language.ts';
 
 /** The request for a profile page. These pages need no account, so that users without an account can also open them. */
@@ -24,15 +24,7 @@ export function ownNavigation(visit: OwnVisit, current: string): NavigationLink[
   return ownPages.map(({ key, href }) => ({ label: t(key), href: visit.path(href), isCurrent: href === current }));
 }
 
-const notices = {
-  saved: 'profile.notices.saved',
-  email_asked: 'profile.notices.email_asked',
-  email_changed: 'profile.notices.email_changed',
-  mail_asked: 'profile.notices.mail_asked',
-  mail_changed: 'profile.notices.mail_changed',
-  mail_ended: 'profile.notices.mail_ended',
-  password_changed: 'profile.notices.password_changed',
-} satisfies Notices;
+const notices = textKeysIn('profile.notices');
 
 /** Shows the profile. A refused form keeps the values that the user entered. */
 export async function showProfile(

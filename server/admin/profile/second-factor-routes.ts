@@ -15,18 +15,15 @@ import { FormProblem, newFormId, type Problem, requireFirst } from '../../pages/
 import { secondFactorPath } from '../../pages/shell/second-factor.ts';
 import { isAdmin, pathIn, sessionOf } from '../../pages/shell/session.ts';
 import { shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
-import type { Notices, Route } from '../../pages/shell/visit.ts';
+import type { Route } from '../../pages/shell/visit.ts';
 import { safeNextPath } from '../../pages/sign-in/next-path.ts';
 import type { askForOwnPassword } from '../../pages/sign-in/own-password.ts';
 import { buildThrottle } from '../../pages/sign-in/throttle.ts';
-import { t } from '../../text/catalogue.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 import type { OwnVisit } from './profile-page.ts';
 import { drawQrCode } from './qr-code.ts';
 
-const notices = {
-  required: 'profile.second_factor.notices.required',
-  disabled: 'profile.second_factor.notices.disabled',
-} satisfies Notices;
+const notices = textKeysIn('profile.second_factor.notices');
 
 /** A person has this number of minutes to scan the QR code and enter the first code. */
 const offerMinutes = 30;

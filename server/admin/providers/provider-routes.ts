@@ -17,16 +17,11 @@ import { ProviderError, type ProviderErrorReason } from '../../openid/provider-e
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { showCount, shownName, showTime } from '../../pages/shell/show.ts';
-import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { callbackUrl, providerPath } from '../../pages/sign-in/provider-paths.ts';
-import { type TextKey, t } from '../../text/catalogue.ts';
+import { type TextKey, t, textKeysIn } from '../../text/catalogue.ts';
 
-const notices = {
-  added: 'identities.notices.added',
-  saved: 'identities.notices.saved',
-  deleted: 'identities.notices.deleted',
-  required: 'identities.notices.required',
-} satisfies Notices;
+const notices = textKeysIn('identities.notices');
 
 const problems = {
   unreachable: 'identities.problems.unreachable',

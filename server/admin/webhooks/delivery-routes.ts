@@ -3,8 +3,8 @@ import { listDeliveryPage, readDelivery } from '../../domain/webhooks/list-deliv
 import { mostPendingCounted, readWebhook } from '../../domain/webhooks/list-webhooks.ts';
 import { redeliver, redeliverDeadSince } from '../../domain/webhooks/queue-deliveries.ts';
 import type { Problem } from '../../pages/shell/form.ts';
-import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
-import { type TextKey, t } from '../../text/catalogue.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
+import { type TextKey, t, textKeysIn } from '../../text/catalogue.ts';
 import { deliveryStates, presentAttempts, presentDelivery, presentState, presentSummary } from './present-delivery.ts';
 import { presentWebhook } from './present-webhook.ts';
 
@@ -61,10 +61,7 @@ async function showDelivery(visit: Visit) {
     attempts: presentAttempts(attempts.rows, before === undefined),
     ...visit.pageLinks(path, 'before', attempts.hasMore && attempts.rows.at(-1)?.id),
   };
-  const notices = {
-    tested: 'webhooks.delivery.notices.tested',
-    redelivered: 'webhooks.delivery.notices.redelivered',
-  } satisfies Notices;
+  const notices = textKeysIn('webhooks.delivery.notices');
   return visit.page('webhooks/delivery', t('webhooks.delivery.title'), data, { notices });
 }
 

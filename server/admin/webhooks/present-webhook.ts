@@ -1,17 +1,11 @@
 import { eventTypes } from '../../../contract/events.ts';
-import { shownReason } from '../../domain/webhooks/disabled-reason.ts';
 import { mostPendingCounted, type WebhookListing } from '../../domain/webhooks/list-webhooks.ts';
 import { showStored, showTime } from '../../pages/shell/show.ts';
 import type { Visit } from '../../pages/shell/visit.ts';
-import { type TextKey, t } from '../../text/catalogue.ts';
+import { presentWebhookState } from '../../pages/shell/webhook-state.ts';
+import { t } from '../../text/catalogue.ts';
 import { oneLine, shortLine } from '../../text/plain-text.ts';
 import { eventChoices, readEventChoices } from '../shell/choices.ts';
-
-const states = {
-  enabled: { label: 'shell.labels.enabled', chip: 'chip-completed' },
-  failing: { label: 'webhooks.failing', chip: 'chip-active' },
-  disabled: { label: 'shell.labels.disabled', chip: 'chip-declined' },
-} as const satisfies Record<WebhookListing['state'], { label: TextKey; chip: string }>;
 
 /**
  * Returns a webhook for the pages. A webhook without a board gets events of every board. A webhook without event types
@@ -27,11 +21,8 @@ export function presentWebhook(webhook: WebhookListing) {
     description: shortLine(webhook.description, 200, ''),
     board: webhook.board ?? undefined,
     events: webhook.event_types,
-    state: { label: t(states[webhook.state].label), chip: states[webhook.state].chip },
     isDisabled: webhook.state === 'disabled',
-    failingSince: webhook.state === 'failing' ? showStored(webhook.failing_since) : undefined,
-    disabledAt: showStored(webhook.disabled_at),
-    disabledReason: shortLine(shownReason(webhook.disabled_reason ?? ''), 300, ''),
+    ...presentWebhookState(webhook),
     previousSecretUntil: showStored(webhook.previous_secret_expires_at),
     pending:
       pending < mostPendingCounted

@@ -23,22 +23,15 @@ import {
 import { sendTestEvent } from '../../domain/webhooks/queue-deliveries.ts';
 import { buildAddressGuard } from '../../outgoing/address-guard.ts';
 import { newFormId, type Problem, requireFirst } from '../../pages/shell/form.ts';
-import type { Notices, Route, Visit } from '../../pages/shell/visit.ts';
-import { t } from '../../text/catalogue.ts';
+import type { Route, Visit } from '../../pages/shell/visit.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 import { boardOptions, chosenBoard } from '../shell/choices.ts';
 import { emptyForm, formOf, presentWebhook, readForm, shownForm, shownUrl } from './present-webhook.ts';
 
 /** The number of webhooks on a page, so that the page loads quickly on a phone. */
 const webhooksPerPage = 20;
 
-const notices = {
-  saved: 'webhooks.notices.saved',
-  disabled: 'webhooks.notices.disabled',
-  enabled: 'webhooks.notices.enabled',
-  deleted: 'webhooks.notices.deleted',
-} satisfies Notices;
-
-/** The reason that the page shows if an owner or admin has disabled the webhook. */
+const notices = textKeysIn('webhooks.notices');
 
 /** The pages for the webhooks of an account: the list, a new webhook, a webhook's settings and its secret. */
 export function webhookRoutes(server: ServerDependencies): Route[] {

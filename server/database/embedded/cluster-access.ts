@@ -148,7 +148,7 @@ end $$;
  * Runs one statement as the superuser, in PostgreSQL's single-user mode. Meanwhile nobody can connect, and the lock on
  * the directory prevents another PostgreSQL from starting there.
  */
-export async function runAlone(
+async function runAlone(
   { directory, runAs }: StoppedCluster,
   { postgres }: PostgresBinaries,
   database: string,

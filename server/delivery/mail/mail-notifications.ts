@@ -1,14 +1,9 @@
 import type { TaskList } from 'graphile-worker';
-import { sql } from 'kysely';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
-import {
-  mentionerInEvent,
-  mentioningTextInEvent,
-  targetIdInEvent,
-  textInEvent,
-} from '../../domain/events/recorded-event.ts';
+import { targetIdInEvent, textInEvent } from '../../domain/events/recorded-event.ts';
 import { ideaUrl } from '../../domain/ideas/present-idea.ts';
 import { activeMemberships } from '../../domain/members/authority.ts';
+import { contentOfNotification } from '../../domain/notifications/notification-content.ts';
 import type { NotificationKind } from '../../domain/notifications/notification-words.ts';
 import type { NotificationToMail } from '../../domain/notifications/notifications.ts';
 import { type Subscription, unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
@@ -74,35 +69,9 @@ const selectDue = query('select_due_notifications', (db, $: Arguments<{ accountI
       'e.idea_id',
       'f.idea_id as followed_id',
       targetIdInEvent.as('target_id'),
-      textInEvent('board', 'name').as('board'),
       textInEvent('board', 'slug').as('board_slug'),
-      textInEvent('idea', 'title').as('title'),
-      textInEvent('target', 'title').as('targetTitle'),
-      n
-        .case('n.kind')
-        .when('user.mentioned')
-        .then(mentionerInEvent)
-        .else(textInEvent('actor', 'name'))
-        .end()
-        .as('actor'),
-      textInEvent('idea', 'status_label').as('statusLabel'),
-      textInEvent('comment', 'body').as('comment'),
-      n
-        .case('n.kind')
-        .when('idea.status_changed')
-        .then(textInEvent('reply', 'body'))
-        .when('user.mentioned')
-        .then(mentioningTextInEvent(1001))
-        .when('idea.pending')
-        .then(sql<string | null>`left(${textInEvent('idea', 'body')}, 1001)`)
-        .when('idea.rejected')
-        .then(textInEvent('reason'))
-        .when('webhook.disabled')
-        .then(n.ref('w.disabled_reason'))
-        .end()
-        .as('detail'),
-      'w.url as endpointUrl',
     ])
+    .select(contentOfNotification(1001))
     .where('n.account_id', '=', $.accountId)
     .where(n => n('n.id', '=', n.fn.any($.ids)))
     .where('n.mailed_at', 'is', null)

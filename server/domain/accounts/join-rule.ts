@@ -2,7 +2,7 @@ import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
 import { type JoinRule, joinRules } from '../../entities/account.ts';
 import { t } from '../../text/catalogue.ts';
-import { AdministrationError } from '../administration.ts';
+import { invalid } from '../administration.ts';
 import { quote } from '../fields.ts';
 import { canonicalAddress, splitAddress } from '../users/canonical-address.ts';
 
@@ -51,10 +51,6 @@ function checkDomain(value: string): string {
   const domain = domainOf(canonicalAddress(`x@${typed}`));
   if (!typed.includes('@') && domainForm.test(domain)) return domain;
   throw invalid(t('refusals.joining.invalid_domain', { domain: quote(value) }));
-}
-
-function invalid(message: string) {
-  return new AdministrationError('invalid', message);
 }
 
 /** An account that a person may want to join. */

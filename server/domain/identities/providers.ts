@@ -5,7 +5,7 @@ import { Identity, IdentityProvider } from '../../entities/identity.ts';
 import { type AddressGuard, problemOfUrl } from '../../outgoing/address-guard.ts';
 import { t } from '../../text/catalogue.ts';
 import { lockAccount } from '../accounts/find-account.ts';
-import { type Administration, AdministrationError, noteFields } from '../administration.ts';
+import { type Administration, AdministrationError, invalid, noteFields } from '../administration.ts';
 import { checkName, checkText } from '../fields.ts';
 import type { SecretBox } from '../secret-box.ts';
 
@@ -187,9 +187,5 @@ export function isLoopback({ hostname }: URL): boolean {
 const checkClientId = (value: string) => checkText(value, 1, 300, 'client_id');
 
 const checkSecret = (value: string) => checkText(value, 1, 1000, 'client_secret');
-
-function invalid(message: string) {
-  return new AdministrationError('invalid', message);
-}
 
 const describe = ({ accountId, id }: IdentityProvider) => ({ account_id: accountId, provider_id: id });

@@ -23,20 +23,19 @@ export type NotificationKind = (typeof notificationKinds)[number];
 /** The content of a notification. The texts are as users wrote them. wordsOf shortens titles and names. */
 export interface NotificationSubject {
   kind: NotificationKind;
-  board: string | null;
+  board_name: string | null;
   title: string | null;
-  targetTitle: string | null;
+  target_title: string | null;
   /** The name of the person who caused the event. Null for the operator of the server. */
   actor: string | null;
-  statusLabel: string | null;
-  comment: string | null;
+  status_label: string | null;
   /**
-   * A quoted text, such as an official reply, a text with a mention, the body of a pending idea, or the reason for a
-   * rejection or a disabled webhook.
+   * The comment, the official reply with a status, the text with a mention, the body of a pending idea, the reason for a
+   * rejection, or the reason why a webhook was disabled.
    */
   detail: string | null;
   /** The URL of the disabled webhook. */
-  endpointUrl: string | null;
+  endpoint_url: string | null;
 }
 
 /** The names of the texts for the kinds of notifications. */
@@ -74,10 +73,10 @@ const maxUrlLength = 300;
 export function wordsOf(about: NotificationSubject): Words {
   const names = {
     actor: about.actor === null ? t('mails.operator') : shortLine(about.actor, maxNameLength, t('mails.somebody')),
-    board: shortLine(about.board ?? '', maxNameLength),
-    status: shortLine(about.statusLabel ?? '', maxNameLength),
-    host: hostOf(about.endpointUrl ?? ''),
-    url: truncate(oneLine(about.endpointUrl ?? ''), maxUrlLength),
+    board: shortLine(about.board_name ?? '', maxNameLength),
+    status: shortLine(about.status_label ?? '', maxNameLength),
+    host: hostOf(about.endpoint_url ?? ''),
+    url: truncate(oneLine(about.endpoint_url ?? ''), maxUrlLength),
   };
   const inSubject = { ...names, ...titlesOf(about, maxTitleInSubject) };
   const inText = { ...names, ...titlesOf(about, maxTitleLength) };
@@ -109,7 +108,7 @@ export function wordsOf(about: NotificationSubject): Words {
         ending: t('mails.notification.no_more_mentions'),
       };
     case 'comment.created':
-      return toFollower('commented', about.comment);
+      return toFollower('commented', about.detail);
     case 'idea.merged':
       return toFollower('merged');
     case 'idea.unmerged':
@@ -129,8 +128,8 @@ export function wordsOf(about: NotificationSubject): Words {
   }
 }
 
-function titlesOf({ title, targetTitle }: NotificationSubject, maxLength: number) {
-  return { title: shortLine(title ?? '', maxLength), target: shortLine(targetTitle ?? '', maxLength) };
+function titlesOf({ title, target_title }: NotificationSubject, maxLength: number) {
+  return { title: shortLine(title ?? '', maxLength), target: shortLine(target_title ?? '', maxLength) };
 }
 
 function hostOf(url: string): string {

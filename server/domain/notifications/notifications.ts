@@ -1,7 +1,8 @@
-import { type InferResult, sql } from 'kysely';
+import type { InferResult } from 'kysely';
 import type { QueryBuilding } from '../../database/database.ts';
 import type { Administration } from '../administration.ts';
-import { mentionerInEvent, mentioningTextInEvent, textInEvent } from '../events/recorded-event.ts';
+import { textInEvent } from '../events/recorded-event.ts';
+import { contentOfNotification } from './notification-content.ts';
 import type { NotificationKind } from './notification-words.ts';
 
 export type NotificationView = InferResult<ReturnType<typeof notificationsOf>>[number];
@@ -15,8 +16,8 @@ interface NotificationFilter {
 }
 
 /**
- * The notifications of a user in all accounts. Titles and names are as they were at the time of the event. If everyone
- * can read the idea now, public_board is the slug of its public board.
+ * The notifications of a user in all accounts. If everyone can read the idea now, public_board is the slug of its public
+ * board.
  */
 function notificationsOf({ db }: QueryBuilding, userId: number) {
   return db
@@ -27,37 +28,8 @@ function notificationsOf({ db }: QueryBuilding, userId: number) {
       join.onRef('w.id', '=', 'n.endpoint_id').onRef('w.account_id', '=', 'n.account_id'),
     )
     .select(['n.id', 'n.kind', 'a.slug as account'])
-    .select([textInEvent('board', 'slug').as('board'), textInEvent('board', 'name').as('board_name'), 'e.idea_id'])
-    .select([textInEvent('idea', 'title').as('title'), textInEvent('target', 'title').as('target_title')])
-    .select(textInEvent('idea', 'status_label').as('status_label'))
-    .select(n =>
-      n
-        .case('n.kind')
-        .when('user.mentioned')
-        .then(mentionerInEvent)
-        .else(textInEvent('actor', 'name'))
-        .end()
-        .as('actor'),
-    )
-    .select(n =>
-      n
-        .case('n.kind')
-        .when('comment.created')
-        .then(textInEvent('comment', 'body'))
-        .when('idea.status_changed')
-        .then(textInEvent('reply', 'body'))
-        .when('user.mentioned')
-        .then(mentioningTextInEvent(501))
-        .when('idea.pending')
-        .then(sql<string | null>`left(${textInEvent('idea', 'body')}, 501)`)
-        .when('idea.rejected')
-        .then(textInEvent('reason'))
-        .when('webhook.disabled')
-        .then(n.ref('w.disabled_reason'))
-        .end()
-        .as('detail'),
-    )
-    .select('w.url as endpoint_url')
+    .select([textInEvent('board', 'slug').as('board'), 'e.idea_id'])
+    .select(contentOfNotification(501))
     .select(n =>
       n
         .selectFrom('ideas as i')

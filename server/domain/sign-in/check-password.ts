@@ -1,5 +1,5 @@
 import { t } from '../../text/catalogue.ts';
-import { AdministrationError } from '../administration.ts';
+import { invalid } from '../administration.ts';
 
 /** The minimum and maximum number of characters (NIST SP 800-63B). The maximum limits the cost of hashing. */
 export const minPasswordLength = 12;
@@ -58,8 +58,4 @@ async function isCommon(password: string): Promise<boolean> {
       one => password.startsWith(one) && weakEnding.test(password.replaceAll(one, '')),
     )
   );
-}
-
-function invalid(message: string) {
-  return new AdministrationError('invalid', message);
 }

@@ -1,4 +1,4 @@
-import type { Kysely } from 'kysely';
+import { type Kysely, type SelectQueryBuilder, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/postgres';
 import type { QueryBuilding } from '../../database/database.ts';
 import type { Tables } from '../../database/tables.ts';
@@ -35,18 +35,12 @@ export const exportSections: Readonly<Record<string, Section>> = {
   sign_in_methods: {
     tables: ['sign_in_methods'],
     read: once((db, userId) =>
-      db
-        .selectFrom('sign_in_methods')
-        .select(['kind', 'created_at', 'updated_at'])
-        .where('user_id', '=', userId)
-        .execute(),
+      db.selectFrom('sign_in_methods').select(['kind', 'created_at', 'updated_at']).where('user_id', '=', userId),
     ),
   },
   second_factors: {
     tables: ['second_factors'],
-    read: once((db, userId) =>
-      db.selectFrom('second_factors').select('created_at').where('user_id', '=', userId).execute(),
-    ),
+    read: once((db, userId) => db.selectFrom('second_factors').select('created_at').where('user_id', '=', userId)),
   },
   sessions: {
     tables: ['sessions'],
@@ -55,8 +49,7 @@ export const exportSections: Readonly<Record<string, Section>> = {
         .selectFrom('sessions')
         .select(['created_at', 'last_seen_at', 'expires_at'])
         .where('user_id', '=', userId)
-        .orderBy('created_at')
-        .execute(),
+        .orderBy('created_at'),
     ),
   },
   identities: {
@@ -71,8 +64,7 @@ export const exportSections: Readonly<Record<string, Section>> = {
         .select(['a.slug as account', 'p.name as provider', 'p.issuer', 'i.subject', 'i.address'])
         .select(['i.created_at', 'i.last_used_at'])
         .where('i.user_id', '=', userId)
-        .orderBy('i.created_at')
-        .execute(),
+        .orderBy('i.created_at'),
     ),
   },
   memberships: {
@@ -83,8 +75,7 @@ export const exportSections: Readonly<Record<string, Section>> = {
         .innerJoin('accounts as a', 'a.id', 'm.account_id')
         .select(['a.slug as account', 'a.name as account_name', 'm.role', 'm.created_at'])
         .where('m.user_id', '=', userId)
-        .orderBy('a.id')
-        .execute(),
+        .orderBy('a.id'),
     ),
   },
   blocks: {
@@ -96,8 +87,7 @@ export const exportSections: Readonly<Record<string, Section>> = {
         .innerJoin('accounts as a', 'a.id', 'b.account_id')
         .select(['a.slug as account', 'b.created_at'])
         .where('b.user_id', '=', userId)
-        .orderBy('a.id')
-        .execute(),
+        .orderBy('a.id'),
     ),
   },
   invitations_sent: {
@@ -108,138 +98,94 @@ export const exportSections: Readonly<Record<string, Section>> = {
         .innerJoin('accounts as a', 'a.id', 'i.account_id')
         .select(['a.slug as account', 'i.email', 'i.role', 'i.created_at', 'i.expires_at'])
         .where('i.inviter_id', '=', userId)
-        .orderBy('i.id')
-        .execute(),
+        .orderBy('i.id'),
     ),
   },
   tokens: {
     tables: ['api_tokens', 'api_token_boards'],
-    read: inBatches(
-      (db, userId, afterId: number) =>
-        db
-          .selectFrom('api_tokens as t')
-          .innerJoin('accounts as a', 'a.id', 't.account_id')
-          .select(['t.id', 'a.slug as account', 't.kind', 't.name'])
-          .select(['t.created_at', 't.last_used_at', 't.expires_at', 't.revoked_at'])
-          .select(t =>
-            jsonArrayFrom(
-              t
-                .selectFrom('api_token_boards as g')
-                .innerJoin('boards as b', join =>
-                  join.onRef('b.id', '=', 'g.board_id').onRef('b.account_id', '=', 'g.account_id'),
-                )
-                .select(['b.slug as board', 'g.level as grant'])
-                .whereRef('g.account_id', '=', 't.account_id')
-                .whereRef('g.token_id', '=', 't.id')
-                .orderBy('b.id'),
-            ).as('boards'),
-          )
-          .where('t.issuer_id', '=', userId)
-          .where('t.id', '>', afterId)
-          .orderBy('t.id')
-          .limit(batchSize)
-          .execute(),
-      0,
-      ({ id }) => id,
+    read: inBatches(['t.id'], (db, userId) =>
+      db
+        .selectFrom('api_tokens as t')
+        .innerJoin('accounts as a', 'a.id', 't.account_id')
+        .select(['t.id', 'a.slug as account', 't.kind', 't.name'])
+        .select(['t.created_at', 't.last_used_at', 't.expires_at', 't.revoked_at'])
+        .select(t =>
+          jsonArrayFrom(
+            t
+              .selectFrom('api_token_boards as g')
+              .innerJoin('boards as b', join =>
+                join.onRef('b.id', '=', 'g.board_id').onRef('b.account_id', '=', 'g.account_id'),
+              )
+              .select(['b.slug as board', 'g.level as grant'])
+              .whereRef('g.account_id', '=', 't.account_id')
+              .whereRef('g.token_id', '=', 't.id')
+              .orderBy('b.id'),
+          ).as('boards'),
+        )
+        .where('t.issuer_id', '=', userId),
     ),
   },
   ideas: {
     tables: ['ideas'],
-    read: inBatches(
-      (db, userId, [boardId, id]: [boardId: number, id: number]) =>
-        db
-          .selectFrom('ideas as i')
-          .innerJoin('accounts as a', 'a.id', 'i.account_id')
-          .innerJoin('boards as b', join =>
-            join.onRef('b.id', '=', 'i.board_id').onRef('b.account_id', '=', 'i.account_id'),
-          )
-          .innerJoin('statuses as s', join =>
-            join.onRef('s.id', '=', 'i.status_id').onRef('s.account_id', '=', 'i.account_id'),
-          )
-          .select(['i.id', 'a.slug as account', 'i.board_id', 'b.slug as board', 'i.title', 'i.body'])
-          .select(['s.key as status_key', 'i.moderation_state', 'i.rejection_reason'])
-          .select(['i.up_count', 'i.down_count', 'i.comment_count', 'i.merged_into_id', 'i.created_at', 'i.updated_at'])
-          .where('i.author_id', '=', userId)
-          .where(i => i(i.refTuple('i.board_id', 'i.id'), '>', i.tuple(boardId, id)))
-          .orderBy('i.board_id')
-          .orderBy('i.id')
-          .limit(batchSize)
-          .execute(),
-      [0, 0],
-      ({ board_id, id }): [boardId: number, id: number] => [board_id, id],
+    read: inBatches(['i.board_id', 'i.id'], (db, userId) =>
+      db
+        .selectFrom('ideas as i')
+        .innerJoin('accounts as a', 'a.id', 'i.account_id')
+        .innerJoin('boards as b', join =>
+          join.onRef('b.id', '=', 'i.board_id').onRef('b.account_id', '=', 'i.account_id'),
+        )
+        .innerJoin('statuses as s', join =>
+          join.onRef('s.id', '=', 'i.status_id').onRef('s.account_id', '=', 'i.account_id'),
+        )
+        .select(['i.id', 'a.slug as account', 'i.board_id', 'b.slug as board', 'i.title', 'i.body'])
+        .select(['s.key as status_key', 'i.moderation_state', 'i.rejection_reason'])
+        .select(['i.up_count', 'i.down_count', 'i.comment_count', 'i.merged_into_id', 'i.created_at', 'i.updated_at'])
+        .where('i.author_id', '=', userId),
     ),
   },
   comments: {
     tables: ['comments'],
-    read: inBatches(
-      (db, userId, afterId: number) =>
-        db
-          .selectFrom('comments as c')
-          .innerJoin('accounts as a', 'a.id', 'c.account_id')
-          .select(['c.id', 'a.slug as account', 'c.idea_id', 'c.body', 'c.created_at', 'c.edited_at', 'c.is_official'])
-          .where('c.author_id', '=', userId)
-          .where('c.id', '>', afterId)
-          .orderBy('c.id')
-          .limit(batchSize)
-          .execute(),
-      0,
-      ({ id }) => id,
+    read: inBatches(['c.id'], (db, userId) =>
+      db
+        .selectFrom('comments as c')
+        .innerJoin('accounts as a', 'a.id', 'c.account_id')
+        .select(['c.id', 'a.slug as account', 'c.idea_id', 'c.body', 'c.created_at', 'c.edited_at', 'c.is_official'])
+        .where('c.author_id', '=', userId),
     ),
   },
   votes: { tables: ['voters', 'votes'], read: readVotes },
   follows: {
     tables: ['followers'],
-    read: inBatches(
-      (db, userId, afterId: number) =>
-        db
-          .selectFrom('followers as f')
-          .innerJoin('accounts as a', 'a.id', 'f.account_id')
-          .select(['a.slug as account', 'f.idea_id', 'f.created_at'])
-          .where('f.user_id', '=', userId)
-          .where('f.idea_id', '>', afterId)
-          .orderBy('f.idea_id')
-          .limit(batchSize)
-          .execute(),
-      0,
-      ({ idea_id }) => idea_id,
+    read: inBatches(['f.idea_id'], (db, userId) =>
+      db
+        .selectFrom('followers as f')
+        .innerJoin('accounts as a', 'a.id', 'f.account_id')
+        .select(['a.slug as account', 'f.idea_id', 'f.created_at'])
+        .where('f.user_id', '=', userId),
     ),
   },
   // Leaves out the texts that contain the mentions, because other people wrote them.
   mentions: {
     tables: ['mentions'],
-    read: inBatches(
-      (db, userId, afterId: number) =>
-        db
-          .selectFrom('mentions as m')
-          .innerJoin('accounts as a', 'a.id', 'm.account_id')
-          .select(['m.id', 'a.slug as account', 'm.idea_id', 'm.comment_id', 'm.created_at'])
-          .where('m.user_id', '=', userId)
-          .where('m.id', '>', afterId)
-          .orderBy('m.id')
-          .limit(batchSize)
-          .execute(),
-      0,
-      ({ id }) => id,
+    read: inBatches(['m.id'], (db, userId) =>
+      db
+        .selectFrom('mentions as m')
+        .innerJoin('accounts as a', 'a.id', 'm.account_id')
+        .select(['m.id', 'a.slug as account', 'm.idea_id', 'm.comment_id', 'm.created_at'])
+        .where('m.user_id', '=', userId),
     ),
   },
   notifications: {
     tables: ['notifications'],
-    read: inBatches(
-      (db, userId, afterId: number) =>
-        db
-          .selectFrom('notifications as n')
-          .innerJoin('accounts as a', 'a.id', 'n.account_id')
-          .leftJoin('events as e', join =>
-            join.onRef('e.id', '=', 'n.event_id').onRef('e.account_id', '=', 'n.account_id'),
-          )
-          .select(['n.id', 'a.slug as account', 'n.kind', 'e.idea_id', 'n.created_at', 'n.read_at', 'n.mailed_at'])
-          .where('n.user_id', '=', userId)
-          .where('n.id', '>', afterId)
-          .orderBy('n.id')
-          .limit(batchSize)
-          .execute(),
-      0,
-      ({ id }) => id,
+    read: inBatches(['n.id'], (db, userId) =>
+      db
+        .selectFrom('notifications as n')
+        .innerJoin('accounts as a', 'a.id', 'n.account_id')
+        .leftJoin('events as e', join =>
+          join.onRef('e.id', '=', 'n.event_id').onRef('e.account_id', '=', 'n.account_id'),
+        )
+        .select(['n.id', 'a.slug as account', 'n.kind', 'e.idea_id', 'n.created_at', 'n.read_at', 'n.mailed_at'])
+        .where('n.user_id', '=', userId),
     ),
   },
 };
@@ -269,19 +215,12 @@ async function* readVotes(db: Db, userId: number): AsyncIterable<object[]> {
     .select(['account_id', 'voter_id', 'id as token_id'])
     .where('issuer_id', '=', userId);
   for (const { account_id, voter_id, token_id } of await ownVoters.unionAll(tokenVoters).execute()) {
-    const votesOfVoter = inBatches(
-      (_, __, afterId: number) =>
-        db
-          .selectFrom('votes as v')
-          .innerJoin('accounts as a', 'a.id', 'v.account_id')
-          .select(['a.slug as account', 'v.idea_id', 'v.value', 'v.carried_from_id', 'v.created_at'])
-          .where(v => v.and({ 'v.account_id': account_id, 'v.voter_id': voter_id }))
-          .where('v.idea_id', '>', afterId)
-          .orderBy('v.idea_id')
-          .limit(batchSize)
-          .execute(),
-      0,
-      ({ idea_id }) => idea_id,
+    const votesOfVoter = inBatches(['v.idea_id'], () =>
+      db
+        .selectFrom('votes as v')
+        .innerJoin('accounts as a', 'a.id', 'v.account_id')
+        .select(['a.slug as account', 'v.idea_id', 'v.value', 'v.carried_from_id', 'v.created_at'])
+        .where(v => v.and({ 'v.account_id': account_id, 'v.voter_id': voter_id })),
     );
     for await (const votes of votesOfVoter(db, userId)) {
       yield votes.map(vote => ({
@@ -293,26 +232,32 @@ async function* readVotes(db: Db, userId: number): AsyncIterable<object[]> {
   }
 }
 
+type Query<Row> = SelectQueryBuilder<Tables, keyof Tables, Row>;
+
 /** Reads a list that is short for every person. */
-function once<Row extends object>(read: (db: Db, userId: number) => Promise<Row[]>): Section['read'] {
+function once(select: (db: Db, userId: number) => { execute(): Promise<object[]> }): Section['read'] {
   return async function* (db, userId) {
-    yield await read(db, userId);
+    yield await select(db, userId).execute();
   };
 }
 
-/** Reads a list batch by batch. `read` returns the rows after a key, in the order of the keys. */
-function inBatches<Row extends object, Key>(
-  read: (db: Db, userId: number, after: Key) => Promise<Row[]>,
-  first: NoInfer<Key>,
-  keyOf: (row: Row) => NoInfer<Key>,
+/** Reads a list batch by batch, in the order of the key columns. The list must select these columns. */
+function inBatches<Row extends object>(
+  key: readonly [`${string}.${string}`, ...`${string}.${string}`[]],
+  select: (db: Db, userId: number) => { execute(): Promise<Row[]> },
 ): (db: Db, userId: number) => AsyncIterable<Row[]> {
   return async function* (db, userId) {
-    for (let after = first; ; ) {
-      const rows = await read(db, userId, after);
+    const columns = key.map(column => sql.ref(column));
+    const names = key.map(column => column.slice(column.indexOf('.') + 1)) as (keyof Row)[];
+    for (let after: unknown[] = key.map(() => 0); ; ) {
+      const query = (select(db, userId) as unknown as Query<Row>)
+        .where(sql<boolean>`(${sql.join(columns)}) > (${sql.join(after)})`)
+        .limit(batchSize);
+      const rows = await columns.reduce((sorted, column) => sorted.orderBy(column), query).execute();
       if (rows.length > 0) yield rows;
       const last = rows.at(-1);
       if (!last || rows.length < batchSize) return;
-      after = keyOf(last);
+      after = names.map(name => last[name]);
     }
   };
 }

@@ -12,8 +12,7 @@ import { cancelAccountDeletion, scheduleAccountDeletion } from '../../domain/era
 import { listTroubledWebhooks, troubles } from '../../domain/webhooks/list-troubled-webhooks.ts';
 import { hasAgentApi } from '../../pages/shell/session.ts';
 import { showCount, showErasure, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
-import type { Notices } from '../../pages/shell/visit.ts';
-import { type TextKey, t } from '../../text/catalogue.ts';
+import { type TextKey, t, textKeysIn } from '../../text/catalogue.ts';
 import { type AskForPassword, changeRoute, type OperatorRoute, type OperatorVisit, operate } from '../shell/change.ts';
 import { searchOf } from '../shell/search.ts';
 import { presentWebhook } from '../webhooks/present-webhook.ts';
@@ -22,11 +21,7 @@ const accountsPerPage = 25;
 const mostOwners = 5;
 const mostWebhooks = 10;
 
-const notices = {
-  plan: 'operator.accounts.notices.plan',
-  scheduled: 'operator.accounts.notices.scheduled',
-  kept: 'operator.accounts.notices.kept',
-} satisfies Notices;
+const notices = textKeysIn('operator.accounts.notices');
 
 const states = {
   active: { label: 'operator.accounts.active', chip: 'chip-completed' },

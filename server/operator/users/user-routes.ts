@@ -4,20 +4,14 @@ import { cancelUserDeletion, findHolds, requestUserDeletion } from '../../domain
 import { blockUser, unblockUser } from '../../domain/users/block-user.ts';
 import { listUserPage, readUserSummary, type UserSummary } from '../../domain/users/list-users.ts';
 import { showErasure, showList, shownAddress, shownName, showTime } from '../../pages/shell/show.ts';
-import type { Notices } from '../../pages/shell/visit.ts';
-import { t } from '../../text/catalogue.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { type AskForPassword, changeRoute, type OperatorRoute, type OperatorVisit, operate } from '../shell/change.ts';
 import { searchOf } from '../shell/search.ts';
 
 const usersPerPage = 25;
 
-const notices = {
-  blocked: 'operator.users.notices.blocked',
-  unblocked: 'operator.users.notices.unblocked',
-  scheduled: 'operator.users.notices.scheduled',
-  kept: 'operator.users.notices.kept',
-} satisfies Notices;
+const notices = textKeysIn('operator.users.notices');
 
 export function userRoutes({ config, clock }: ServerDependencies, askForPassword: AskForPassword): OperatorRoute[] {
   const graceHours = config.USER_DELETION_GRACE_HOURS;

@@ -11,7 +11,7 @@ import { t } from '../../text/catalogue.ts';
 import { FormProblem, ownProblemOf, type Problem } from '../shell/form.ts';
 import { cookieName, cookieOptions, sessionTerms, setSessionCookie } from '../shell/session.ts';
 import { serveRoutes, type Visit } from '../shell/visit.ts';
-import { safeNextPath, signInPath } from './next-path.ts';
+import { nextOf, signInPath } from './next-path.ts';
 import { buildKnownBrowsers, buildThrottle } from './throttle.ts';
 
 const path = '/sign-in/code';
@@ -91,8 +91,4 @@ export function serveCodes(app: FastifyInstance, server: ServerDependencies) {
 function methodOfSignIn({ boundTo, set_at }: OpenChallenge) {
   if (boundTo) return 'provider';
   return set_at === null ? 'link' : 'password';
-}
-
-function nextOf(visit: Visit<undefined>): string {
-  return safeNextPath(visit.isSent ? visit.field('next') : visit.parameter('next'));
 }

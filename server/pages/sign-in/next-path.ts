@@ -1,3 +1,4 @@
+import type { Visit } from '../shell/visit.ts';
 /** The page that opens after a sign-in without another destination. */
 export const home = '/admin';
 
@@ -28,4 +29,8 @@ export function boardIn(path: string): string | undefined {
 /** Returns the path of the sign-in page. After the sign-in, the browser returns to the page `next`. */
 export function signInPath(next: string, parameters: Record<string, string> = {}): string {
   return `/sign-in?${new URLSearchParams({ next, ...parameters })}`;
+}
+
+export function nextOf(visit: Visit<undefined>): string {
+  return safeNextPath(visit.isSent ? visit.field('next') : visit.parameter('next'));
 }

@@ -18,7 +18,7 @@ import { keepLanguageOfBrowser, ordinaryUserOf, sessionTerms, setSessionCookie }
 import { shownAddress, shownName } from '../shell/show.ts';
 import { serveRoutes, type Visit } from '../shell/visit.ts';
 import { askForCode } from './code-routes.ts';
-import { safeNextPath, signInPath } from './next-path.ts';
+import { nextOf, safeNextPath, signInPath } from './next-path.ts';
 import { buildProviderFlows, type ProviderFlow } from './provider-flow.ts';
 import { callbackUrl, connectPath, providerPath } from './provider-paths.ts';
 import { buildThrottle } from './throttle.ts';
@@ -204,10 +204,6 @@ export function serveProviders(app: FastifyInstance, server: ServerDependencies,
 function refusal(status: number, explanation: string, next = '/admin') {
   const back = { label: t('identities.failures.back'), href: signInPath(next) };
   return new Refusal(status, t('identities.failures.title'), explanation, back);
-}
-
-function nextOf(visit: Visit<undefined>): string {
-  return safeNextPath(visit.isSent ? visit.field('next') : visit.parameter('next'));
 }
 
 function originOf({ request: { id, ip } }: Visit<undefined>) {

@@ -1,20 +1,14 @@
 import { findBoards } from '../../domain/boards/read-board.ts';
 import { signInLinkMinutes } from '../../domain/sign-in/sign-in-links.ts';
-import { t } from '../../text/catalogue.ts';
+import { t, textKeysIn } from '../../text/catalogue.ts';
 import type { Problem } from '../shell/form.ts';
 import { ordinaryUserOf } from '../shell/session.ts';
-import type { Notices, Visit } from '../shell/visit.ts';
+import type { Visit } from '../shell/visit.ts';
 import { boardIn, safeNextPath, signInPath } from './next-path.ts';
 import { readProviderButtons } from './provider-paths.ts';
 import type { buildRobotCheck } from './robot-check.ts';
 
-const notices = {
-  code_expired: 'sign_in.notices.code_expired',
-  expired: 'sign_in.notices.expired',
-  password_set: 'sign_in.notices.password_set',
-  signed_out: 'sign_in.notices.signed_out',
-  signed_out_everywhere: 'sign_in.notices.signed_out_everywhere',
-} satisfies Notices;
+const notices = textKeysIn('sign_in.notices');
 
 /** Shows the sign-in page. Its form has a button for a sign-in with a password, and a button that asks for a link. */
 export async function showSignIn(

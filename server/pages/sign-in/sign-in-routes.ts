@@ -1,8 +1,8 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { ServerDependencies } from '../../dependencies.ts';
-import type { AccountOfUser } from '../../domain/sign-in/session.ts';
-import { endAllSessions, endSession } from '../../domain/sign-in/session.ts';
+import { type AccountOfUser, endAllSessions, endSession } from '../../domain/sign-in/session.ts';
 import { signIn } from '../../domain/sign-in/sign-in.ts';
+import { clientOf } from '../../http/audit-refusals.ts';
 import { t } from '../../text/catalogue.ts';
 import { FormProblem, ownProblemOf, type Problem } from '../shell/form.ts';
 import {
@@ -91,8 +91,4 @@ export function serveSessions(app: FastifyInstance, server: ServerDependencies) 
     clearSessionCookie(reply, config);
     return '/sign-in?notice=signed_out_everywhere';
   }
-}
-
-function clientOf({ id, ip }: FastifyRequest) {
-  return { request_id: id, ip };
 }

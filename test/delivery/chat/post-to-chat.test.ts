@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { chatUrlPurpose } from '../../../server/domain/chat/chat-url.ts';
 import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
 import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
@@ -13,21 +13,16 @@ import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';
 import { type Receiver, startReceiver } from '../../helpers/receiver.ts';
 import { request } from '../../helpers/request.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
-import { startServer, type TestServer } from '../../helpers/server.ts';
+import { startServerForFile } from '../../helpers/server.ts';
 import { addWebhook, administer, testSecretBox } from '../../helpers/webhooks.ts';
 
-let server: TestServer;
 let chat: Receiver;
 let world: World;
 let ideaId: number;
 
-beforeAll(async () => {
-  server = await startServer({
-    environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.1/32', BASE_URL: 'https://ideas.example.com' },
-  });
+const server = await startServerForFile({
+  environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.1/32', BASE_URL: 'https://ideas.example.com' },
 });
-
-afterAll(() => server.close());
 
 beforeEach(async () => {
   chat = await startReceiver(200);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
 import { scheduleAccountDeletion } from '../../../server/domain/erasure/request-deletion.ts';
 import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
@@ -18,23 +18,15 @@ import { type Role, roles } from '../../../server/entities/membership.ts';
 import { type Language, writeFor } from '../../../server/text/language.ts';
 import { emailOf } from '../../admin/visitor.ts';
 import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { closeAfterAll } from '../../helpers/for-file.ts';
 import { runJobs } from '../../helpers/jobs.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
-import { startServer, type TestServer } from '../../helpers/server.ts';
-import { type ReceivedMail, type SmtpReceiver, startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
+import { startServerForFile } from '../../helpers/server.ts';
+import { type ReceivedMail, startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
-let smtp: SmtpReceiver;
-let server: TestServer;
-
-beforeAll(async () => {
-  smtp = await startSmtpReceiver();
-  server = await startServer({ environment: { SMTP_URL: smtp.url, BASE_URL: 'https://ideas.example.com' } });
-});
-afterAll(async () => {
-  await server.close();
-  await smtp.close();
-});
+const smtp = closeAfterAll(await startSmtpReceiver());
+const server = await startServerForFile({ environment: { SMTP_URL: smtp.url, BASE_URL: 'https://ideas.example.com' } });
 afterEach(async () => {
   smtp.received.length = 0;
   await server.sql('delete from graphile_worker._private_jobs');

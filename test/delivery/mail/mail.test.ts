@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
 import { cancelAccountDeletion, scheduleAccountDeletion } from '../../../server/domain/erasure/request-deletion.ts';
 import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
@@ -10,32 +10,24 @@ import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.t
 import { disableEndpoint } from '../../../server/domain/webhooks/disable-endpoint.ts';
 import { emailOf } from '../../admin/visitor.ts';
 import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { closeAfterAll } from '../../helpers/for-file.ts';
 import { makeJobsDue, runJobs, waitingJobs } from '../../helpers/jobs.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
-import { startServer, type TestServer } from '../../helpers/server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
+import { startServerForFile } from '../../helpers/server.ts';
+import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
-let smtp: SmtpReceiver;
-let server: TestServer;
 let world: World;
 let ideaId: number;
 
-beforeAll(async () => {
-  smtp = await startSmtpReceiver();
-  server = await startServer({
-    environment: {
-      SMTP_URL: smtp.url,
-      MAIL_FROM: 'Feedback <feedback@example.com>',
-      BASE_URL: 'https://ideas.example.com',
-      IDEA_URL: '{base_url}/boards/{board}/{id}?from=mail&x=1',
-    },
-  });
-});
-
-afterAll(async () => {
-  await server.close();
-  await smtp.close();
+const smtp = closeAfterAll(await startSmtpReceiver());
+const server = await startServerForFile({
+  environment: {
+    SMTP_URL: smtp.url,
+    MAIL_FROM: 'Feedback <feedback@example.com>',
+    BASE_URL: 'https://ideas.example.com',
+    IDEA_URL: '{base_url}/boards/{board}/{id}?from=mail&x=1',
+  },
 });
 
 beforeEach(async () => {

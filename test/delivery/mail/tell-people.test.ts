@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
 import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
 import { mergeIdea, unmergeIdea } from '../../../server/domain/merging/merge-idea.ts';
@@ -10,19 +10,14 @@ import { asUser } from '../../helpers/administration.ts';
 import { createMember, createUser, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { runJobs, waitingJobs } from '../../helpers/jobs.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
-import { startServer, type TestServer } from '../../helpers/server.ts';
+import { startServerForFile } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 import { administer } from '../../helpers/webhooks.ts';
 
-let server: TestServer;
 let world: World;
 let ideaId: number;
 
-beforeAll(async () => {
-  server = await startServer();
-});
-
-afterAll(() => server.close());
+const server = await startServerForFile();
 
 beforeEach(async () => {
   world = await createWorld(server);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { createIdea } from '../../../server/domain/ideas/create-idea.ts';
 import { mergeIdea } from '../../../server/domain/merging/merge-idea.ts';
 import { followIdea } from '../../../server/domain/notifications/followers.ts';
@@ -7,30 +7,22 @@ import { setIdeaStatus } from '../../../server/domain/statuses/set-idea-status.t
 import { readAudit } from '../../helpers/audit.ts';
 import { testClock } from '../../helpers/clock.ts';
 import { createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { closeAfterAll } from '../../helpers/for-file.ts';
 import { runJobs } from '../../helpers/jobs.ts';
 import { rawRequest } from '../../helpers/raw-request.ts';
 import { request } from '../../helpers/request.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
-import { startServer, startServerForTest, type TestServer, testAppKey } from '../../helpers/server.ts';
-import { type SmtpReceiver, startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
+import { startServerForFile, startServerForTest, testAppKey } from '../../helpers/server.ts';
+import { startSmtpReceiver } from '../../helpers/smtp-receiver.ts';
 import { snapshot } from '../../helpers/snapshot.ts';
 import { administer } from '../../helpers/webhooks.ts';
 
-let smtp: SmtpReceiver;
-let server: TestServer;
 let world: World;
 let ideaId: number;
 let userId: number;
 
-beforeAll(async () => {
-  smtp = await startSmtpReceiver();
-  server = await startServer({ environment: { SMTP_URL: smtp.url, BASE_URL: 'https://ideas.example.com' } });
-});
-
-afterAll(async () => {
-  await server.close();
-  await smtp.close();
-});
+const smtp = closeAfterAll(await startSmtpReceiver());
+const server = await startServerForFile({ environment: { SMTP_URL: smtp.url, BASE_URL: 'https://ideas.example.com' } });
 
 beforeEach(async () => {
   smtp.received.length = 0;

@@ -1,18 +1,13 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { createAccount, updateAccount } from '../../../server/domain/accounts/edit-account.ts';
 import { requireAccount } from '../../../server/domain/accounts/find-account.ts';
 import type { Administration } from '../../../server/domain/administration.ts';
 import { cancelAccountDeletion, scheduleAccountDeletion } from '../../../server/domain/erasure/request-deletion.ts';
 import type { Account } from '../../../server/entities/account.ts';
-import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
 import { administer, expectRefusal } from './administer.ts';
 
-let db: TestDatabase;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
 
 const owner = { email: 'ada@example.com', name: 'Ada' };
 

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { statusOfCategory } from '../../../contract/status.ts';
 import type { Administration } from '../../../server/domain/administration.ts';
 import { type BoardChanges, createBoard, updateBoard } from '../../../server/domain/boards/edit-board.ts';
@@ -12,22 +12,18 @@ import {
   updateStatus,
 } from '../../../server/domain/statuses/board-statuses.ts';
 import { addTag, removeTag, requireTag, updateTag } from '../../../server/domain/tags/board-tags.ts';
-import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
 import { createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { administer, administerAtOnce, expectRefusal } from './administer.ts';
 
-let db: TestDatabase;
 let world: World;
 let board: { id: number; accountId: number };
 
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
+const db = await createDatabaseForFile();
 beforeEach(async () => {
   world = await createWorld(db);
   board = { id: world.boardId, accountId: world.accountId };
 });
-afterAll(() => db.drop());
 
 const update = (changes: BoardChanges) =>
   administer(db, async admin =>

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Administration, AdministrationError } from '../../../server/domain/administration.ts';
 import { acceptInvitation } from '../../../server/domain/invitations/accept-invitation.ts';
 import { inviteMember } from '../../../server/domain/invitations/invite-member.ts';
@@ -11,20 +11,16 @@ import { requireUser } from '../../../server/domain/users/find-user.ts';
 import { listUsers } from '../../../server/domain/users/list-users.ts';
 import { type Role, roles } from '../../../server/entities/membership.ts';
 import { asUser, userIn } from '../../helpers/administration.ts';
-import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
 import { createMember, createWorld, createUser as insertUser, type World } from '../../helpers/fixtures.ts';
 import { administer, administerAtOnce, expectRefusal } from './administer.ts';
 
-let db: TestDatabase;
 let world: World;
 
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
+const db = await createDatabaseForFile();
 beforeEach(async () => {
   world = await createWorld(db);
 });
-afterAll(() => db.drop());
 
 const roleOf = async (userId: number) =>
   (await db.sql<{ role: string }>('select role from memberships where user_id = $1', [userId]))[0]?.role;

@@ -1,23 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { queryOfText } from '../../../server/database/query.ts';
 import type { Administration } from '../../../server/domain/administration.ts';
 import { findModerator } from '../../../server/domain/members/find-actor.ts';
 import { listPendingIdeas, pagePendingIdeas, pendingSort } from '../../../server/domain/moderation/list-submissions.ts';
 import { approveIdea, rejectIdea } from '../../../server/domain/moderation/moderate-idea.ts';
 import { placeOf } from '../../../server/domain/pagination.ts';
-import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
-import { createBoard, createMember, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
+import { createBoard, createMember, createWorld, insertIdea } from '../../helpers/fixtures.ts';
 import { snapshot } from '../../helpers/snapshot.ts';
 import { administer, administerAtOnce, expectRefusal } from './administer.ts';
 
-let db: TestDatabase;
-let world: World;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  world = await createWorld(db, { preModeration: true });
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
+const world = await createWorld(db, { preModeration: true });
 
 const freezeBoard = queryOfText('update boards set is_frozen = true where id = $1', 1);
 const now = new Date('2026-03-01T12:00:00.123Z');

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Administration } from '../../../server/domain/administration.ts';
 import { removeMember, setMemberRole } from '../../../server/domain/members/change-members.ts';
 import { createToken, type NewToken, revokeToken } from '../../../server/domain/tokens/change-tokens.ts';
@@ -7,25 +7,18 @@ import { listTokens } from '../../../server/domain/tokens/list-tokens.ts';
 import { blockUser } from '../../../server/domain/users/block-user.ts';
 import { Account } from '../../../server/entities/account.ts';
 import { Membership } from '../../../server/entities/membership.ts';
-import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
-import { createBoard, createMember, createUser, createWorld, type World } from '../../helpers/fixtures.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
+import { createBoard, createMember, createUser, createWorld } from '../../helpers/fixtures.ts';
 import { administer, administerAtOnce, expectRefusal } from './administer.ts';
 
-let db: TestDatabase;
-let world: World;
-let input: NewToken;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  world = await createWorld(db);
-  input = {
-    accountId: world.accountId,
-    issuerId: world.ownerId,
-    name: 'Bot',
-    boards: [{ boardId: world.boardId, grant: 'write' }],
-  };
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
+const world = await createWorld(db);
+const input: NewToken = {
+  accountId: world.accountId,
+  issuerId: world.ownerId,
+  name: 'Bot',
+  boards: [{ boardId: world.boardId, grant: 'write' }],
+};
 
 const refuse = (changes: Partial<NewToken>, reason: 'invalid' | 'not_found' | 'forbidden', message: string) =>
   expectRefusal(db, admin => createToken(admin, { ...input, ...changes }), reason, message);

@@ -1,23 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { requireAccount } from '../../../server/domain/accounts/find-account.ts';
 import { expectInvariants } from '../../helpers/invariants.ts';
 import { makeJobsDue, runJobs } from '../../helpers/jobs.ts';
 import { request } from '../../helpers/request.ts';
-import { startServer, type TestServer } from '../../helpers/server.ts';
+import { startServerForFile } from '../../helpers/server.ts';
 import { expectRefusal } from '../administration/administer.ts';
 import { failAfter } from './failing-database.ts';
-import { type Populated, populate, scheduleDeletion } from './populate.ts';
+import { populate, scheduleDeletion } from './populate.ts';
 import { type CleanUpOutcome, runCleanUp } from './run.ts';
 
-let server: TestServer;
-let populated: Populated;
-
-beforeAll(async () => {
-  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
-  populated = await populate(server);
-  await scheduleDeletion(server, populated.world.accountId);
-});
-afterAll(() => server.close());
+const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+const populated = await populate(server);
+await scheduleDeletion(server, populated.world.accountId);
 
 const read = () => request(server, 'GET /api/v1/ideas', { token: populated.ownToken.token });
 

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { startServer, type TestServer } from '../../helpers/server.ts';
+import { describe, expect, test } from 'vitest';
+import { startServerForFile, type TestServer } from '../../helpers/server.ts';
 import { linesWith } from './dump.ts';
-import { marker, type Populated, populate, requestDeletion, scheduleDeletion } from './populate.ts';
+import { marker, populate, requestDeletion, scheduleDeletion } from './populate.ts';
 import { runCleanUp } from './run.ts';
 
 /** Reads the table under a heading of docs/erasure.md. Returns its names, each with a word such as 'removed'. */
@@ -23,14 +23,8 @@ function documented(heading: string): Map<string, string> {
 const columns = documented('When a user is erased');
 const tables = documented('When an account is erased');
 
-let server: TestServer;
-let populated: Populated;
-
-beforeAll(async () => {
-  server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
-  populated = await populate(server);
-});
-afterAll(() => server.close());
+const server = await startServerForFile({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
+const populated = await populate(server);
 
 /** An SQL query for all tables that may hold data of a person. The job queue's tables are named with their schema. */
 const everyTable = `

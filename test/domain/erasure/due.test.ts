@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { queryOfText } from '../../../server/database/query.ts';
 import type { Administration } from '../../../server/domain/administration.ts';
 import {
@@ -9,22 +9,16 @@ import {
 } from '../../../server/domain/erasure/request-deletion.ts';
 import { addMember, setMemberRole } from '../../../server/domain/members/change-members.ts';
 import { buildCrontab } from '../../../server/jobs/tasks.ts';
-import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
-import { createMember, createUser, createWorld, type World } from '../../helpers/fixtures.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
+import { createMember, createUser, createWorld } from '../../helpers/fixtures.ts';
 import { runJobs } from '../../helpers/jobs.ts';
 import { startServerForTest } from '../../helpers/server.ts';
 import { administer, administerAtOnce, expectRefusal } from '../administration/administer.ts';
 import { requestDeletion, scheduleDeletion } from './populate.ts';
 import { runCleanUp } from './run.ts';
 
-let db: TestDatabase;
-let world: World;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  world = await createWorld(db);
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
+const world = await createWorld(db);
 
 const isThere = async (table: 'users' | 'accounts', id: number) =>
   (await db.sql(`select from ${table} where id = $1`, [id])).length === 1;

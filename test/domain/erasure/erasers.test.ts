@@ -1,19 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { queryOfText } from '../../../server/database/query.ts';
 import type { UserEraser } from '../../../server/domain/erasure/batches.ts';
-import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
 import { createUser } from '../../helpers/fixtures.ts';
 import { requestDeletion } from './populate.ts';
 import { runCleanUp } from './run.ts';
 
-let db: TestDatabase;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  // A table of an extension. Its foreign key has no cascade, so the user can be deleted only after the user's notes.
-  await db.sql('create table notes (user_id bigint references users, body text)');
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
+// A table of an extension. Its foreign key has no cascade, so the user can be deleted only after the user's notes.
+await db.sql('create table notes (user_id bigint references users, body text)');
 
 const deleteNotes = queryOfText<never>('delete from notes where user_id = $1', 1);
 

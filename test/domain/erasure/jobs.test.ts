@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { removeAccountJobs } from '../../../server/domain/erasure/jobs.ts';
 import { sendTestEvent } from '../../../server/domain/webhooks/queue-deliveries.ts';
-import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
 import { createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
 import { waitingJobs } from '../../helpers/jobs.ts';
 import { addWebhook, administer } from '../../helpers/webhooks.ts';
 
-let db: TestDatabase;
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
 
 /** The rows whose ids the payloads of the test jobs contain. */
 interface Named {

@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto';
 import type pg from 'pg';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createToken } from '../../../server/domain/tokens/change-tokens.ts';
 import { OauthRecord } from '../../../server/entities/oauth-record.ts';
 import { signedIn } from '../../admin/visitor.ts';
 import { connect } from '../../helpers/database.ts';
-import { createMember, createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
+import { createMember, createWorld, insertIdea, issueToken } from '../../helpers/fixtures.ts';
 import { expectInvariants } from '../../helpers/invariants.ts';
 import { startPublicServer } from '../../helpers/public-server.ts';
 import { startReceiverForTest } from '../../helpers/receiver.ts';
 import { type Answer, request } from '../../helpers/request.ts';
-import { startServer, type TestServer } from '../../helpers/server.ts';
+import { startServerForFile } from '../../helpers/server.ts';
 import { addWebhook, administer, eventually } from '../../helpers/webhooks.ts';
 import { startWorkerForTest } from '../../helpers/worker.ts';
 import { Program } from '../../oauth/program.ts';
@@ -18,16 +18,9 @@ import { dump, linesWith } from './dump.ts';
 import { marker, person, requestDeletion, scheduleDeletion } from './populate.ts';
 import { type CleanUpOutcome, runCleanUp } from './run.ts';
 
-let server: TestServer;
-let world: World;
-let ownToken: string;
-
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  ({ token: ownToken } = await issueToken(server, world, 'moderate'));
-});
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server);
+const { token: ownToken } = await issueToken(server, world, 'moderate');
 
 /** Creates a user with a token. The next clean-up will erase the user, because the grace period has ended. */
 async function createLeaving() {

@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { moveIdeas } from '../../../server/domain/erasure/move-ideas.ts';
 import { redactActed } from '../../../server/domain/erasure/redact-events.ts';
 import { mergeIdea } from '../../../server/domain/merging/merge-idea.ts';
-import { createMember, createUser, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { createMember, createUser, createWorld, insertIdea } from '../../helpers/fixtures.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
-import { startServer, type TestServer } from '../../helpers/server.ts';
+import { startServerForFile } from '../../helpers/server.ts';
 
 interface Shown {
   actor: object;
@@ -12,16 +12,11 @@ interface Shown {
   target: { author: object };
 }
 
-let server: TestServer;
-let world: World;
 let placeholder: { id: number; name: string };
 
-beforeAll(async () => {
-  server = await startServer();
-  world = await createWorld(server);
-  placeholder = { id: await createUser(server, 'Deleted user'), name: 'Deleted user' };
-});
-afterAll(() => server.close());
+const server = await startServerForFile();
+const world = await createWorld(server);
+placeholder = { id: await createUser(server, 'Deleted user'), name: 'Deleted user' };
 
 /** Merges an idea by the user `userId` into an idea by the user `targetAuthorId`. Returns the id of the event. */
 async function recordMerge(userId: number, targetAuthorId: number): Promise<string> {

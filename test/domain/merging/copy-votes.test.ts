@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { createWorld, insertIdea, issueToken, type World } from '../../helpers/fixtures.ts';
 import { expectInvariants } from '../../helpers/invariants.ts';
 import { request } from '../../helpers/request.ts';
-import { startServer, type TestServer } from '../../helpers/server.ts';
+import { startServerForFile } from '../../helpers/server.ts';
 import { logStatements } from '../../helpers/statement-log.ts';
 
 /** The number of votes. A merge copies so many votes in several batches. */
 const manyVotes = 2_500;
 
-let server: TestServer;
 let world: World;
 let token: string;
 let source: number;
 let target: number;
 
-beforeAll(async () => {
-  server = await startServer();
-});
+const server = await startServerForFile();
 beforeEach(async () => {
   world = await createWorld(server);
   ({ token } = await issueToken(server, world, 'moderate'));
@@ -30,7 +27,6 @@ beforeEach(async () => {
   );
   await server.sql('select carry_votes($1, $2)', [world.accountId, source]);
 });
-afterAll(() => server.close());
 
 const post = (path: string, json?: unknown) => request(server, `POST /api/v1/ideas/${path}`, { token, json });
 const merge = () => post(`${source}/merge`, { target_id: target });

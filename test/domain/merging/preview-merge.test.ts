@@ -1,30 +1,23 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { mergeIdea, unmergeIdea } from '../../../server/domain/merging/merge-idea.ts';
 import { previewMerge } from '../../../server/domain/merging/preview-merge.ts';
 import type { WriteOperation } from '../../../server/domain/operation.ts';
 import { castVote } from '../../../server/domain/votes/cast-vote.ts';
-import { createTestDatabase, type TestDatabase } from '../../helpers/database.ts';
-import { createBoard, createWorld, insertIdea, type World } from '../../helpers/fixtures.ts';
+import { createDatabaseForFile } from '../../helpers/database.ts';
+import { createBoard, createWorld, insertIdea } from '../../helpers/fixtures.ts';
 import { snapshot } from '../../helpers/snapshot.ts';
 
 const ideaCount = 4;
 const voterCount = 4;
 
-let db: TestDatabase;
-let world: World;
-let voters: number[];
-
-beforeAll(async () => {
-  db = await createTestDatabase();
-  world = await createWorld(db);
-  const made = await db.sql<{ id: number }>(
-    'insert into voters (account_id) select $1 from generate_series(1, $2) returning id',
-    [world.accountId, voterCount],
-  );
-  voters = made.map(({ id }) => id);
-});
-afterAll(() => db.drop());
+const db = await createDatabaseForFile();
+const world = await createWorld(db);
+const made = await db.sql<{ id: number }>(
+  'insert into voters (account_id) select $1 from generate_series(1, $2) returning id',
+  [world.accountId, voterCount],
+);
+const voters = made.map(({ id }) => id);
 
 function operate<T>(work: (op: WriteOperation) => Promise<T>, voterId = 0): Promise<T> {
   const { accountId, boardId, ownerId: userId } = world;

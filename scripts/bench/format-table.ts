@@ -1,14 +1,3 @@
-/** Returns a percentile of the values. A share of 0.99 gives the 99th percentile. */
-export function quantile(values: readonly number[], share: number): number {
-  return values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)] ?? Number.NaN;
-}
-
-export function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = sorted.length / 2;
-  return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle) - 1] ?? 0)) / 2;
-}
-
 /**
  * Formats rows as a table. The first column is aligned to the left and the others to the right. The first row must have
  * all columns.

@@ -1,0 +1,28 @@
+import { sql } from 'kysely';
+import { mentionerInEvent, mentioningTextInEvent, textInEvent } from '../events/recorded-event.ts';
+
+/**
+ * Selects the content of a notification n with its event e and its webhook endpoint w. Titles and names are as they were
+ * at the time of the event. The body of an idea is cut off after maxLength characters.
+ */
+export function contentOfNotification(maxLength: number) {
+  return [
+    textInEvent('board', 'name').as('board_name'),
+    textInEvent('idea', 'title').as('title'),
+    textInEvent('idea', 'status_label').as('status_label'),
+    textInEvent('target', 'title').as('target_title'),
+    sql<string | null>`case n.kind
+      when 'user.mentioned' then ${mentionerInEvent}
+      else ${textInEvent('actor', 'name')}
+    end`.as('actor'),
+    sql<string | null>`case n.kind
+      when 'comment.created' then ${textInEvent('comment', 'body')}
+      when 'idea.status_changed' then ${textInEvent('reply', 'body')}
+      when 'user.mentioned' then ${mentioningTextInEvent(maxLength)}
+      when 'idea.pending' then left(${textInEvent('idea', 'body')}, ${sql.lit(maxLength)})
+      when 'idea.rejected' then ${textInEvent('reason')}
+      when 'webhook.disabled' then w.disabled_reason
+    end`.as('detail'),
+    sql<string | null>`w.url`.as('endpoint_url'),
+  ] as const;
+}
