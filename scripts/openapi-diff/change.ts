@@ -1,5 +1,5 @@
-import { type Level, levels } from './rules/rule.ts';
-import { type RuleId, rules } from './rules/rules.ts';
+import { byFirst } from './json.ts';
+import { type Level, levels, type RuleId, rules } from './rules.ts';
 
 /** One difference between the documents, with all places that it affects. */
 export interface Change {
@@ -57,33 +57,23 @@ export function foldFindings(findings: readonly Finding[]): Change[] {
 }
 
 function changeOf(findings: Finding[]): Change {
-  const sorted = findings
-    .map(finding => ({ finding, texts: textsOf(finding) }))
-    .sort((a, b) => compareTexts(a.texts, b.texts));
-  const [{ rule, message, base, head }] = sorted.map(({ finding }) => finding) as [Finding, ...Finding[]];
+  const byPlace = new Map(findings.map(finding => [keyOf(finding), finding]));
+  const sorted = [...byPlace].sort(byFirst).map(([, finding]) => finding);
+  const [{ rule, message, base, head }] = sorted as [Finding, ...Finding[]];
   const places = sorted
-    .filter(({ texts }, n) => compareTexts(texts, sorted[n - 1]?.texts ?? []) !== 0)
-    .filter(({ finding }) => finding.operation !== '')
-    .map(({ finding: { operation, where, field, base, head } }) => ({ operation, where, field, base, head }));
+    .filter(({ operation }) => operation !== '')
+    .map(({ operation, where, field, base, head }) => ({ operation, where, field, base, head }));
   const { level, action } = rules[rule];
   // Puts the message on one line, because names from a document may contain line breaks.
   return { level, rule, message: message.replace(/\s+/g, ' '), action, places, base, head };
 }
 
-function textsOf({ operation, where, field, base, head }: Place): string[] {
-  return [operation.replace(/^\S+ /, ''), operation, where, field, base, head];
+/** Returns a text that sorts places by their paths, and findings of one path by their methods. */
+function keyOf({ operation, where, field, base, head }: Place): string {
+  return [operation.replace(/^\S+ /, ''), operation, where, field, base, head].join('\0');
 }
 
 function byGravity(a: Change, b: Change): number {
-  const texts = (one: Change) => [one.base, one.head, one.rule, one.message];
-  return levels.indexOf(a.level) - levels.indexOf(b.level) || compareTexts(texts(a), texts(b));
-}
-
-/** Compares texts by code unit, so that the order does not depend on the machine's language. */
-function compareTexts(a: readonly string[], b: readonly string[]): number {
-  for (const [n, one] of a.entries()) {
-    const other = b[n] ?? '';
-    if (one !== other) return one < other ? -1 : 1;
-  }
-  return 0;
+  const textsOf = ({ base, head, rule, message }: Change): [string] => [[base, head, rule, message].join('\0')];
+  return levels.indexOf(a.level) - levels.indexOf(b.level) || byFirst(textsOf(a), textsOf(b));
 }

@@ -1,103 +1,84 @@
-import { matchKeys, type Pair, type Place, tell } from './comparison.ts';
-import { childOf, childrenOf, follow, itemsOf, type Located, type OpenApiDocument, textOf } from './document.ts';
-import { canonicalText, isSame } from './json.ts';
+import { both, comparePresence, matchParts, type Part, partAt, tell } from './comparison.ts';
+import { childOf, childrenOf, exists, follow, itemsOf, type Located, rootOf, textOf } from './document.ts';
+import { canonicalText, isSame, type Json } from './json.ts';
+import type { Turns } from './presence.ts';
 import { quote } from './sentence.ts';
 
 /** Compares the security requirements, the required grants and the rate limits of an operation. */
-export function compareAuthorization(place: Place, pair: Pair): void {
-  compareSecurity(place, pair);
-  compareGrants(place, 'The operation', pair, 'x-grant');
-  compareGrantsByQuery(place, pair);
-  compareBuckets(place, pair);
-}
-
-/**
- * Compares the authentication of a webhook. The top-level `security` of the document applies only to requests that
- * clients send to the API.
- */
-export function compareWebhookSecurity(place: Place, pair: Pair): void {
-  const [was, is] = [pair.base, pair.head].map(operation => (childOf(operation, 'security') ?? { value: [] }).value);
-  if (!isSame(was, is)) tell(place, 'webhook-security-changed', 'Its authentication changed.', pair);
-}
-
-/** The token grants that `x-grant` may require, the lowest first. */
-const grants = ['read', 'write', 'moderate'];
-
-/** Returns the rank of a grant. An unknown grant ranks above all others, because no token has it. */
-function levelOf(grant: string | undefined): number {
-  return grant === undefined ? -1 : [...grants, grant].indexOf(grant);
-}
-
-function compareGrants(place: Place, subject: string, pair: Pair, key: string): void {
-  const [was, is] = [pair.base, pair.head].map(node => {
-    const value = childOf(node, key)?.value;
-    return value === undefined ? undefined : String(value);
-  });
-  if (was === is) return;
-  const text = (grant: string | undefined) => (grant === undefined ? 'none' : quote(grant));
-  const message = `${subject} needs the grant ${text(is)} instead of ${text(was)}.`;
-  tell(place, levelOf(is) >= levelOf(was) ? 'grant-raised' : 'grant-lowered', message, pair);
-}
-
-function compareGrantsByQuery(place: Place, pair: Pair): void {
-  const [base, head] = [queryGrantsOf(pair.base), queryGrantsOf(pair.head)];
-  for (const [name] of matchKeys(childrenOf(base), childrenOf(head))) {
-    compareGrants(place, `The query parameter ${name}`, { base, head }, name);
+export function compareAuthorization(operation: Part): void {
+  if (operation.isReceived) {
+    // The top-level `security` of the document applies only to requests that clients send to the API.
+    const security = partAt(operation, 'security');
+    const isOther = !isSame(...both(security, ({ value }) => value ?? []));
+    if (isOther) tell(security, 'webhook-security-changed', 'Its authentication changed.');
+    return;
   }
-}
-
-function queryGrantsOf(operation: Located): Located {
-  return childOf(operation, 'x-grant-by-query') ?? { ...operation, value: {} };
-}
-
-function compareBuckets(place: Place, pair: Pair): void {
-  const [bucket, newBucket] = [pair.base, pair.head].map(node => childOf(node, 'x-bucket')?.value);
-  if (newBucket !== undefined && bucket !== newBucket) {
-    const [was, is] = [bucket === undefined ? 'none' : quote(String(bucket)), quote(String(newBucket))];
-    tell(place, 'bucket-changed', `Requests count against the limit ${is} instead of ${was}.`, pair);
+  compareSecurity(operation);
+  compareGrants(partAt(operation, 'x-grant'), 'The operation');
+  const byQuery = partAt(operation, 'x-grant-by-query');
+  for (const [name, grant] of matchParts(byQuery, both(byQuery, childrenOf))) {
+    compareGrants(grant, `The query parameter ${name}`);
   }
-  const [rate, newRate] = [rateOf(pair.base), rateOf(pair.head)];
-  if (isSame(rate?.value, newRate?.value)) return;
-  const message = `${textOfRate(newRate)} are allowed instead of ${textOfRate(rate)}.`;
-  const isLower = (newRate?.perSecond ?? Infinity) < (rate?.perSecond ?? Infinity);
-  // With the same rate but a longer window, clients may send a larger burst, but must then wait longer for the next
-  // one.
-  const isSameRate = newRate?.perSecond === rate?.perSecond;
-  tell(place, isLower || isSameRate ? 'rate-limit-lowered' : 'rate-limit-raised', message, pair);
+  compareRates(operation);
 }
 
-interface Rate extends Located {
-  limit: number;
-  windowSeconds: number;
-  perSecond: number;
+/** Returns the value of an extension as text for a sentence. */
+function named(value: Json | undefined): string {
+  return value === undefined ? 'none' : quote(String(value));
 }
 
-function rateOf(operation: Located): Rate | undefined {
-  const node = childOf(operation, 'x-rate-limit');
-  const [limit, windowSeconds] = ['limit', 'windowSeconds'].map(key => childOf(node, key)?.value);
-  if (node === undefined || typeof limit !== 'number' || typeof windowSeconds !== 'number') return undefined;
-  return { ...node, limit, windowSeconds, perSecond: limit / windowSeconds };
+/** The token grants that `x-grant` may require, the lowest first. No token has an unknown grant. */
+const grants: readonly (Json | undefined)[] = [undefined, 'read', 'write', 'moderate'];
+
+function compareGrants(grant: Part, subject: string): void {
+  const [was, is] = both(grant, ({ value }) => value);
+  if (isSame(was, is)) return;
+  const [rank, newRank] = [was, is].map(one => [...grants, one].indexOf(one)) as [number, number];
+  const rule = newRank >= rank ? 'grant-raised' : 'grant-lowered';
+  tell(grant, rule, `${subject} needs the grant ${named(is)} instead of ${named(was)}.`);
 }
 
-function textOfRate(rate: Rate | undefined): string {
-  return rate === undefined ? 'any number of requests' : `${rate.limit} requests in ${rate.windowSeconds} seconds`;
+function compareRates(operation: Part): void {
+  const bucket = partAt(operation, 'x-bucket');
+  const [name, newName] = both(bucket, ({ value }) => value);
+  if (newName !== undefined && !isSame(name, newName)) {
+    tell(bucket, 'bucket-changed', `Requests count against the limit ${named(newName)} instead of ${named(name)}.`);
+  }
+  const rate = partAt(operation, 'x-rate-limit');
+  const [was, is] = both(rate, rateOf);
+  if (was.text === is.text) return;
+  // With the same rate but a longer window, clients may send a larger burst, but must then wait longer for the next one.
+  const rule = is.perSecond <= was.perSecond ? 'rate-limit-lowered' : 'rate-limit-raised';
+  tell(rate, rule, `${is.text} are allowed instead of ${was.text}.`);
+}
+
+function rateOf(node: Located): { perSecond: number; text: string } {
+  const [limit, seconds] = ['limit', 'windowSeconds'].map(key => childOf(node, key).value);
+  if (typeof limit !== 'number' || typeof seconds !== 'number') {
+    return { perSecond: Infinity, text: 'any number of requests' };
+  }
+  return { perSecond: limit / seconds, text: `${limit} requests in ${seconds} seconds` };
 }
 
 /**
  * Compares security requirements. A requirement lists alternatives of schemes with scopes, and a client must satisfy
  * one alternative.
  */
-function compareSecurity(place: Place, pair: Pair): void {
-  const { comparison } = place;
-  const had = securityOf(comparison.base, pair.base);
-  const has = securityOf(comparison.head, pair.head);
-  const lost = had.alternatives.filter(one => !has.alternatives.some(other => isEnough(one, other)));
-  const gained = has.alternatives.filter(other => !had.alternatives.some(one => isEnough(other, one)));
-  const at = { base: had.node, head: has.node };
+function compareSecurity(operation: Part): void {
+  const [had, has] = both(operation, securityOf);
+  const isMet = (one: Requirement[], by: Security) => by.alternatives.some(other => isEnough(one, other));
   const message = (what: string) => `${what}: ${nameSecurity(has)} instead of ${nameSecurity(had)}.`;
-  if (lost.length > 0) tell(place, 'security-tightened', message('The requirement is stricter'), at);
-  else if (gained.length > 0) tell(place, 'security-relaxed', message('The requirement is weaker'), at);
-  compareFlows(place, had, has);
+  const there = { ...operation, base: had.node, head: has.node };
+  if (!had.alternatives.every(one => isMet(one, has))) {
+    tell(there, 'security-tightened', message('The requirement is stricter'));
+  } else if (!has.alternatives.every(one => isMet(one, had))) {
+    tell(there, 'security-relaxed', message('The requirement is weaker'));
+  }
+  const after = new Map(has.alternatives.flat().map(one => [one.scheme, one.node]));
+  for (const { scheme, name, node } of had.alternatives.flat()) {
+    const head = after.get(scheme);
+    if (head && textOf(node, 'type') === 'oauth2') compareFlows({ ...operation, base: node, head }, name);
+  }
 }
 
 /** A security scheme with a key that does not depend on the scheme's name in the document. */
@@ -113,18 +94,16 @@ interface Security {
   alternatives: Requirement[][];
 }
 
-function securityOf(document: OpenApiDocument, operation: Located): Security {
-  const node = childOf(operation, 'security') ?? childOf(document.root, 'security') ?? document.root;
+function securityOf(operation: Located): Security {
+  const root = rootOf(operation.document);
+  const own = childOf(operation, 'security');
+  const node = exists(own) ? own : childOf(root, 'security');
+  const schemes = childOf(childOf(root, 'components'), 'securitySchemes');
   const alternatives = itemsOf(node).map(alternative =>
     childrenOf(alternative).map(([name, scopes]): Requirement => {
-      const schemes = childOf(childOf(document.root, 'components'), 'securitySchemes');
-      const scheme = follow(document, childOf(schemes, name)) ?? { value: {}, pointer: document.root.pointer };
-      return {
-        scheme: identityOf(scheme, name),
-        name,
-        node: scheme,
-        scopes: itemsOf(scopes).map(({ value }) => String(value)),
-      };
+      const scheme = follow(childOf(schemes, name));
+      const texts = itemsOf(scopes).map(({ value }) => String(value));
+      return { scheme: identityOf(scheme, name), name, node: scheme, scopes: texts };
     }),
   );
   // An empty list of requirements means the same as one alternative without schemes.
@@ -136,11 +115,11 @@ function identityOf(node: Located, name: string): string {
   // The key of an OAuth scheme is only its name, because the flows are compared separately.
   if (type === undefined || type === 'oauth2') return `${type} ${name}`;
   const [scheme, place, url, parameter] = ['scheme', 'in', 'openIdConnectUrl', 'name'].map(
-    key => textOf(node, key) ?? null,
+    key => textOf(node, key) ?? '',
   );
   // The names of HTTP schemes and of headers are in any case.
   const key = place === 'header' ? parameter?.toLowerCase() : parameter;
-  return canonicalText([type, scheme?.toLowerCase() ?? null, place ?? null, url ?? null, key ?? null]);
+  return canonicalText([type, scheme?.toLowerCase() ?? '', place ?? '', url ?? '', key ?? '']);
 }
 
 /** Whether a client with credentials for the first list of schemes also satisfies the second list. */
@@ -151,36 +130,28 @@ function isEnough(sent: readonly Requirement[], needed: readonly Requirement[]):
 }
 
 function nameSecurity({ alternatives }: Security): string {
-  const texts = alternatives.map(all =>
-    all.length === 0 ? 'nothing' : all.map(({ name, scopes }) => [quote(name), ...scopes].join(' ')).join(' with '),
-  );
-  return texts.join(' or ');
+  const nameOf = ({ name, scopes }: Requirement) => [quote(name), ...scopes].join(' ');
+  return alternatives.map(all => all.map(nameOf).join(' with ') || 'nothing').join(' or ');
 }
 
-function compareFlows(place: Place, had: Security, has: Security): void {
-  const after = new Map(has.alternatives.flat().map(one => [one.scheme, one.node]));
-  for (const { scheme, name, node } of had.alternatives.flat()) {
-    const other = after.get(scheme);
-    if (other && textOf(node, 'type') === 'oauth2') compareOAuthScheme(place, name, { base: node, head: other });
-  }
-}
+const turns: Turns = {
+  removed: ['oauth-flow-changed', '{} is gone.'],
+  added: ['oauth-flow-added', '{} is new.'],
+};
 
-function compareOAuthScheme(place: Place, name: string, pair: Pair): void {
-  const flowsOf = (scheme: Located) => childrenOf(childOf(scheme, 'flows'));
-  const scopesOf = (flow: Located) => childrenOf(childOf(flow, 'scopes'));
-  for (const [flow, was, is] of matchKeys(flowsOf(pair.base), flowsOf(pair.head))) {
-    const subject = `the flow ${flow} of ${quote(name)}`;
-    const tellOf = (turn: 'changed' | 'added', message: string) =>
-      tell(place, `oauth-flow-${turn}`, message, { base: was ?? pair.base, head: is ?? pair.head });
-    if (was === undefined) tellOf('added', `${subject} is new.`);
-    else if (is === undefined) tellOf('changed', `${subject} is gone.`);
-    if (was === undefined || is === undefined) continue;
-    for (const key of ['authorizationUrl', 'deviceAuthorizationUrl', 'tokenUrl', 'refreshUrl']) {
-      if (textOf(was, key) !== textOf(is, key)) tellOf('changed', `the ${key} of ${subject} changed.`);
+function compareFlows(scheme: Part, name: string): void {
+  const flows = partAt(scheme, 'flows');
+  for (const [key, listed] of matchParts(flows, both(flows, childrenOf))) {
+    const subject = `the flow ${key} of ${quote(name)}`;
+    const flow = comparePresence(listed, turns, subject);
+    if (flow === undefined) continue;
+    for (const url of ['authorizationUrl', 'deviceAuthorizationUrl', 'tokenUrl', 'refreshUrl']) {
+      const [was, is] = both(flow, node => textOf(node, url));
+      if (was !== is) tell(flow, 'oauth-flow-changed', `the ${url} of ${subject} changed.`);
     }
-    for (const [scope, had, has] of matchKeys(scopesOf(was), scopesOf(is))) {
-      if (!has) tellOf('changed', `the scope ${quote(scope)} of ${subject} is gone.`);
-      else if (!had) tellOf('added', `the scope ${quote(scope)} of ${subject} is new.`);
+    const scopes = partAt(flow, 'scopes');
+    for (const [scope, one] of matchParts(scopes, both(scopes, childrenOf))) {
+      comparePresence(one, turns, `the scope ${quote(scope)} of ${subject}`);
     }
   }
 }

@@ -1,10 +1,10 @@
 import { type Change, type Finding, foldFindings } from './change.ts';
 import { compareOperations } from './compare-operations.ts';
 import { alignPrefixes } from './compare-servers.ts';
-import { type Comparison, matchKeys, type Place, tell } from './comparison.ts';
-import { childOf, childrenOf, type Located, type OpenApiDocument } from './document.ts';
+import { both, matchParts, type Part, partAt, tell } from './comparison.ts';
+import { childrenOf, exists, type Located, type OpenApiDocument, rootOf } from './document.ts';
 import { isObject, isSame, type Json, memberOf } from './json.ts';
-import type { Level } from './rules/rule.ts';
+import type { Level } from './rules.ts';
 import { beginComparisons } from './schema/compare-schemas.ts';
 import { readShape } from './schema/read-shape.ts';
 import type { SchemaReader } from './schema/shape.ts';
@@ -24,40 +24,35 @@ export interface Difference {
 }
 
 export function compareDocuments(oldDocument: OpenApiDocument, newDocument: OpenApiDocument): Difference {
-  const [base, head] = alignPrefixes(oldDocument, newDocument);
+  const [base, head] = alignPrefixes(oldDocument, newDocument).map(rootOf) as [Located, Located];
   const findings: Finding[] = [];
   const report = (finding: Finding) => findings.push(finding);
-  const comparison: Comparison = { base, head, report, schemas: beginComparisons(base, head) };
-  compareOperations(comparison);
-  compareSchemaNames(comparison);
+  const comparison = { report, schemas: beginComparisons(base, head) };
+  const root = { comparison, base, head, operation: '', where: '', isReceived: false, isError: false };
+  compareOperations(root);
+  compareSchemaNames(root);
   const changes = foldFindings(findings);
-  const descriptions = countDescriptions(base.root.value, head.root.value);
-  return { base: base.name, head: head.name, ...countLevels(changes), descriptions, changes };
+  const descriptions = countDescriptions(base.value, head.value);
+  return { base: oldDocument.name, head: newDocument.name, ...countLevels(changes), descriptions, changes };
 }
 
 /**
  * Compares the names of schemas. Generated clients use them as type names, although requests and responses do not
  * contain them.
  */
-function compareSchemaNames(comparison: Comparison): void {
-  const { base, head } = comparison;
-  const [had, has] = [base, head].map(({ root }) => childOf(childOf(root, 'components'), 'schemas'));
-  const places = matchKeys(childrenOf(had), childrenOf(has));
-  const added = places.filter(([, was]) => was === undefined);
-  const place: Place = { comparison, operation: '', where: '', isReceived: false, isError: false };
-  for (const [name, schema, same] of places) {
-    if (schema === undefined || same !== undefined) continue;
-    const identity = identityAt(comparison.schemas.response.base, schema);
-    const renamed = added.find(
-      ([, , other]) => other && identityAt(comparison.schemas.response.head, other) === identity,
-    );
+function compareSchemaNames(root: Part): void {
+  const { base, head } = root.comparison.schemas.response;
+  const identityAt = (reader: SchemaReader, schema: Located) => identityOf(reader, readShape(reader, [schema]));
+  const schemas = partAt(partAt(root, 'components'), 'schemas');
+  const all = matchParts(schemas, both(schemas, childrenOf));
+  const added = all.filter(([, one]) => !exists(one.base));
+  for (const [name, schema] of all) {
+    if (exists(schema.head) || !exists(schema.base)) continue;
+    const identity = identityAt(base, schema.base);
+    const renamed = added.find(([, other]) => identityAt(head, other.head) === identity);
     const message = `The schema ${quote(name)} is ${renamed ? `now called ${quote(renamed[0])}` : 'gone'}.`;
-    tell(place, 'schema-name-removed', message, { base: schema, head: renamed?.[2] ?? has ?? head.root });
+    tell({ ...schema, head: (renamed?.[1] ?? schema).head }, 'schema-name-removed', message);
   }
-}
-
-function identityAt(reader: SchemaReader, schema: Located): string {
-  return identityOf(reader, readShape(reader, [schema]));
 }
 
 /** Counts the changes of each level, without the accepted changes. */

@@ -1,41 +1,62 @@
 import type { Finding } from './change.ts';
-import { compareContents } from './compare-bodies.ts';
 import { compareHeaders } from './compare-parameters.ts';
-import { matchKeys, type Pair, type Place, tell } from './comparison.ts';
-import { childOf, childrenOf, follow, type Located, type OpenApiDocument } from './document.ts';
-import { isObject } from './json.ts';
+import { both, comparePresence, compareSchemaOf, isInBoth, matchParts, type Part, partAt, tell } from './comparison.ts';
+import { childOf, childrenOf, exists, follow, type Located, nothingIn } from './document.ts';
+import { isSame } from './json.ts';
+import type { Turns } from './presence.ts';
+import type { Direction } from './schema/shape.ts';
 import { quote } from './sentence.ts';
 
-/** Compares the responses of an operation by status. For a webhook, compares the answers that its sender accepts. */
-export function compareResponses(place: Place, operations: Pair): void {
-  const { comparison, isReceived } = place;
-  const had = responsesOf(comparison.base, operations.base);
-  const has = responsesOf(comparison.head, operations.head);
-  const around = {
-    base: childOf(operations.base, 'responses') ?? operations.base,
-    head: childOf(operations.head, 'responses') ?? operations.head,
-  };
-  for (const [status, was, is] of matchKeys(had, has)) {
-    const there = placeOf(place, status);
-    const [base, head] = [was ?? had.get(coverOf(had, status) ?? ''), is ?? has.get(coverOf(has, status) ?? '')];
-    // A receiver of a webhook may answer with every status of a range. So single statuses cannot replace the range.
-    const parts = isReceived ? [] : [...has].filter(([one]) => !had.has(one) && coverOf(had, one) === status);
-    if (was) compareParts(place, was, parts, is !== undefined);
-    // Does not compare a status that the class or `default` of the base document described, because compareParts
-    // compares it.
-    if (base && head && (was || isReceived)) compareResponse(there, { base, head });
-    else if (!base && head) tellOfStatus(there, status, true, { base: around.base, head });
-    else if (base && !head && parts.length === 0) tellOfStatus(there, status, false, { base, head: around.head });
-  }
+const turnsOfRequestBodies: Turns = {
+  removed: ['request-body-removed', 'The body is no longer accepted.'],
+  optional: ['request-body-optional', 'The body is now optional.'],
+  required: ['request-body-required', 'The body is now required.'],
+  added: ['request-body-added', 'The optional body is new.'],
+  addedRequired: ['request-body-required', 'A body is new and required.'],
+};
+
+const turnsOfWebhookBodies: Turns = {
+  removed: ['webhook-body-removed', 'The body is gone.'],
+  optional: ['webhook-body-optional', 'The body is now optional.'],
+  required: ['webhook-body-added', 'The body is now required.'],
+  added: ['webhook-body-added', 'The body is new.'],
+};
+
+export function compareRequestBodies(operation: Part): void {
+  const { isReceived } = operation;
+  const listed = { ...partAt(operation, 'requestBody'), where: isReceived ? 'body' : 'request body' };
+  const body = comparePresence(listed, isReceived ? turnsOfWebhookBodies : turnsOfRequestBodies, '');
+  if (body) compareContents(body, isReceived ? 'response' : 'request');
 }
 
-function tellOfStatus(place: Place, status: string, isAdded: boolean, pair: Pair): void {
-  if (place.isReceived) {
-    const message = `The answer ${status} is ${isAdded ? 'now' : 'no longer'} accepted.`;
-    tell(place, isAdded ? 'webhook-answer-added' : 'webhook-answer-refused', message, pair);
-  } else {
-    const message = `The status ${status} is ${isAdded ? 'new' : 'gone'}.`;
-    tell(place, isAdded ? 'response-status-added' : 'response-status-removed', message, pair);
+const turnsOfStatuses: Turns = {
+  removed: ['response-status-removed', 'The status {} is gone.'],
+  added: ['response-status-added', 'The status {} is new.'],
+};
+
+const turnsOfAnswers: Turns = {
+  removed: ['webhook-answer-refused', 'The answer {} is no longer accepted.'],
+  added: ['webhook-answer-added', 'The answer {} is now accepted.'],
+};
+
+/** Compares the responses of an operation by status. For a webhook, compares the answers that its sender accepts. */
+export function compareResponses(operation: Part): void {
+  const { isReceived } = operation;
+  const around = partAt(operation, 'responses');
+  const [had, has] = both(around, responsesOf);
+  for (const [status, own] of matchParts(around, [had, has])) {
+    const base = had.get(status) ?? had.get(coverOf(had, status) ?? '') ?? own.base;
+    const head = has.get(status) ?? has.get(coverOf(has, status) ?? '') ?? own.head;
+    const there = partOf({ ...own, base, head }, status);
+    // A webhook's receiver may answer with every status of a range. Single statuses therefore cannot replace the range.
+    const parts = isReceived ? [] : [...has].filter(([one]) => !had.has(one) && coverOf(had, one) === status);
+    if (had.has(status)) compareSplit(own, parts);
+    // The comparison of the parts of a cover includes each status that the cover allowed before.
+    if (isInBoth(there)) {
+      if (had.has(status) || isReceived) compareResponse(there);
+    } else if (exists(head) || parts.length === 0) {
+      comparePresence(there, isReceived ? turnsOfAnswers : turnsOfStatuses, status);
+    }
   }
 }
 
@@ -44,35 +65,29 @@ function tellOfStatus(place: Place, status: string, isAdded: boolean, pair: Pair
  * shared response is for their class, such as 4XX, or the default. An error key counts as removed if the shared
  * response is gone and none of the new responses has the key.
  */
-function compareParts(place: Place, cover: Located, parts: readonly [string, Located][], isCoverLeft: boolean): void {
-  const { comparison } = place;
-  const found = parts.map(([status, response]) => {
+function compareSplit(cover: Part, parts: readonly [string, Located][]): void {
+  const { comparison } = cover;
+  const found = parts.map(([status, head]) => {
     const findings: Finding[] = [];
     const report = (finding: Finding) => findings.push(finding);
-    const there = placeOf({ ...place, comparison: { ...comparison, report } }, status);
-    compareResponse(there, { base: cover, head: response });
+    compareResponse(partOf({ ...cover, head, comparison: { ...comparison, report } }, status));
     return findings;
   });
   const isLost = ({ rule, message }: Finding) =>
-    !isCoverLeft && found.every(findings => findings.some(one => one.rule === rule && one.message === message));
+    !exists(cover.head) && found.every(findings => findings.some(one => one.rule === rule && one.message === message));
   for (const finding of found.flat()) {
     if (finding.rule !== 'error-key-removed' || isLost(finding)) comparison.report(finding);
   }
 }
 
-function placeOf(place: Place, status: string): Place {
+function partOf(part: Part, status: string): Part {
   const isError = /^[45]/.test(status) || status === 'default';
-  return { ...place, where: `${place.isReceived ? 'answer' : 'response'} ${status}`, isError };
+  return { ...part, where: `${part.isReceived ? 'answer' : 'response'} ${status}`, isError };
 }
 
-function responsesOf(document: OpenApiDocument, operation: Located): Map<string, Located> {
-  const listed = childrenOf(childOf(operation, 'responses')).filter(([status]) => !status.startsWith('x-'));
-  return new Map(
-    listed.map(([status, response]) => [
-      status.toUpperCase().replace('DEFAULT', 'default'),
-      follow(document, response),
-    ]),
-  );
+function responsesOf(responses: Located): Map<string, Located> {
+  const listed = childrenOf(responses).filter(([status]) => !status.startsWith('x-'));
+  return new Map(listed.map(([status, one]) => [status.toUpperCase().replace('DEFAULT', 'default'), follow(one)]));
 }
 
 /** Returns the key of the response for a status that has no own response: its class, such as 4XX, or the default. */
@@ -82,20 +97,62 @@ function coverOf(responses: ReadonlyMap<string, Located>, status: string): strin
   return responses.has('default') ? 'default' : undefined;
 }
 
-function compareResponse(place: Place, pair: Pair): void {
-  const direction = place.isReceived ? 'request' : 'response';
-  const [had, has] = [hasContent(pair.base), hasContent(pair.head)];
-  if (had && has) compareContents(place, pair, direction);
-  else if (had) tell(place, `${direction}-body-removed`, 'The body is gone.', pair);
-  else if (has) tell(place, `${direction}-body-added`, 'The body is new.', pair);
-  if (!place.isReceived) compareHeaders(place, pair);
-  for (const [name, link] of childrenOf(childOf(pair.base, 'links'))) {
-    if (childOf(childOf(pair.head, 'links'), name)) continue;
-    tell(place, 'link-removed', `The link ${quote(name)} is gone.`, { base: link, head: pair.head });
+function compareResponse(part: Part): void {
+  const direction = part.isReceived ? 'request' : 'response';
+  const [had, has] = both(part, response => childrenOf(childOf(response, 'content')).length > 0);
+  if (had && has) compareContents(part, direction);
+  else if (had) tell(part, `${direction}-body-removed`, 'The body is gone.');
+  else if (has) tell(part, `${direction}-body-added`, 'The body is new.');
+  if (!part.isReceived) compareHeaders(part);
+  const links = partAt(part, 'links');
+  for (const [name, link] of matchParts(links, both(links, childrenOf))) {
+    if (!exists(link.head)) tell(link, 'link-removed', `The link ${quote(name)} is gone.`);
   }
 }
 
-function hasContent(response: Located): boolean {
-  const content = childOf(response, 'content')?.value;
-  return isObject(content) && Object.keys(content).length > 0;
+function compareContents(body: Part, direction: Direction): void {
+  const { isReceived } = body;
+  const ruleOf = (turn: 'removed' | 'added') =>
+    isReceived && direction === 'response'
+      ? 'webhook-media-type-changed'
+      : (`${direction}-media-type-${turn}` as const);
+  const turns: Turns = {
+    removed: [ruleOf('removed'), 'The media type {} is gone.'],
+    added: [ruleOf('added'), 'The media type {} is new.'],
+  };
+  const [had, has] = both(body, contentsOf);
+  const left = new Map(has);
+  for (const [type, base] of had) {
+    const other = has.has(type) ? type : [...has.keys()].find(one => isWithin(direction, type, one));
+    left.delete(other ?? '');
+    const there = { ...body, base, head: has.get(other ?? '') ?? nothingIn(body.head) };
+    const media = comparePresence(there, turns, quote(type));
+    if (media)
+      compareMedia(type === 'application/json' ? media : { ...media, where: `${body.where} as ${type}` }, direction);
+  }
+  for (const [type, head] of left) comparePresence({ ...body, base: nothingIn(body.base), head }, turns, quote(type));
+}
+
+function compareMedia(media: Part, direction: Direction): void {
+  compareSchemaOf(partAt(media, 'schema'), 'the body', direction);
+  compareSchemaOf(partAt(media, 'itemSchema'), 'an item of the body', direction);
+  const isOther = (key: string) => !isSame(...both(media, node => childOf(node, key).value));
+  if (['encoding', 'prefixEncoding', 'itemEncoding'].some(isOther)) {
+    tell(media, 'encoding-changed', 'The encoding of the parts of the body changed.');
+  }
+}
+
+/** Returns the contents of a body by normalized media type: in lower case, without spaces and without charset=utf-8. */
+function contentsOf(body: Located): Map<string, Located> {
+  const nameOf = (type: string) => type.toLowerCase().replace(/\s+|;\s*charset\s*=\s*"?utf-8"?/g, '');
+  return new Map(childrenOf(childOf(body, 'content')).map(([type, media]) => [nameOf(type), media]));
+}
+
+/**
+ * Whether the change from one media type to another is safe. For a request, the head document must accept the old type.
+ * For a response, clients of the base document must expect the new type. A range such as `image/*` includes many types.
+ */
+function isWithin(direction: Direction, base: string, head: string): boolean {
+  const [type, range] = direction === 'request' ? [base, head] : [head, base];
+  return range === '*/*' || (range.endsWith('/*') && type.startsWith(range.slice(0, -1)));
 }

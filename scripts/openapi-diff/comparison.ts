@@ -1,22 +1,24 @@
 import type { Report } from './change.ts';
-import { isTrue, type Located, type OpenApiDocument } from './document.ts';
-import type { RuleId } from './rules/rules.ts';
+import { childOf, exists, follow, isTrue, type Located, nothingIn } from './document.ts';
+import { matchKeys } from './json.ts';
+import { type Turns, turnBetween } from './presence.ts';
+import type { RuleId } from './rules.ts';
 import { compareSchemas } from './schema/compare-schemas.ts';
 import type { SchemaComparison } from './schema/pair.ts';
 import type { Direction } from './schema/shape.ts';
 import { sentence } from './sentence.ts';
 
-/** Two OpenAPI documents that are compared, and the function that receives the findings. */
-export interface Comparison {
-  base: OpenApiDocument;
-  head: OpenApiDocument;
+/** The comparison of two documents: the comparison of their schemas, and the function that receives the findings. */
+interface Comparison {
   schemas: Readonly<Record<Direction, SchemaComparison>>;
   report: Report;
 }
 
-/** An operation that both documents contain, or a part of such an operation. */
-export interface Place {
+/** A part of an operation in both documents. One document may lack the part. */
+export interface Part {
   comparison: Comparison;
+  base: Located;
+  head: Located;
   operation: string;
   where: string;
   /** Whether the client receives the request and sends the response, as for a webhook. */
@@ -24,78 +26,56 @@ export interface Place {
   isError: boolean;
 }
 
-/** A part of the API in both documents. If one document lacks the part, its location there is the nearest parent. */
-export interface Pair {
-  base: Located;
-  head: Located;
+export function tell({ comparison, operation, where, base, head }: Part, rule: RuleId, message: string): void {
+  const at = { operation, where, field: '', base: base.pointer, head: head.pointer };
+  comparison.report({ rule, message: sentence(message), ...at });
 }
 
-export function tell(place: Place, rule: RuleId, message: string, { base, head }: Pair): void {
-  const { operation, where } = place;
-  place.comparison.report({
-    rule,
-    message: sentence(message),
-    operation,
-    where,
-    field: '',
-    base: base.pointer,
-    head: head.pointer,
+export function partAt(part: Part, key: string): Part {
+  return { ...part, base: childOf(part.base, key), head: childOf(part.head, key) };
+}
+
+export function followed(part: Part): Part {
+  return { ...part, base: follow(part.base), head: follow(part.head) };
+}
+
+export function isInBoth({ base, head }: Part): boolean {
+  return exists(base) && exists(head);
+}
+
+/** Applies a function to both documents, such as `textOf`. */
+export function both<Value>({ base, head }: Part, read: (node: Located) => Value): [was: Value, is: Value] {
+  return [read(base), read(head)];
+}
+
+/** Lists the parts of a part by their keys, from the lists of both documents. */
+export function matchParts(part: Part, [had, has]: readonly [Parts, Parts]): [key: string, part: Part][] {
+  return matchKeys(had, has).map(([key, was, is]) => {
+    return [key, { ...part, base: was ?? nothingIn(part.base), head: is ?? nothingIn(part.head) }];
   });
 }
 
-/**
- * Compares a schema in one direction. The new server must accept every old request, and send only responses that old
- * clients expect. `isAlwaysSent` is whether the value is never missing, so that its default has no effect.
- */
-export function compareSchemasAt(
-  place: Place,
-  subject: string,
-  direction: Direction,
-  base: Located | undefined,
-  head: Located | undefined,
-  isAlwaysSent = false,
-): void {
-  const { operation, where, isError, comparison } = place;
+type Parts = Iterable<readonly [string, Located]>;
+
+/** Compares a schema. `isAlwaysSent` is whether the value is never missing, so that its default has no effect. */
+export function compareSchemaOf(part: Part, subject: string, direction: Direction, isAlwaysSent = false): void {
+  const { base, head, operation, where, isError, comparison } = part;
   const root = { operation, where, subject, isError, isAlwaysSent };
-  compareSchemas(comparison.schemas[direction], root, comparison.report, base ? [base] : [], head ? [head] : []);
+  const [before, after] = [base, head].map(schema => (exists(schema) ? [schema] : []));
+  compareSchemas(comparison.schemas[direction], root, comparison.report, before ?? [], after ?? []);
 }
 
-export function compareDeprecation(place: Place, subject: string, pair: Pair): void {
-  const is = isTrue(pair.head, 'deprecated');
-  if (isTrue(pair.base, 'deprecated') === is) return;
-  tell(place, is ? 'deprecated' : 'deprecation-lifted', `${subject} is ${is ? '' : 'no longer '}deprecated.`, pair);
+export function compareDeprecation(part: Part, subject: string): void {
+  const [was, is] = both(part, node => isTrue(node, 'deprecated'));
+  if (was !== is)
+    tell(part, is ? 'deprecated' : 'deprecation-lifted', `${subject} is ${is ? '' : 'no longer '}deprecated.`);
 }
 
-/** Lists the keys of both documents. A value is undefined if its document lacks the key. */
-export function matchKeys<Value>(
-  had: Iterable<readonly [string, Value]>,
-  has: Iterable<readonly [string, Value]>,
-): [key: string, was: Value | undefined, is: Value | undefined][] {
-  const [before, after] = [new Map(had), new Map(has)];
-  return [...new Set([...before.keys(), ...after.keys()])].map(key => [key, before.get(key), after.get(key)]);
-}
-
-/** The rule and the message for each kind of change of a part. In a message, `{}` stands for the name of the part. */
-type Turns<Name extends string> = { readonly [Turn in Name]: readonly [rule: RuleId, message: string] };
-export type PresenceRules = Turns<'removed' | 'optional' | 'required' | 'added'> & Partial<Turns<'addedRequired'>>;
-
-/** Compares whether a part of the API is required or optional. An undefined argument means that the part is missing. */
-export function comparePresence(
-  place: Place,
-  rules: PresenceRules,
-  subject: string,
-  was: boolean | undefined,
-  is: boolean | undefined,
-  pair: Pair,
-): void {
-  if (was === is) return;
-  const { removed, required, optional, added, addedRequired = added } = rules;
-  const [whenRequired, whenOptional] = was === undefined ? [addedRequired, added] : [required, optional];
-  const [rule, message] = is === undefined ? removed : is ? whenRequired : whenOptional;
-  tell(
-    place,
-    rule,
-    message.replace('{}', () => subject),
-    pair,
-  );
+/** Compares whether a part is required, optional or missing. Returns the part if both documents have it. */
+export function comparePresence(part: Part, turns: Turns, subject: string): Part | undefined {
+  const there = isInBoth(part) ? followed(part) : part;
+  const [was, is] = both(part, node => (exists(node) ? isTrue(follow(node), 'required') : undefined));
+  const turn = turnBetween(turns, was, is, subject);
+  if (turn) tell(there, ...turn);
+  return isInBoth(part) ? there : undefined;
 }

@@ -1,10 +1,11 @@
 import { parse as parseYaml } from 'yaml';
-import { isObject, type Json, memberOf } from './json.ts';
+import { isObject, type Json, type JsonObject, memberOf } from './json.ts';
 import { upgradeDocument } from './upgrade-document.ts';
 
-/** A JSON value with its JSON pointer in the document. */
+/** A part of a document. A missing part has no value, and the JSON pointer of its nearest parent. */
 export interface Located {
-  value: Json;
+  document: OpenApiDocument;
+  value: Json | undefined;
   pointer: string;
 }
 
@@ -14,8 +15,8 @@ export class DocumentError extends Error {}
 export interface OpenApiDocument {
   /** The name that the caller gave to the document, for messages. */
   name: string;
-  root: Located;
-  /** The end of the server URLs that the comparison moves into the paths. */
+  value: JsonObject;
+  /** The part of the server URLs that the comparison counts as a part of the paths. */
   pathPrefix: string;
 }
 
@@ -35,8 +36,7 @@ export function parseDocument(name: string, text: string): OpenApiDocument {
   if (!['paths', 'webhooks', 'components'].some(key => isObject(memberOf(value, key)))) {
     throw new DocumentError(`${name} is not an OpenAPI document: it has neither paths nor webhooks nor components`);
   }
-  const upgraded = version.startsWith('3.0') ? upgradeDocument(value) : value;
-  return { name, root: { value: upgraded, pointer: '#' }, pathPrefix: '' };
+  return { name, value: version.startsWith('3.0') ? upgradeDocument(value) : value, pathPrefix: '' };
 }
 
 /** Parses JSON or YAML. JSON has a parser of its own, which is much faster. */
@@ -64,91 +64,100 @@ function parseJson(text: string): unknown {
   }
 }
 
-export function childOf(node: Located | undefined, key: string): Located | undefined {
-  const value = memberOf(node?.value, key);
-  return node === undefined || value === undefined ? undefined : { value, pointer: pointerTo(node, key) };
+export function rootOf(document: OpenApiDocument): Located {
+  return { document, value: document.value, pointer: '#' };
+}
+
+export function exists({ value }: Located): boolean {
+  return value !== undefined;
+}
+
+/** Returns a missing part of a part. */
+export function nothingIn({ document, pointer }: Located): Located {
+  return { document, value: undefined, pointer };
+}
+
+export function childOf(node: Located, key: string): Located {
+  const value = memberOf(node.value, key);
+  return value === undefined ? nothingIn(node) : { document: node.document, value, pointer: pointerTo(node, key) };
 }
 
 /** Returns the members of an object, or an empty list for other values. */
-export function childrenOf(node: Located | undefined): [string, Located][] {
-  if (!isObject(node?.value)) return [];
-  return Object.entries(node.value).map(([key, value]) => [key, { value, pointer: pointerTo(node, key) }]);
+export function childrenOf(node: Located): [string, Located][] {
+  if (!isObject(node.value)) return [];
+  const { document, value } = node;
+  return Object.entries(value).map(([key, one]) => [key, { document, value: one, pointer: pointerTo(node, key) }]);
 }
 
-export function itemsOf(node: Located | undefined): Located[] {
-  if (!Array.isArray(node?.value)) return [];
-  return node.value.map((value, n) => ({ value, pointer: `${node.pointer}/${n}` }));
+export function itemsOf({ document, value, pointer }: Located): Located[] {
+  return Array.isArray(value) ? value.map((one, n) => ({ document, value: one, pointer: `${pointer}/${n}` })) : [];
 }
 
-export function pointerTo(node: Located, key: string): string {
+function pointerTo(node: Located, key: string): string {
   return `${node.pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
 /** Follows references until the value is not a reference. */
-export function follow(document: OpenApiDocument, node: Located): Located;
-export function follow(document: OpenApiDocument, node: Located | undefined): Located | undefined;
-export function follow(document: OpenApiDocument, node: Located | undefined): Located | undefined {
+export function follow(node: Located): Located {
   const passed = new Set<string>();
   let current = node;
-  while (current !== undefined) {
-    const reference = memberOf(current.value, '$ref');
-    if (typeof reference !== 'string') return current;
+  for (let reference = textOf(node, '$ref'); reference !== undefined; reference = textOf(current, '$ref')) {
     if (passed.has(current.pointer)) {
-      throw new DocumentError(`${document.name}: the $ref at ${current.pointer} leads back to itself`);
+      throw new DocumentError(`${node.document.name}: the $ref at ${current.pointer} leads back to itself`);
     }
     passed.add(current.pointer);
-    current = targetOf(document, reference, current.pointer);
+    current = targetOf(current, reference);
   }
-  return undefined;
+  return current;
 }
 
 /** Follows the reference of a path item, and merges the fields beside the reference (OpenAPI: Path Item Object). */
-export function pathItemAt(document: OpenApiDocument, item: Located): Located {
-  // Throws an error if the references form a cycle.
-  const target = follow(document, item);
+export function pathItemAt(item: Located): Located {
+  // This throws an error if the references form a cycle.
+  const target = follow(item);
   const reference = textOf(item, '$ref');
   if (reference === undefined) return target;
-  const { value, pointer } = pathItemAt(document, targetOf(document, reference, item.pointer));
-  const members = [value, item.value].map(one => (isObject(one) ? one : {}));
-  return { value: Object.fromEntries(members.flatMap(Object.entries).filter(([key]) => key !== '$ref')), pointer };
+  const { document, value, pointer } = pathItemAt(targetOf(item, reference));
+  const members = [value, item.value].flatMap(one => (isObject(one) ? Object.entries(one) : []));
+  return { document, value: Object.fromEntries(members.filter(([key]) => key !== '$ref')), pointer };
 }
 
-/** Returns the target of one reference. Only references within the document are supported. */
-export function targetOf(document: OpenApiDocument, reference: string, from: string): Located {
-  const problem = (what: string) => new DocumentError(`${document.name}: the $ref ${reference} at ${from} ${what}`);
+/** Returns the target of a reference from this node. Only references within the document are supported. */
+export function targetOf({ document, pointer }: Located, reference: string): Located {
+  const problem = (what: string) => new DocumentError(`${document.name}: the $ref ${reference} at ${pointer} ${what}`);
   if (!reference.startsWith('#')) throw problem('leads out of the document: bundle it into one file first');
   if (reference !== '#' && !reference.startsWith('#/')) {
-    const anchored = anchorsOf(document.root).get(reference.slice(1));
+    const anchored = anchorsOf(document).get(reference.slice(1));
     if (anchored === undefined) throw problem('leads to no anchor');
     return anchored;
   }
-  let node: Located = document.root;
+  let node = rootOf(document);
   for (const token of reference.split('/').slice(1)) {
     const key = decodeToken(token);
-    const next = key === undefined ? undefined : (childOf(node, key) ?? itemsOf(node)[Number(key)]);
-    if (next === undefined) throw problem('leads nowhere');
+    const next =
+      key === undefined ? nothingIn(node) : Array.isArray(node.value) ? itemsOf(node)[Number(key)] : childOf(node, key);
+    if (next === undefined || !exists(next)) throw problem('leads nowhere');
     node = next;
   }
   return node;
 }
 
-const anchorsByRoot = new WeakMap<Located, Map<string, Located>>();
+const anchorsByDocument = new WeakMap<OpenApiDocument, Map<string, Located>>();
 
 /** Returns all schemas with an anchor (`$anchor`, `$dynamicAnchor`) by the names of their anchors. */
-function anchorsOf(root: Located): Map<string, Located> {
-  const known = anchorsByRoot.get(root);
+function anchorsOf(document: OpenApiDocument): Map<string, Located> {
+  const known = anchorsByDocument.get(document);
   if (known) return known;
   const anchors = new Map<string, Located>();
-  const nodes = [root];
+  const nodes = [rootOf(document)];
   // The loop also visits the nodes that it adds.
   for (const node of nodes) {
     for (const name of [textOf(node, '$anchor'), textOf(node, '$dynamicAnchor')]) {
       if (name !== undefined) anchors.set(name, node);
     }
-    for (const [, child] of childrenOf(node)) nodes.push(child);
-    for (const item of itemsOf(node)) nodes.push(item);
+    nodes.push(...childrenOf(node).map(([, child]) => child), ...itemsOf(node));
   }
-  anchorsByRoot.set(root, anchors);
+  anchorsByDocument.set(document, anchors);
   return anchors;
 }
 
@@ -160,11 +169,11 @@ function decodeToken(token: string): string | undefined {
   }
 }
 
-export function textOf(node: Located | undefined, key: string): string | undefined {
-  const value = memberOf(node?.value, key);
+export function textOf(node: Located, key: string): string | undefined {
+  const value = memberOf(node.value, key);
   return typeof value === 'string' ? value : undefined;
 }
 
-export function isTrue(node: Located | undefined, key: string): boolean {
-  return memberOf(node?.value, key) === true;
+export function isTrue(node: Located, key: string): boolean {
+  return memberOf(node.value, key) === true;
 }

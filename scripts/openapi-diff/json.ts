@@ -28,3 +28,12 @@ export function isSame(a: Json | undefined, b: Json | undefined): boolean {
 export function byFirst([a]: readonly [string, ...unknown[]], [b]: readonly [string, ...unknown[]]): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
+
+/** Lists the keys of two lists, each with the values under the key. */
+export function matchKeys<Value>(
+  had: Iterable<readonly [string, Value]>,
+  has: Iterable<readonly [string, Value]>,
+): [key: string, was: Value | undefined, is: Value | undefined][] {
+  const [before, after] = [new Map(had), new Map(has)];
+  return [...new Set([...before.keys(), ...after.keys()])].map(key => [key, before.get(key), after.get(key)]);
+}

@@ -7,14 +7,13 @@ import { formatText } from './formats/format-text.ts';
 import type { Source } from './read-source.ts';
 
 export { acceptChanges, parseAcceptances } from './accept-changes.ts';
-export { type Change, foldFindings } from './change.ts';
+export type { Change } from './change.ts';
 export { compareDocuments, type Difference } from './compare-documents.ts';
 export { DocumentError, parseDocument } from './document.ts';
 export type { Json, JsonObject } from './json.ts';
 export { readSource } from './read-source.ts';
 export { isRaisedBy, requiredBump } from './required-bump.ts';
-export { levels } from './rules/rule.ts';
-export { renderRules, rules } from './rules/rules.ts';
+export { levels, renderRules, rules } from './rules.ts';
 
 /** The output formats. Fields of the JSON format are never removed or changed. */
 export const formats = {

@@ -102,6 +102,11 @@ test(
   compilingMs,
 );
 
+test('openapi-diff depends only on commander, jsoncompat and yaml', () => {
+  const { dependencies } = readJson(join(repository, 'scripts/openapi-diff/package.json'));
+  expect(Object.keys(dependencies)).toEqual(['commander', 'jsoncompat', 'yaml']);
+});
+
 test('the contract package depends on the version of ts-rest that the server uses', () => {
   const [contract, server] = ['contract', ''].map(folder => readJson(join(repository, folder, 'package.json')));
   expect(contract.dependencies['@ts-rest/core']).toBe(server.dependencies['@ts-rest/core']);

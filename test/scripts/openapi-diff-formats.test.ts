@@ -24,13 +24,13 @@ test('the text format of openapi-diff shows each change with advice, places and 
 1 breaking, 1 risky, 1 additive
 
 breaking  response-field-removed
-  \`a\` is gone. Stop reading the field before the new version of the server is deployed.
+  \`a\` is gone. Stop reading the field.
   - POST /things: response 200, a
   base ${at}/properties/a
   head ${at}
 
 risky     response-enum-value-added
-  \`b\` may be \`"y"\`. Handle the new value, and values that you do not know.
+  \`b\` may be \`"y"\`. Handle the new value, and unknown values.
   - POST /things: response 200, b
   base ${at}/properties/b
   head ${at}/properties/b
@@ -61,7 +61,7 @@ test('the JSON format of openapi-diff contains the number of changes of each lev
     level: 'breaking',
     rule: 'response-field-removed',
     message: '`a` is gone.',
-    action: 'Stop reading the field before the new version of the server is deployed.',
+    action: 'Stop reading the field.',
     base: `${at}/properties/a`,
     head: at,
     places: [{ operation: 'POST /things', where: 'response 200', field: 'a', base: `${at}/properties/a`, head: at }],
@@ -82,7 +82,7 @@ test('the Markdown format of openapi-diff shows breaking changes first and folds
   expect(risky).toBeGreaterThan(breaking ?? 0);
   expect(additive).toBeGreaterThan(risky ?? 0);
   expect(text).toContain(
-    '- **response-field-removed**: `a` is gone. Stop reading the field before the new version of the server is deployed.\n  - `POST /things: response 200, a`\n',
+    '- **response-field-removed**: `a` is gone. Stop reading the field.\n  - `POST /things: response 200, a`\n',
   );
 });
 
@@ -108,8 +108,8 @@ test('the GitHub format of openapi-diff has an annotation for each change, at it
   const lines = headText.split('\n');
   const lineNumber = (part: string) => lines.findIndex(line => line.includes(part)) + 1;
   expect(text.split('\n')).toEqual([
-    `::error file=new.json,line=${lineNumber('"schema"')},title=breaking%3A response-field-removed::\`a\` is gone. Stop reading the field before the new version of the server is deployed.%0A- POST /things: response 200, a`,
-    `::warning file=new.json,line=${lineNumber('"b"')},title=risky%3A response-enum-value-added::\`b\` may be \`"y"\`. Handle the new value, and values that you do not know.%0A- POST /things: response 200, b`,
+    `::error file=new.json,line=${lineNumber('"schema"')},title=breaking%3A response-field-removed::\`a\` is gone. Stop reading the field.%0A- POST /things: response 200, a`,
+    `::warning file=new.json,line=${lineNumber('"b"')},title=risky%3A response-enum-value-added::\`b\` may be \`"y"\`. Handle the new value, and unknown values.%0A- POST /things: response 200, b`,
     `::notice file=new.json,line=${lineNumber('"c"')},title=additive%3A response-field-added::\`c\` is new.%0A- POST /things: response 200, c`,
     '1 breaking, 1 risky, 1 additive',
     '',

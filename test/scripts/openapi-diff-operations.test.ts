@@ -76,9 +76,7 @@ testVerdicts({
     'a parameter that becomes required': parameters([query('a')], [requiredQuery]),
     'a new required parameter of a path': paths({ '/a': get }, { '/a': { ...get, parameters: [requiredQuery] } }),
   },
-  'additive parameter-optional': {
-    'a parameter that becomes optional': parameters([requiredQuery], [query('a')]),
-  },
+  'additive parameter-optional': { 'a parameter that becomes optional': parameters([requiredQuery], [query('a')]) },
   'breaking parameter-removed, additive parameter-added': {
     'a moved parameter': parameters([query('a')], [{ ...query('a'), in: 'header' }]),
   },
@@ -147,9 +145,7 @@ testVerdicts({
     'a new error status': responses(done, refusing),
     'a class of statuses in place of one status': responses(refusing, { ...done, '4XX': { description: 'No.' } }),
   },
-  'breaking response-status-removed': {
-    'a removed error status': responses(refusing, done),
-  },
+  'breaking response-status-removed': { 'a removed error status': responses(refusing, done) },
   'breaking response-type-widened': {
     'another type of a status that replaces its class': responses(
       { ...done, '4XX': answer(json(string))[200] },
@@ -218,9 +214,7 @@ testVerdicts({
     'a trailing slash of a server address': servers({ url: 'https://a.example.com/' }, at('a')),
     'a server variable that is replaced by its only value': servers(variable('eu'), at('eu')),
   },
-  'breaking server-removed': {
-    'a removed value of a server variable': servers(variable('eu', 'us'), variable('eu')),
-  },
+  'breaking server-removed': { 'a removed value of a server variable': servers(variable('eu', 'us'), variable('eu')) },
   'additive server-added': {
     'a new value of a server variable': servers(variable('eu'), variable('eu', 'us')),
     'a server address that becomes one of the values of a variable': servers(at('eu'), variable('us', 'eu')),
@@ -306,9 +300,7 @@ testVerdicts({
     'a lower rate limit': operations(rate(20, 60), rate(20, 3600)),
     'a first rate limit': operations({}, rate(20, 60)),
   },
-  'additive rate-limit-raised': {
-    'a higher rate limit': operations(rate(20, 60), rate(30, 60)),
-  },
+  'additive rate-limit-raised': { 'a higher rate limit': operations(rate(20, 60), rate(30, 60)) },
 });
 
 const event = (schema: JsonObject, others: JsonObject = {}): JsonObject => ({
@@ -326,9 +318,7 @@ testVerdicts({
   'additive response-field-added': {
     'a new required field of a webhook': webhook(before, event(object({ 'a!': string, 'b!': string }))),
   },
-  'breaking response-field-removed': {
-    'a removed field of a webhook': webhook(before, event(object({}))),
-  },
+  'breaking response-field-removed': { 'a removed field of a webhook': webhook(before, event(object({}))) },
   'breaking response-field-optional': {
     'a field of a webhook that becomes optional': webhook(before, event(object({ a: string }))),
   },
@@ -354,9 +344,7 @@ testVerdicts({
     'a removed webhook header': webhook(announced(true), event(string)),
     'a webhook header that becomes optional': webhook(announced(true), announced(false)),
   },
-  'additive webhook-parameter-added': {
-    'a new required webhook header': webhook(event(string), announced(true)),
-  },
+  'additive webhook-parameter-added': { 'a new required webhook header': webhook(event(string), announced(true)) },
   'breaking webhook-answer-refused': {
     'a removed response to a webhook': webhook(
       event(string, { responses: { '2XX': { description: 'Yes.' } } }),

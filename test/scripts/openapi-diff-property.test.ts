@@ -94,10 +94,9 @@ const { pair } = fc.letrec<{
           .reverse(),
       ),
     })),
-  all: fc.tuple(tie('object'), tie('object')).map(([one, other]) => ({
-    base: { allOf: [one.base, other.base] },
-    head: { allOf: [one.head, other.head] },
-  })),
+  all: fc
+    .tuple(tie('object'), tie('object'))
+    .map(([one, other]) => ({ base: { allOf: [one.base, other.base] }, head: { allOf: [one.head, other.head] } })),
 }));
 
 function objectOf(fields: [name: string, schema: Json, presence: Presence][], isClosed: boolean): JsonObject {

@@ -29,6 +29,8 @@ test('the documentation lists exactly the current rules of openapi-diff', () => 
 });
 
 test('every rule of openapi-diff has at least one test case', () => {
-  const untested = Object.entries(rules).filter(([id, { level }]) => !new RegExp(`\\b${level} ${id}[',]`).test(tables));
+  const untested = Object.entries(rules).filter(
+    ([id, { level }]) => !new RegExp(`\\b${level} ${id}[', ]`).test(tables),
+  );
   expect(untested.map(([id]) => id)).toEqual([]);
 });

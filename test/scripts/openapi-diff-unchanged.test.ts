@@ -219,11 +219,7 @@ testVerdicts({
     'an additional error that its class covers': operations(
       { responses: { ...done, '4XX': { description: 'No.', ...body } } },
       {
-        responses: {
-          ...done,
-          '4XX': { description: 'No.', ...body },
-          404: { description: 'Not here.', ...body },
-        },
+        responses: { ...done, '4XX': { description: 'No.', ...body }, 404: { description: 'Not here.', ...body } },
       },
     ),
     'a class of statuses that is replaced by its statuses': operations(

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import type { Difference } from '../compare-documents.ts';
 import type { Source } from '../read-source.ts';
-import type { Level } from '../rules/rule.ts';
+import type { Level } from '../rules.ts';
 import { linesOf } from './line-of.ts';
 import { actionOf, placesOf, summarize } from './phrases.ts';
 

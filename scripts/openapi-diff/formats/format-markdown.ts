@@ -1,6 +1,6 @@
 import type { Change } from '../change.ts';
 import type { Difference } from '../compare-documents.ts';
-import { type Level, levels } from '../rules/rule.ts';
+import { type Level, levels } from '../rules.ts';
 import { actionOf, placesOf, summarize } from './phrases.ts';
 
 /** Marks the comment on a pull request. The next run then replaces that comment instead of adding another one. */

@@ -1,6 +1,6 @@
 import type { Change, Place } from '../change.ts';
 import type { Difference } from '../compare-documents.ts';
-import { levels, nothingToDo } from '../rules/rule.ts';
+import { levels, nothingToDo } from '../rules.ts';
 
 /** The maximum number of places in output for people. The JSON output lists all places. */
 const mostPlaces = 5;

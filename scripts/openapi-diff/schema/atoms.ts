@@ -1,13 +1,4 @@
-import {
-  childOf,
-  childrenOf,
-  DocumentError,
-  itemsOf,
-  type Located,
-  type OpenApiDocument,
-  targetOf,
-  textOf,
-} from '../document.ts';
+import { childOf, childrenOf, DocumentError, itemsOf, type Located, targetOf, textOf } from '../document.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import type { Fragment } from './shape.ts';
 
@@ -28,7 +19,7 @@ export interface Atom extends Located {
  * Returns the schema objects (atoms) that a value must satisfy. Returns undefined if one of them is `false`, because no
  * value satisfies `false`.
  */
-export function atomsOf(document: OpenApiDocument, fragment: Fragment): Atom[] | undefined {
+export function atomsOf(fragment: Fragment): Atom[] | undefined {
   const atoms: Atom[] = [];
   const passed = new Set<string>();
   let isPossible = true;
@@ -39,14 +30,11 @@ export function atomsOf(document: OpenApiDocument, fragment: Fragment): Atom[] |
       isPossible = false;
       return;
     }
-    if (!isObject(node.value)) throw new DocumentError(`${document.name}: there is no schema at ${node.pointer}`);
+    if (!isObject(node.value)) throw new DocumentError(`${node.document.name}: there is no schema at ${node.pointer}`);
     const { $ref, allOf, ...own } = node.value;
-    if (Object.keys(own).length > 0) atoms.push({ value: own, pointer: node.pointer, isOutermost });
+    if (Object.keys(own).length > 0) atoms.push({ ...node, value: own, isOutermost });
     if (typeof $ref === 'string') {
-      expand(
-        targetOf(document, $ref, node.pointer),
-        isOutermost && !Object.keys(own).some(keyword => !isAnnotation(keyword)),
-      );
+      expand(targetOf(node, $ref), isOutermost && !Object.keys(own).some(keyword => !isAnnotation(keyword)));
     }
     if (allOf !== undefined) for (const one of itemsOf(childOf(node, 'allOf'))) expand(one, false);
   };
@@ -58,14 +46,14 @@ export function atomsOf(document: OpenApiDocument, fragment: Fragment): Atom[] |
  * Returns the JSON pointer that the output shows for a schema. If the schema is only a reference, this is the pointer
  * of the reference's target.
  */
-export function pointerOf(document: OpenApiDocument, fragment: Fragment): string {
+export function pointerOf(fragment: Fragment): string {
   let [node] = fragment;
   const passed = new Set<string>();
   while (node !== undefined && !passed.has(node.pointer)) {
     passed.add(node.pointer);
     const reference = textOf(node, '$ref');
     if (reference === undefined) break;
-    node = targetOf(document, reference, node.pointer);
+    node = targetOf(node, reference);
   }
   return node?.pointer ?? '#';
 }

@@ -1,81 +1,67 @@
-import type { RuleId } from '../rules/rules.ts';
+import { matchKeys } from '../json.ts';
+import { type Turns, turnBetween } from '../presence.ts';
 import { quote } from '../sentence.ts';
 import { enter, nameAt, type Place, report, reportRest, type SchemaPair } from './pair.ts';
 import { type Fragment, isClosed, type Shape } from './shape.ts';
 
+const turnsOfRequests: Turns = {
+  removed: ['request-field-ignored', '{} is no longer described, but other fields are accepted.'],
+  optional: ['request-field-optional', '{} is now optional.'],
+  required: ['request-field-required', '{} is now required.'],
+  added: ['request-field-added', '{} is new and optional.'],
+  addedRequired: ['request-field-required', '{} is new and required.'],
+};
+
+const turnsOfResponses: Turns = {
+  removed: ['response-field-removed', '{} is gone.'],
+  optional: ['response-field-optional', '{} may now be missing.'],
+  required: ['response-field-required', '{} is now always there.'],
+  added: ['response-field-added', '{} is new.'],
+};
+
 export function compareFields(pair: SchemaPair): void {
-  const { base, head } = pair;
-  for (const [name, fragment] of base.fields.properties) {
-    const other = head.fields.properties.get(name);
-    if (other === undefined) {
-      reportRemoved(pair, name, fragment);
-    } else {
-      compareRequired(pair, name, fragment, other);
-      enter(pair, placeOf(pair, name), fragment, other);
+  const { base, head, direction } = pair;
+  const [fields, newFields] = [base.fields, head.fields];
+  const sender = direction === 'request' ? fields : newFields;
+  for (const [field, was, is] of matchKeys(fields.properties, newFields.properties)) {
+    const [had, has] = [was && fields.required.has(field), is && newFields.required.has(field)];
+    const turn = turnBetween(turnsOf(pair, field), had, has, quote(field));
+    const newPointer = pointerOf(is) ?? newFields.hidden.get(field) ?? head.fieldsPointer;
+    const at = { field, base: pointerOf(was) ?? base.fieldsPointer, head: newPointer };
+    if (turn) report(pair, turn[0], () => turn[1], at);
+    // A schema that does not describe the field applies its schema of additional fields to the field.
+    const isIgnored = turn?.[0] === 'request-field-ignored' && isLimited(newFields.additional);
+    if ((was && is) || isIgnored || (was === undefined && isLimited(fields.additional))) {
+      // The default of a field has no effect if the sender's schema requires the field.
+      const place: Place = { kind: 'field', field, isAlwaysSent: sender.required.has(field) };
+      enter(pair, place, was ?? fields.additional, is ?? newFields.additional);
     }
-  }
-  for (const [name, fragment] of head.fields.properties) {
-    if (!base.fields.properties.has(name)) reportAdded(pair, name, fragment);
   }
   comparePatterns(pair);
   compareAdditional(pair);
 }
 
-/** Returns the place of a field. If the sender's schema requires the field, the default of the field has no effect. */
-function placeOf({ comparison, base, head }: SchemaPair, field: string): Place {
-  const sender = comparison.direction === 'request' ? base : head;
-  return { kind: 'field', field, isAlwaysSent: sender.fields.required.has(field) };
-}
-
-function pointerOf(fragment: Fragment): string {
-  return fragment[0]?.pointer ?? '#';
-}
-
-function reportRemoved(pair: SchemaPair, field: string, fragment: Fragment): void {
-  const { fieldsPointer, fields } = pair.head;
-  const at = { field, base: pointerOf(fragment), head: fields.hidden.get(field) ?? fieldsPointer };
-  const isHidden = fields.hidden.has(field);
-  const tell = (rule: RuleId, what: string) => report(pair, rule, () => `${quote(field)} ${what}.`, at);
-  if (pair.direction === 'response') {
-    tell('response-field-removed', isHidden ? 'is now writeOnly, so responses omit it' : 'is gone');
-  } else if (isHidden || isClosed(fields.additional)) {
-    tell('request-field-removed', `is ${isHidden ? 'now readOnly, so it is ' : ''}no longer accepted`);
-  } else {
-    tell('request-field-ignored', 'is no longer described, but other fields are accepted');
-    // The new schema no longer describes the field. So compares the field with the schema of additional fields.
-    if (fields.additional.length > 0) enter(pair, placeOf(pair, field), fragment, fields.additional);
+/** Returns the messages for a change of a field. A closed schema, or a field of one direction only, changes them. */
+function turnsOf({ base, head, direction }: SchemaPair, field: string): Turns {
+  const isHidden = head.fields.hidden.has(field);
+  if (direction === 'response') {
+    const added = ['response-field-unannounced', '{} is new, but the old schema excluded other fields.'] as const;
+    const removed = ['response-field-removed', '{} is now writeOnly, so responses omit it.'] as const;
+    const isClosedBefore = isClosed(base.fields.additional);
+    return { ...turnsOfResponses, ...(isClosedBefore && { added }), ...(isHidden && { removed }) };
   }
+  if (!isHidden && !isClosed(head.fields.additional)) return turnsOfRequests;
+  const message = `{} is ${isHidden ? 'now readOnly, so it is ' : ''}no longer accepted.`;
+  return { ...turnsOfRequests, removed: ['request-field-removed', message] };
 }
 
-function reportAdded(pair: SchemaPair, field: string, fragment: Fragment): void {
-  const { base, head, direction } = pair;
-  const at = { field, base: base.fieldsPointer, head: pointerOf(fragment) };
-  const tell = (rule: RuleId, what: string) => report(pair, rule, () => `${quote(field)} is new${what}.`, at);
-  if (direction === 'request') {
-    if (head.fields.required.has(field)) tell('request-field-required', ' and required');
-    else tell('request-field-added', ' and optional');
-  } else if (isClosed(base.fields.additional)) {
-    tell('response-field-unannounced', ', but the old schema excluded other fields');
-  } else {
-    tell('response-field-added', '');
-  }
-  // The base schema did not describe the field, but already allowed it as an additional field.
-  if (base.fields.additional.length > 0 && !isClosed(base.fields.additional)) {
-    enter(pair, placeOf(pair, field), base.fields.additional, fragment);
-  }
+function pointerOf(fragment: Fragment | undefined): string | undefined {
+  return fragment && (fragment[0]?.pointer ?? '#');
 }
 
-function compareRequired(pair: SchemaPair, field: string, fragment: Fragment, other: Fragment): void {
-  const [was, is] = [pair.base.fields.required.has(field), pair.head.fields.required.has(field)];
-  if (was === is) return;
-  const { direction } = pair;
-  const at = { field, base: pointerOf(fragment), head: pointerOf(other) };
-  const words = {
-    request: { required: 'is now required', optional: 'is now optional' },
-    response: { required: 'is now always there', optional: 'may now be missing' },
-  };
-  const turn = is ? 'required' : 'optional';
-  report(pair, `${direction}-field-${turn}`, () => `${quote(field)} ${words[direction][turn]}.`, at);
+/** Whether a schema of additional fields accepts only some values. */
+function isLimited(fragment: Fragment): boolean {
+  return fragment.length > 0 && !isClosed(fragment);
 }
 
 const anyField: Place = { kind: 'any field', field: '*', isAlwaysSent: true };
@@ -115,10 +101,10 @@ function compareAdditional(pair: SchemaPair): void {
 /** Compares the items of two array schemas: the fixed first items (`prefixItems`), and all other items. */
 export function compareItems(pair: SchemaPair): void {
   const { base, head } = pair;
-  const places = Math.max(base.lists.prefixItems.length, head.lists.prefixItems.length);
-  const itemAt = ({ lists }: Shape, n: number) => lists.prefixItems[n] ?? lists.items;
+  const places = Math.max(base.prefixItems.length, head.prefixItems.length);
+  const itemAt = ({ prefixItems, items }: Shape, n: number) => prefixItems[n] ?? items;
   for (let n = 0; n < places; n += 1) compareItem(pair, `[${n}]`, itemAt(base, n), itemAt(head, n));
-  compareItem(pair, '[]', base.lists.items, head.lists.items);
+  compareItem(pair, '[]', base.items, head.items);
 }
 
 function compareItem(pair: SchemaPair, field: string, base: Fragment, head: Fragment): void {

@@ -13,7 +13,7 @@ export function compareDiscriminators(pair: SchemaPair): void {
   if (base === undefined) return;
   const { direction } = pair;
   const at = { base: base.pointer, head: head?.pointer ?? pair.head.pointer };
-  const [field, newField] = [base, head].map(one => textOf(one, 'propertyName') ?? '');
+  const [field, newField] = [base, head].map(one => (one && textOf(one, 'propertyName')) ?? '');
   const name = quote(field ?? '');
   if (head === undefined) {
     // A single remaining alternative needs no discriminator.
@@ -49,16 +49,15 @@ function isSameMeaning(a: Meaning, b: Meaning): boolean {
 }
 
 function meaningsOf(reader: SchemaReader, shape: Shape, discriminator: Located): Map<string, Meaning> {
-  const { document } = reader;
   const meanings = new Map<string, Meaning>();
   const add = (value: string, fragment: Fragment) => {
     const text = identityOf(reader, readShape(reader, fragment));
-    meanings.set(value, { pointer: pointerOf(document, fragment), text });
+    meanings.set(value, { pointer: pointerOf(fragment), text });
   };
   for (const [value, target] of childrenOf(childOf(discriminator, 'mapping'))) {
     const reference = String(target.value);
     const isName = /^[A-Za-z0-9._-]+$/.test(reference);
-    add(value, [targetOf(document, isName ? `#/components/schemas/${reference}` : reference, target.pointer)]);
+    add(value, [targetOf(target, isName ? `#/components/schemas/${reference}` : reference)]);
   }
   const mapped = new Set([...meanings.values()].map(({ pointer }) => pointer));
   const field = textOf(discriminator, 'propertyName') ?? '';
@@ -68,7 +67,7 @@ function meaningsOf(reader: SchemaReader, shape: Shape, discriminator: Located):
     const isListed = fragment !== undefined && readShape(reader, fragment).values !== undefined;
     // A schema without a mapping is selected by its own name, unless the schema fixes the field's value.
     if (name === undefined || mapped.has(variant.pointer) || isListed) continue;
-    add(name, [targetOf(document, variant.pointer, variant.pointer)]);
+    add(name, [targetOf(discriminator, variant.pointer)]);
   }
   return meanings;
 }

@@ -12,14 +12,21 @@ import { type Constraint, writeConstraint, writePlain } from './write-schema.ts'
  * fewer such keywords for requests, or more for responses. A change is also safe if the library jsoncompat proves it.
  */
 export function compareRest(pair: SchemaPair): void {
-  const { base, head, comparison } = pair;
-  if (base.rest.length === 0 && head.rest.length === 0) return;
+  const { base, head, comparison, direction } = pair;
   const had = base.rest.map(one => writeConstraint(comparison.base, one));
   const has = head.rest.map(one => writeConstraint(comparison.head, one));
-  const removed = missingIn(has, had);
-  const added = missingIn(had, has);
-  if (removed.length === 0 && added.length === 0) return;
-  reportRest(pair, isProven(pair, { had, has, removed, added }));
+  const isIn = (list: Constraint[], { text }: Constraint) => list.some(one => one.text === text);
+  const removed = had.filter(one => !isIn(has, one));
+  const added = has.filter(one => !isIn(had, one));
+  if (removed.length + added.length === 0) return;
+  const onlyReceived = direction === 'request' ? added : removed;
+  // Beside constraints that jsoncompat does not judge, the sender's schema has no fewer constraints.
+  const isProven =
+    [...removed, ...added].every(isKnown) &&
+    ![...had, ...has].some(({ keywords }) => 'unevaluatedProperties' in keywords || 'unevaluatedItems' in keywords) &&
+    onlyReceived.every(isJudgedFully) &&
+    (onlyReceived.length === 0 || isCompatible(comparison, writeWith(base, had), writeWith(base, has)) === true);
+  reportRest(pair, isProven);
 }
 
 /**
@@ -31,45 +38,15 @@ const constraints = new Set([
   ...keywordsOf('contentSchema dependencies dependentRequired dependentSchemas not propertyNames'),
 ]);
 
-function missingIn(others: readonly Constraint[], constraints: readonly Constraint[]): Constraint[] {
-  const texts = new Set(others.map(({ text }) => text));
-  return constraints.filter(({ text }) => !texts.has(text));
-}
-
-interface Constraints {
-  had: Constraint[];
-  has: Constraint[];
-  removed: Constraint[];
-  added: Constraint[];
-}
-
-/** Whether each value of the sender's schema is also a value of the receiver's schema. */
-function isProven({ base, comparison }: SchemaPair, { had, has, removed, added }: Constraints): boolean {
-  const onlyReceived = comparison.direction === 'request' ? added : removed;
-  const isKnown = (one: Constraint) =>
-    isJudgedFully(one) || Object.keys(one.keywords).every(keyword => constraints.has(keyword));
-  if (![...added, ...removed].every(isKnown)) return false;
-  // Excludes these keywords, because their meaning depends on the other keywords of the schema.
-  if ([...had, ...has].some(one => isAbout(one, 'unevaluatedProperties') || isAbout(one, 'unevaluatedItems'))) {
-    return false;
-  }
-  if (onlyReceived.length === 0) return true;
-  if (!onlyReceived.every(isJudgedFully)) return false;
-  // Leaves out a keyword that jsoncompat does not support, because the sender's schema has the same keyword.
-  return isCompatible(comparison, writeWith(base, had), writeWith(base, has)) === true;
-}
-
-function isAbout({ keywords }: Constraint, keyword: string): boolean {
-  return Object.hasOwn(keywords, keyword);
+function isKnown(one: Constraint): boolean {
+  return isJudgedFully(one) || Object.keys(one.keywords).every(keyword => constraints.has(keyword));
 }
 
 function isJudgedFully({ keywords, definitions, isComplete }: Constraint): boolean {
   return isComplete && isJudged({ ...keywords, $defs: definitions });
 }
 
-/**
- * Writes the base schema with these constraints, because other rules report the changes of all other parts.
- */
+/** Writes the base schema with these constraints, because other rules report the changes of all other parts. */
 function writeWith(base: Shape, constraints: readonly Constraint[]): JsonObject {
   const judged = constraints.filter(isJudgedFully);
   const keywords = judged.map(one => one.keywords);

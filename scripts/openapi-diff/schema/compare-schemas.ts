@@ -1,29 +1,38 @@
 import type { Report } from '../change.ts';
-import type { OpenApiDocument } from '../document.ts';
+import type { Located } from '../document.ts';
 import { sentence } from '../sentence.ts';
 import { compareFields, compareItems } from './compare-children.ts';
 import { compareDiscriminators } from './compare-discriminators.ts';
 import { audit, compareRest } from './compare-rest.ts';
-import { compareBounds, compareValues } from './compare-values.ts';
+import { compareLimits, compareValues } from './compare-values.ts';
 import { compareVariants } from './compare-variants.ts';
 import { isSerious, nameAt, pairOf, type SchemaComparison, type SchemaPair } from './pair.ts';
-import { readersOf, readShape } from './read-shape.ts';
-import type { Direction, Fragment, Shape } from './shape.ts';
+import { readShape } from './read-shape.ts';
+import type { Direction, Fragment, SchemaReader, Shape } from './shape.ts';
 
-export function beginComparisons(base: OpenApiDocument, head: OpenApiDocument): Record<Direction, SchemaComparison> {
-  const [before, after] = [readersOf(base), readersOf(head)];
+/** The keywords of the fields that a direction never sends. */
+const markers = { request: 'readOnly', response: 'writeOnly' } as const;
+
+export function beginComparisons(base: Located, head: Located): Record<Direction, SchemaComparison> {
   const begin = (direction: Direction): SchemaComparison => {
     const comparison: SchemaComparison = {
       direction,
-      base: before[direction],
-      head: after[direction],
+      base: readerOf(base, markers[direction]),
+      head: readerOf(head, markers[direction]),
       pairs: new Map(),
       answers: new Map(),
+      changed: new Map(),
+      unsafe: new Map(),
       isSafe: (old, other) => isSafe(comparison, old, other),
     };
     return comparison;
   };
   return { request: begin('request'), response: begin('response') };
+}
+
+function readerOf(root: Located, marker: 'readOnly' | 'writeOnly'): SchemaReader {
+  const isUsed = JSON.stringify(root.value).includes(`"${marker}":true`);
+  return { root, shapes: new Map(), marker: isUsed ? marker : undefined };
 }
 
 /** The place of a whole body or parameter in the API. */
@@ -120,7 +129,7 @@ function compareOnce(pair: SchemaPair): void {
   if (base.variants.length > 0 || head.variants.length > 0) {
     compareVariants(pair);
   } else {
-    compareBounds(pair);
+    compareLimits(pair);
     if (base.kinds.includes('object') && head.kinds.includes('object')) compareFields(pair);
     if (base.kinds.includes('array') && head.kinds.includes('array')) compareItems(pair);
     compareRest(pair);
@@ -131,70 +140,43 @@ function compareOnce(pair: SchemaPair): void {
 
 /** Whether two schemas, or the schemas inside them, have a finding. */
 function isChanged(pair: SchemaPair): boolean {
-  if (pair.isChanged === undefined) findChanged(pair);
-  return pair.isChanged === true;
+  return leadsTo(pair, pair.comparison.changed, ({ findings }) => findings.length > 0);
 }
 
-/** Compares all pairs of schemas inside the given pair. Marks the pairs that have a finding inside them. */
-function findChanged(pair: SchemaPair): void {
-  const unknown = new Set([pair]);
-  const changed: SchemaPair[] = [];
-  const around = new Map<SchemaPair, SchemaPair[]>();
-  // The loop also visits the pairs that it adds.
-  for (const one of unknown) {
-    compareOnce(one);
-    one.isChanged = one.findings.length > 0 || one.inner.some(({ pair }) => pair.isChanged === true);
-    if (one.isChanged) changed.push(one);
-    for (const { pair } of one.inner) {
-      if (pair.isChanged !== undefined && !unknown.has(pair)) continue;
-      unknown.add(pair);
-      const list = around.get(pair);
-      if (list) list.push(one);
-      else around.set(pair, [one]);
-    }
-  }
-  for (const one of changed) {
-    for (const outer of around.get(one) ?? []) {
-      if (outer.isChanged === true) continue;
-      outer.isChanged = true;
-      changed.push(outer);
-    }
-  }
-}
-
-/** The maximum number of pairs that are compared to prove that a schema includes another schema. */
-const mostPairs = 2_000;
-
-/** The maximum nesting of proofs: a proof may need other proofs. A deeper proof counts as failed. */
+/** The maximum depth of proofs within proofs. A deeper proof counts as failed. */
 const mostDepth = 24;
 let depth = 0;
 
 /**
  * Whether no client notices if the head schema replaces the base schema. Proves this by comparing the two schemas and
- * all schemas in them.
+ * all schemas in them. A schema that contains itself may need this proof for its own comparison. The proof then fails.
  */
 function isSafe(comparison: SchemaComparison, base: Shape, head: Shape): boolean {
-  const root = pairOf(comparison, base, head);
-  if (root.isSafe !== undefined) return root.isSafe;
   if (depth >= mostDepth) return false;
   depth += 1;
   try {
-    const visited = new Set([root]);
-    for (const pair of visited) {
-      if (pair.isSafe === true) continue;
-      compareOnce(pair);
-      // Does not store the result: a schema that contains itself may need this proof for its own comparison, which is
-      // not complete yet.
-      if (pair.state === 'begun') return false;
-      if (pair.isSafe === false || visited.size > mostPairs || pair.findings.some(isSerious)) {
-        root.isSafe = false;
-        return false;
-      }
-      for (const { pair: inside } of pair.inner) visited.add(inside);
-    }
-    root.isSafe = true;
-    return true;
+    const isUnsafe = ({ state, findings }: SchemaPair) => state === 'begun' || findings.some(isSerious);
+    return !leadsTo(pairOf(comparison, base, head), comparison.unsafe, isUnsafe);
   } finally {
     depth -= 1;
   }
+}
+
+/** Whether a pair, or a pair inside it, passes a test. Compares these pairs, and keeps the final answers. */
+function leadsTo(root: SchemaPair, answers: Map<SchemaPair, boolean>, test: (pair: SchemaPair) => boolean): boolean {
+  const known = answers.get(root);
+  if (known !== undefined) return known;
+  const visited = new Set([root]);
+  // The loop also visits the pairs that it adds.
+  for (const pair of visited) {
+    if (answers.get(pair) === false) continue;
+    compareOnce(pair);
+    if (answers.get(pair) || test(pair)) {
+      if (pair.state === 'compared') answers.set(root, true);
+      return true;
+    }
+    for (const { pair: inside } of pair.inner) visited.add(inside);
+  }
+  for (const pair of visited) answers.set(pair, false);
+  return false;
 }

@@ -1,7 +1,8 @@
 import { isSame, type Json } from '../json.ts';
-import { oneOf, quote, textOfValue, textOfValues } from '../sentence.ts';
+import { oneOf, textOfValue, textOfValues } from '../sentence.ts';
+import { type Facet, facets } from './facets.ts';
 import { report, type SchemaPair } from './pair.ts';
-import { isDisjoint, type Kind, kindOfSize, type Limit, type Shape, sizes, typesOf } from './shape.ts';
+import { isDisjoint, type Kind, type Limits, type Shape, typesOf } from './shape.ts';
 
 export function compareValues(pair: SchemaPair): void {
   compareNull(pair);
@@ -82,20 +83,11 @@ function compareDeprecation(pair: SchemaPair): void {
   else report(pair, 'deprecation-lifted', 'is no longer deprecated');
 }
 
-/** A way to limit values, such as a list of types or a maximum length. */
-interface Facet<Limits> {
-  rule: 'type' | 'bound' | 'format' | 'pattern';
-  verb: 'is' | 'has' | 'matches';
-  text: (limits: Limits) => string;
-  /** Whether the first limits refuse a value that the second limits allow. */
-  refuses: (some: Limits, others: Limits) => boolean;
-}
-
-const types: Facet<readonly Kind[]> = {
+const types: Pick<Facet, 'rule' | 'verb' | 'text' | 'refuses'> = {
   rule: 'type',
   verb: 'is',
   text: kinds => {
-    const names = typesOf(kinds);
+    const names = typesOf(kinds as Kind[]);
     if (names.length >= 6) return 'of any type';
     const articles = names.map(name => (name === 'null' ? name : /^[aeiou]/.test(name) ? `an ${name}` : `a ${name}`));
     return articles.join(' or ') || 'nothing';
@@ -103,74 +95,16 @@ const types: Facet<readonly Kind[]> = {
   refuses: (some, others) => others.some(kind => !some.includes(kind)),
 };
 
-const multiples: Facet<readonly number[]> = {
-  rule: 'bound',
-  verb: 'is',
-  text: factors => (factors.length === 0 ? 'any number' : `a multiple of ${factors.join(' and ')}`),
-  refuses: (some, others) => !some.every(one => others.some(other => Number.isInteger(other / one))),
-};
-
-/** Whether one pattern includes another is unknown, so a changed pattern is never additive. */
-const patterns: Facet<readonly string[]> = {
-  rule: 'pattern',
-  verb: 'matches',
-  text: expressions => expressions.map(quote).join(' and ') || 'anything',
-  refuses: (some, others) => some.some(one => !others.includes(one)),
-};
-
-/** The wider format of each format. The wider format includes all values of the narrower one. */
-const widerFormats: Readonly<Record<string, string>> = { int32: 'int64', float: 'double' };
-
-const formats: Facet<readonly string[]> = {
-  rule: 'format',
-  verb: 'has',
-  text: names => (names.length === 0 ? 'no format' : `the format ${names.map(quote).join(' and ')}`),
-  refuses: (some, others) => !some.every(name => others.some(other => other === name || widerFormats[other] === name)),
-};
-
-const units = { Length: 'characters', Items: 'items', Properties: 'fields' } as const;
-
-/** Returns the comparison of minimums or of maximums: of numbers, or of lengths and counts with a unit. */
-function boundOf(isMinimum: boolean, unit?: string): Facet<Limit | undefined> {
-  const [inclusive, exclusive] = isMinimum ? ['at least', 'above'] : ['at most', 'below'];
-  return {
-    rule: 'bound',
-    verb: unit ? 'has' : 'is',
-    text: limit => {
-      if (limit === undefined) return unit ? `any number of ${unit}` : 'without bound';
-      return `${limit.isExclusive ? exclusive : inclusive} ${limit.value}${unit ? ` ${unit}` : ''}`;
-    },
-    refuses: (some, others) => {
-      if (some === undefined || others === undefined) return some !== undefined;
-      if (some.value === others.value) return some.isExclusive && !others.isExclusive;
-      return isMinimum ? some.value > others.value : some.value < others.value;
-    },
-  };
-}
-
 /** Compares lengths, numbers, counts, patterns and formats. Compares only the types that both schemas allow. */
-export function compareBounds(pair: SchemaPair): void {
+export function compareLimits(pair: SchemaPair): void {
   const { base, head } = pair;
-  const has = (...kinds: Kind[]) => kinds.some(kind => base.kinds.includes(kind) && head.kinds.includes(kind));
-  // Skips the limits of a schema that lists its values, because the list is stricter.
+  // If a schema lists its values, the list already limits them.
   if (base.values !== undefined || head.values !== undefined) return;
-  for (const size of sizes.filter(one => has(kindOfSize(one)))) {
-    const [had, has] = [base.sizes[size], head.sizes[size]].map(value =>
-      value === undefined ? undefined : { value, isExclusive: false },
-    );
-    compareFacet(pair, boundOf(size.startsWith('min'), units[size.slice(3) as keyof typeof units]), had, has);
+  const common = base.kinds.filter(kind => head.kinds.includes(kind));
+  for (const facet of facets) {
+    if (isDisjoint(facet.kinds, common)) continue;
+    compareFacet(pair, facet, base.limits[facet.name] ?? [], head.limits[facet.name] ?? []);
   }
-  if (has('integer', 'fraction')) {
-    compareFacet(pair, boundOf(true), base.numbers.lower, head.numbers.lower);
-    compareFacet(pair, boundOf(false), base.numbers.upper, head.numbers.upper);
-    compareFacet(pair, multiples, base.numbers.multiples, head.numbers.multiples);
-  }
-  if (has('array') && base.lists.isUnique !== head.lists.isUnique) {
-    const [turn, what] = head.lists.isUnique ? (['narrowed', 'may not'] as const) : (['widened', 'may'] as const);
-    report(pair, `${pair.direction}-bound-${turn}`, `${what} repeat items`);
-  }
-  if (has('string')) compareFacet(pair, patterns, base.patterns, head.patterns);
-  if (has('string', 'integer', 'fraction')) compareFacet(pair, formats, base.formats, head.formats);
 }
 
 const patternRules = {
@@ -182,7 +116,7 @@ const patternRules = {
  * Reports a limit that some values were removed from or added to. If both happened, reports only the change that breaks
  * clients in this direction.
  */
-function compareFacet<Limits>(pair: SchemaPair, facet: Facet<Limits>, had: Limits, has: Limits): void {
+function compareFacet(pair: SchemaPair, facet: typeof types, had: Limits, has: Limits): void {
   const { rule, verb, text, refuses } = facet;
   const { direction } = pair;
   const [isNarrower, isWider] = [refuses(has, had), refuses(had, has)];

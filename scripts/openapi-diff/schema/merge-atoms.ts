@@ -1,6 +1,7 @@
-import { childOf, childrenOf, isTrue, itemsOf, type Located } from '../document.ts';
+import { childOf, childrenOf, exists, isTrue, itemsOf, type Located } from '../document.ts';
 import { byFirst, canonicalText, type Json, type JsonObject } from '../json.ts';
 import { type Atom, atomsOf, isMatch, propertiesOf, requiredOf, restOf } from './atoms.ts';
+import { facets } from './facets.ts';
 import {
   type Fields,
   type Fragment,
@@ -9,19 +10,11 @@ import {
   isOpen,
   type Kind,
   kindOf,
-  kindOfSize,
   kinds,
-  type Limit,
-  type Lists,
-  type Numbers,
   noFields,
-  noLists,
   noMap,
-  noNumbers,
   type SchemaReader,
   type Shape,
-  type Size,
-  sizes,
 } from './shape.ts';
 
 /** Merges schema objects (atoms) into one normalized schema (shape), which allows the values that all atoms allow. */
@@ -31,17 +24,13 @@ export function mergeAtoms(reader: SchemaReader, atoms: readonly Atom[], pointer
   const left = listed === undefined ? allowed : allowed.filter(kind => listed.some(value => kindOf(value) === kind));
   const isEvaluated = !hasAny(atoms, 'if') && !hasAny(atoms, 'dependentSchemas');
   const hasContains = hasAny(atoms, 'contains');
-  const isNumeric = left.some(isNumber);
   return {
     pointer,
     fieldsPointer: pointer,
     kinds: left,
     values: listed,
-    numbers: isNumeric ? numbersOf(atoms, !left.includes('fraction')) : noNumbers,
-    sizes: sizesOf(atoms, left),
-    patterns: left.includes('string') ? textsOf(atoms, 'pattern') : [],
-    formats: isNumeric || left.includes('string') ? formatsOf(atoms) : [],
-    lists: left.includes('array') ? listsOf(atoms, isEvaluated && !hasContains) : noLists,
+    limits: limitsOf(atoms, left),
+    ...(left.includes('array') ? itemsIn(atoms, isEvaluated && !hasContains) : { prefixItems: [], items: [] }),
     fields: left.includes('object') ? fieldsOf(reader, atoms, isEvaluated) : noFields,
     variants: [],
     rest: atoms
@@ -92,11 +81,8 @@ function valuesOf(atoms: readonly Atom[]): Json[] | undefined {
   return left && [...left].sort(byFirst).map(([, value]) => value);
 }
 
-/**
- * Merges the fields of all schema objects (atoms). Each atom either describes a field or has a rule for additional
- * fields, and the field must satisfy all atoms.
- */
-function fieldsOf({ document, marker }: SchemaReader, atoms: readonly Atom[], isEvaluated: boolean): Fields {
+/** Merges the fields of all atoms. A field must satisfy every atom: as a described field, or as an additional field. */
+function fieldsOf({ marker }: SchemaReader, atoms: readonly Atom[], isEvaluated: boolean): Fields {
   const required = new Set(atoms.flatMap(requiredOf));
   const declared = atoms.map(propertiesOf);
   const names = new Set([...declared.flatMap(fields => [...fields.keys()]), ...required]);
@@ -107,7 +93,7 @@ function fieldsOf({ document, marker }: SchemaReader, atoms: readonly Atom[], is
     const [first = [], ...others] = atoms.map((atom, n) => fieldOf(atom, name, declared[n]?.get(name)));
     const fragment = first.concat(...others);
     if (isClosed(fragment)) continue;
-    if (marker && atomsOf(document, fragment)?.some(({ value }) => value[marker] === true)) {
+    if (marker && atomsOf(fragment)?.some(({ value }) => value[marker] === true)) {
       hidden.set(name, fragment[0]?.pointer ?? '#');
       required.delete(name);
     } else {
@@ -143,9 +129,8 @@ function fieldOf(atom: Atom, name: string, declared: Located | undefined): Locat
   return limitsAt(atom, 'additionalProperties');
 }
 
-function nodesAt(node: Located | undefined, key: string): Located[] {
-  const child = childOf(node, key);
-  return child === undefined ? [] : [child];
+function nodesAt(node: Located, key: string): Located[] {
+  return [childOf(node, key)].filter(exists);
 }
 
 /** Returns the schema of a keyword, such as `items`. Returns undefined if this schema has no constraint. */
@@ -153,12 +138,14 @@ function limitsAt(atom: Atom, key: string): Located[] {
   return nodesAt(atom, key).filter(one => !isOpen([one]));
 }
 
-function listsOf(atoms: readonly Atom[], isEvaluated: boolean): Lists {
-  return {
-    isUnique: atoms.some(({ value }) => value.uniqueItems === true),
-    prefixItems: prefixItemsOf(atoms),
-    items: restItemsOf(atoms, isEvaluated),
-  };
+function limitsOf(atoms: readonly Atom[], left: readonly Kind[]): Shape['limits'] {
+  const used = facets.filter(({ kinds }) => kinds.some(kind => left.includes(kind)));
+  const read = used.map(({ name, read }) => [name, read(atoms, !left.includes('fraction'))] as const);
+  return Object.fromEntries(read.filter(([, { length }]) => length > 0));
+}
+
+function itemsIn(atoms: readonly Atom[], isEvaluated: boolean): Pick<Shape, 'prefixItems' | 'items'> {
+  return { prefixItems: prefixItemsOf(atoms), items: restItemsOf(atoms, isEvaluated) };
 }
 
 /**
@@ -174,57 +161,4 @@ function prefixItemsOf(atoms: readonly Atom[]): Fragment[] {
   const lists = atoms.map(atom => ({ listed: itemsOf(childOf(atom, 'prefixItems')), others: limitsAt(atom, 'items') }));
   const length = Math.max(0, ...lists.map(({ listed }) => listed.length));
   return Array.from({ length }, (_, n) => lists.flatMap(({ listed, others }) => (listed[n] ? [listed[n]] : others)));
-}
-
-function textsOf(atoms: readonly Atom[], keyword: string): string[] {
-  const texts = atoms.map(({ value }) => value[keyword]).filter(value => typeof value === 'string');
-  return [...new Set(texts)].sort();
-}
-
-function formatsOf(atoms: readonly Atom[]): string[] {
-  const encodings = textsOf(atoms, 'contentEncoding').map(one => `contentEncoding ${one}`);
-  const mediaTypes = textsOf(atoms, 'contentMediaType').map(one => `contentMediaType ${one}`);
-  return [...textsOf(atoms, 'format'), ...encodings, ...mediaTypes];
-}
-
-/** Returns the values of a numeric keyword, such as `minimum`, in all schema objects (atoms). */
-function valuesAt(atoms: readonly Atom[], keyword: string): number[] {
-  return atoms.map(({ value }) => value[keyword]).filter(value => typeof value === 'number');
-}
-
-function numbersOf(atoms: readonly Atom[], isInteger: boolean): Numbers {
-  const multiples = valuesAt(atoms, 'multipleOf').filter(one => one !== 1 || !isInteger);
-  // Negates the values, so that the same code can find the lowest upper bound and the highest lower bound.
-  const upper = lowerOf(
-    valuesAt(atoms, 'maximum').map(value => -value),
-    valuesAt(atoms, 'exclusiveMaximum').map(value => -value),
-    isInteger,
-  );
-  return {
-    lower: lowerOf(valuesAt(atoms, 'minimum'), valuesAt(atoms, 'exclusiveMinimum'), isInteger),
-    upper: upper && { ...upper, value: 0 - upper.value },
-    multiples: [...new Set(multiples)].sort((a, b) => a - b),
-  };
-}
-
-/** Returns the highest lower bound. For an integer, "greater than 0" is the same as "at least 1". */
-function lowerOf(inclusive: readonly number[], exclusive: readonly number[], isInteger: boolean): Limit | undefined {
-  const limits = [
-    ...inclusive.map(value => ({ value: isInteger ? Math.ceil(value) : value, isExclusive: false })),
-    ...exclusive.map(value =>
-      isInteger ? { value: Math.floor(value) + 1, isExclusive: false } : { value, isExclusive: true },
-    ),
-  ];
-  return limits.sort((a, b) => b.value - a.value || Number(b.isExclusive) - Number(a.isExclusive))[0];
-}
-
-function sizesOf(atoms: readonly Atom[], left: readonly Kind[]): Shape['sizes'] {
-  const found: Partial<Record<Size, number>> = {};
-  for (const size of sizes) {
-    const values = valuesAt(atoms, size);
-    if (values.length === 0 || !left.includes(kindOfSize(size))) continue;
-    const value = size.startsWith('min') ? Math.max(...values) : Math.min(...values);
-    if (value > 0 || size.startsWith('max')) found[size] = value;
-  }
-  return found;
 }

@@ -1,5 +1,4 @@
-import { isObject, type Json } from '../json.ts';
-import { type RuleId, rules } from '../rules/rules.ts';
+import { type RuleId, rules } from '../rules.ts';
 import { quote } from '../sentence.ts';
 import { readShape } from './read-shape.ts';
 import type { Direction, Fragment, SchemaReader, Shape } from './shape.ts';
@@ -12,6 +11,10 @@ export interface SchemaComparison {
   pairs: Map<Shape, SchemaPair[]>;
   /** The answers of the library jsoncompat by their questions. */
   answers: Map<string, boolean>;
+  /** Whether a pair, or a pair inside it, has a finding. */
+  changed: Map<SchemaPair, boolean>;
+  /** Whether a pair, or a pair inside it, has a breaking or risky finding. */
+  unsafe: Map<SchemaPair, boolean>;
   /** Whether no client notices if the second schema replaces the first one. */
   isSafe(base: Shape, head: Shape): boolean;
 }
@@ -28,10 +31,6 @@ export interface SchemaPair {
   /** The findings about this pair without the schemas inside it. */
   findings: LocalFinding[];
   inner: { pair: SchemaPair; place: Place }[];
-  /** Whether this pair, or a pair inside it, has a finding. Undefined if not known yet. */
-  isChanged: boolean | undefined;
-  /** Whether neither this pair nor a pair inside it has a breaking or risky finding. Undefined if not known yet. */
-  isSafe: boolean | undefined;
   /** Whether a walk has reported the findings of this pair. */
   isVisited: boolean;
 }
@@ -82,7 +81,9 @@ export function report(
 
 /** Adds a pair of child schemas to the comparison. */
 export function enter({ comparison, inner }: SchemaPair, place: Place, base: Fragment, head: Fragment): void {
-  if (isEqualLeaf(base, head)) return;
+  // Equal schemas without references cannot differ. Most fields of a large document have such schemas.
+  const [text, newText] = [base, head].map(fragment => JSON.stringify(fragment.map(({ value }) => value)));
+  if (text === newText && !/"(\$ref|discriminator)":/.test(text ?? '')) return;
   const pair = pairOf(comparison, readShape(comparison.base, base), readShape(comparison.head, head));
   inner.push({ pair, place });
 }
@@ -91,9 +92,9 @@ export function pairOf(comparison: SchemaComparison, base: Shape, head: Shape): 
   const partners = comparison.pairs.get(base) ?? [];
   const known = partners.find(pair => pair.head === head);
   if (known) return known;
-  const unknown = { state: 'new', isChanged: undefined, isSafe: undefined, isVisited: false } as const;
   const { direction } = comparison;
-  const pair: SchemaPair = { comparison, direction, base, head, findings: [], inner: [], ...unknown };
+  const lists = { findings: [], inner: [] };
+  const pair: SchemaPair = { comparison, direction, base, head, ...lists, state: 'new', isVisited: false };
   partners.push(pair);
   comparison.pairs.set(base, partners);
   return pair;
@@ -123,25 +124,4 @@ export function reportRest(pair: SchemaPair, isSafe: boolean, place?: Place): vo
   const [rule, what] = restRules[pair.direction][isSafe ? 'safe' : 'unsafe'];
   const name = (subject: string) => (place ? nameAt(place, subject) : subject);
   report(pair, rule, subject => `the schema of ${name(subject)} ${what}.`, { field: place?.field ?? '' });
-}
-
-/**
- * Whether two schemas are equal and refer to no other schemas. Such schemas cannot differ, so the comparison need not
- * read them. Most fields of a large document are such schemas.
- */
-function isEqualLeaf(base: Fragment, head: Fragment): boolean {
-  return base.length === head.length && base.every(({ value }, n) => isEqual(value, head[n]?.value));
-}
-
-function isEqual(base: Json, head: Json | undefined): boolean {
-  if (Array.isArray(base)) {
-    return Array.isArray(head) && base.length === head.length && base.every((one, n) => isEqual(one, head[n]));
-  }
-  if (!isObject(base) || !isObject(head)) return base === head;
-  const keys = Object.keys(base);
-  if (keys.length !== Object.keys(head).length) return false;
-  return keys.every(
-    key =>
-      key !== '$ref' && key !== 'discriminator' && Object.hasOwn(head, key) && isEqual(base[key] ?? null, head[key]),
-  );
 }

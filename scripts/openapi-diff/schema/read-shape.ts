@@ -1,47 +1,24 @@
-import type { Located, OpenApiDocument } from '../document.ts';
-import { byFirst, canonicalText, isObject, type Json } from '../json.ts';
+import type { Located } from '../document.ts';
+import { byFirst, canonicalText, isObject } from '../json.ts';
 import { type Atom, atomsOf, isAnnotation, pointerOf, unionsOf } from './atoms.ts';
+import { facets } from './facets.ts';
 import { annotationsOf, mergeAtoms } from './merge-atoms.ts';
 import {
-  type Direction,
   type Fragment,
   isDisjoint,
   isNumber,
   type Kind,
-  kindOfSize,
   kinds,
   noFields,
-  noLists,
-  noNumbers,
   type SchemaReader,
   type Shape,
-  type Size,
 } from './shape.ts';
 
-/**
- * Returns functions that normalize schemas, one for requests and one for responses. If the document has no readOnly or
- * writeOnly fields, they share their results.
- */
-export function readersOf(document: OpenApiDocument): Record<Direction, SchemaReader> {
-  const request: SchemaReader = { document, shapes: new Map(), marker: undefined };
-  if (!isMarked(document.root.value)) return { request, response: request };
-  return {
-    request: { ...request, marker: 'readOnly' },
-    response: { ...request, shapes: new Map(), marker: 'writeOnly' },
-  };
-}
-
-function isMarked(value: Json): boolean {
-  if (Array.isArray(value)) return value.some(isMarked);
-  if (!isObject(value)) return false;
-  return value.readOnly === true || value.writeOnly === true || Object.values(value).some(isMarked);
-}
-
-/** Normalizes a schema that consists of several parts: a value must satisfy all parts. */
+/** Returns the normalized schema of the values that satisfy all parts of a fragment. */
 export function readShape(reader: SchemaReader, fragment: Fragment): Shape {
-  return remember(reader, keyOf(reader, fragment), () => {
-    const pointer = pointerOf(reader.document, fragment);
-    return shapeOf(reader, atomsOf(reader.document, fragment), pointer, new Set());
+  return remember(reader, keyOf(fragment), () => {
+    const pointer = pointerOf(fragment);
+    return shapeOf(reader, atomsOf(fragment), pointer, new Set());
   });
 }
 
@@ -56,9 +33,9 @@ function isDescriptive(keyword: string): boolean {
   return isAnnotation(keyword) && keyword !== 'default' && keyword !== 'deprecated' && keyword !== 'discriminator';
 }
 
-/** Returns a cache key for a schema. A schema that is only a reference has the same key as the reference's target. */
-export function keyOf({ document }: SchemaReader, fragment: Fragment): string {
-  return fragment.map(part => (isBareReference(part) ? pointerOf(document, [part]) : part.pointer)).join(' ');
+/** Returns a key for a fragment within its document. A part that is only a reference is identified by its target. */
+export function keyOf(fragment: Fragment): string {
+  return fragment.map(part => (isBareReference(part) ? pointerOf([part]) : part.pointer)).join(' ');
 }
 
 function isBareReference({ value }: Located): boolean {
@@ -74,8 +51,7 @@ function shapeOf(
   pointer: string,
   expanding: ReadonlySet<string>,
 ): Shape {
-  const { document } = reader;
-  const impossible = { value: { enum: [] }, pointer, isOutermost: false };
+  const impossible = { ...reader.root, value: { enum: [] }, pointer, isOutermost: false };
   if (atoms === undefined) return mergeAtoms(reader, [impossible], pointer);
   const plain = atoms.map(atom => ({ ...atom, value: withoutUnions(atom.value) }));
   const unions = atoms.flatMap(atom => (expanding.has(atom.pointer) ? [] : unionsOf(atom)));
@@ -85,15 +61,14 @@ function shapeOf(
   }
   const within = new Set([...expanding, ...atoms.filter(atom => unionsOf(atom).length > 0).map(atom => atom.pointer)]);
   const variants = combine(unions).flatMap(choice => {
-    const chosen = atomsOf(document, choice)?.map(atom => ({ ...atom, isOutermost: false }));
+    const chosen = atomsOf(choice)?.map(atom => ({ ...atom, isOutermost: false }));
     const isCircular = chosen?.some(atom => within.has(atom.pointer)) ?? false;
     if (isCircular) return [];
-    const read = () => shapeOf(reader, chosen && [...plain, ...chosen], pointerOf(document, choice), within);
-    // Reads such an alternative only once, because many unions consist of references to the same schemas without
-    // further keywords.
+    const read = () => shapeOf(reader, chosen && [...plain, ...chosen], pointerOf(choice), within);
+    // Many unions refer to the same schemas, without further keywords. Such an alternative is read only once.
     const isAlone = plain.every(({ value }) => Object.keys(value).every(isDescriptive));
     const isUnion = chosen?.some(atom => unionsOf(atom).length > 0);
-    const shape = isAlone && !isUnion ? remember(reader, `alternative ${keyOf(reader, choice)}`, read) : read();
+    const shape = isAlone && !isUnion ? remember(reader, `alternative ${keyOf(choice)}`, read) : read();
     return shape.variants.length > 0 ? shape.variants : [shape];
   });
   const joined = joinVariants(variants);
@@ -174,20 +149,14 @@ function split(shape: Shape): Shape[] {
   return present.length === 1 ? [shape] : present.map(kinds => restrict(shape, kinds));
 }
 
-const numericFormats = new Set(['int32', 'int64', 'float', 'double']);
-
-/** Returns a normalized schema with only these types and their keywords. */
+/** Reduces a normalized schema to these types and their keywords. */
 function restrict(shape: Shape, kinds: readonly Kind[]): Shape {
-  const isNumeric = kinds.some(isNumber);
-  const isText = kinds.includes('string');
+  const left = facets.filter(({ name, kinds: limited }) => shape.limits[name] && !isDisjoint(limited, kinds));
   return {
     ...shape,
     kinds,
-    numbers: isNumeric ? shape.numbers : noNumbers,
-    sizes: Object.fromEntries(Object.entries(shape.sizes).filter(([size]) => kinds.includes(kindOfSize(size as Size)))),
-    patterns: isText ? shape.patterns : [],
-    formats: shape.formats.filter(format => (numericFormats.has(format) ? isNumeric : isText)),
-    lists: kinds.includes('array') ? shape.lists : noLists,
+    limits: Object.fromEntries(left.map(({ name }) => [name, shape.limits[name] ?? []])),
+    ...(kinds.includes('array') ? {} : { prefixItems: [], items: [] }),
     fields: kinds.includes('object') ? shape.fields : noFields,
   };
 }
@@ -195,16 +164,15 @@ function restrict(shape: Shape, kinds: readonly Kind[]): Shape {
 /** Joins two normalized schemas that both list their values, or that have no common type. */
 function join(a: Shape, b: Shape): Shape {
   const isListed = a.values !== undefined || b.values !== undefined;
+  // Only the format limits values of several types.
+  const format = [...new Set([...(a.limits.format ?? []), ...(b.limits.format ?? [])])].sort();
   const values = new Map([...(a.values ?? [null]), ...(b.values ?? [null])].map(one => [canonicalText(one), one]));
   return {
     ...a,
     kinds: kinds.filter(kind => a.kinds.includes(kind) || b.kinds.includes(kind)),
     values: isListed ? [...values].sort(byFirst).map(([, value]) => value) : undefined,
-    numbers: a.kinds.some(isNumber) ? a.numbers : b.numbers,
-    sizes: { ...a.sizes, ...b.sizes },
-    patterns: [...a.patterns, ...b.patterns].sort(),
-    formats: [...a.formats, ...b.formats].sort(),
-    lists: a.kinds.includes('array') ? a.lists : b.lists,
+    limits: { ...a.limits, ...b.limits, ...(format.length > 0 && { format }) },
+    ...(a.kinds.includes('array') ? {} : { prefixItems: b.prefixItems, items: b.items }),
     fields: a.kinds.includes('object') ? a.fields : b.fields,
     isDeprecated: a.isDeprecated && b.isDeprecated,
   };

@@ -1,4 +1,4 @@
-import type { Located, OpenApiDocument } from '../document.ts';
+import type { Located } from '../document.ts';
 import type { Json, JsonObject } from '../json.ts';
 
 /** The direction of the data. A client sends data in requests and receives data in responses. */
@@ -11,29 +11,10 @@ export type Fragment = readonly Located[];
 export const kinds = ['null', 'boolean', 'integer', 'fraction', 'string', 'array', 'object'] as const;
 export type Kind = (typeof kinds)[number];
 
-export const sizes = ['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'] as const;
-export type Size = (typeof sizes)[number];
+/** The limits of one facet. An empty list allows every value. */
+export type Limits = readonly (number | string)[];
 
-export interface Limit {
-  value: number;
-  isExclusive: boolean;
-}
-
-/** The constraints on numbers. */
-export interface Numbers {
-  lower: Limit | undefined;
-  upper: Limit | undefined;
-  multiples: readonly number[];
-}
-
-/** The constraints on arrays, apart from their lengths. */
-export interface Lists {
-  isUnique: boolean;
-  prefixItems: readonly Fragment[];
-  items: Fragment;
-}
-
-/** The constraints on objects, apart from the number of their fields. */
+/** The constraints on the fields of objects. */
 export interface Fields {
   properties: ReadonlyMap<string, Fragment>;
   required: ReadonlySet<string>;
@@ -48,9 +29,7 @@ export interface Fields {
   hidden: ReadonlyMap<string, string>;
 }
 
-// Shared objects for schemas of one type. Most schemas have one type, and large documents have very many of them.
-export const noNumbers: Numbers = { lower: undefined, upper: undefined, multiples: [] };
-export const noLists: Lists = { isUnique: false, prefixItems: [], items: [] };
+// Most schemas have no fields. Their shapes share these objects, because large documents have very many shapes.
 export const noMap: ReadonlyMap<string, never> = new Map<string, never>();
 export const noFields: Fields = {
   properties: noMap,
@@ -76,11 +55,11 @@ export interface Shape {
   kinds: readonly Kind[];
   /** The listed values. Undefined if every value is allowed. */
   values: Json[] | undefined;
-  numbers: Numbers;
-  sizes: Readonly<Partial<Record<Size, number>>>;
-  patterns: readonly string[];
-  formats: readonly string[];
-  lists: Lists;
+  /** The limits of the values by the names of the facets, without facets that limit nothing. */
+  limits: Readonly<Record<string, Limits>>;
+  prefixItems: readonly Fragment[];
+  /** The schema of the items after `prefixItems`. */
+  items: Fragment;
   fields: Fields;
   /** The alternatives. If there are alternatives, each of them is complete and the parts above are empty. */
   variants: Shape[];
@@ -91,9 +70,9 @@ export interface Shape {
   isDeprecated: boolean;
 }
 
-/** A document, the cache of its normalized schemas, and the keyword of fields that are never sent in this direction. */
+/** The schemas of a document that were already read, and the keyword of the fields that this direction never sends. */
 export interface SchemaReader {
-  document: OpenApiDocument;
+  root: Located;
   shapes: Map<string, Shape>;
   /** Undefined if the document does not contain the keyword. */
   marker: 'readOnly' | 'writeOnly' | undefined;
@@ -110,11 +89,6 @@ export function isOpen(fragment: Fragment): boolean {
 
 export function isNumber(kind: Kind): boolean {
   return kind === 'integer' || kind === 'fraction';
-}
-
-/** Returns the type whose values a keyword such as `maxLength` limits. */
-export function kindOfSize(size: Size): Kind {
-  return size.endsWith('Length') ? 'string' : size.endsWith('Items') ? 'array' : 'object';
 }
 
 /** Whether two lists of types have no type in common. */

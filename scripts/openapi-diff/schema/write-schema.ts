@@ -1,17 +1,9 @@
 import { createHash } from 'node:crypto';
 import { targetOf } from '../document.ts';
 import { canonicalText, isObject, type Json, type JsonObject } from '../json.ts';
+import { facets } from './facets.ts';
 import { keyOf, readShape } from './read-shape.ts';
-import {
-  type Fragment,
-  isClosed,
-  isOpen,
-  kinds,
-  type Numbers,
-  type SchemaReader,
-  type Shape,
-  typesOf,
-} from './shape.ts';
+import { type Fragment, isClosed, isOpen, kinds, type SchemaReader, type Shape, typesOf } from './shape.ts';
 
 /** Two schemas with equal identities are equal down to this depth. */
 const mostDepth = 6;
@@ -25,7 +17,7 @@ export function identityOf(reader: SchemaReader, shape: Shape, depth = mostDepth
   const known = identities.get(shape) ?? [];
   identities.set(shape, known);
   const writeChild = (fragment: Fragment) =>
-    depth === 0 ? keyOf(reader, fragment) : identityOf(reader, readShape(reader, fragment), depth - 1);
+    depth === 0 ? keyOf(fragment) : identityOf(reader, readShape(reader, fragment), depth - 1);
   known[depth] ??= createHash('sha1').update(canonicalText(identifyingPart())).digest('base64');
   return known[depth];
 
@@ -51,10 +43,7 @@ const mostDefinitions = 1_000;
 export function writeConstraint(reader: SchemaReader, keywords: JsonObject): Constraint {
   const waiting = new Map<string, Fragment>();
   const refer = (fragment: Fragment): Json => {
-    const name = keyOf(reader, fragment).replace(
-      /[^A-Za-z0-9]/g,
-      character => `_${character.charCodeAt(0).toString(16)}_`,
-    );
+    const name = keyOf(fragment).replace(/[^A-Za-z0-9]/g, character => `_${character.charCodeAt(0).toString(16)}_`);
     if (waiting.size <= mostDefinitions) waiting.set(name, fragment);
     return { $ref: `#/$defs/${name}` };
   };
@@ -83,7 +72,7 @@ function withReferences(reader: SchemaReader, value: Json, refer: (fragment: Fra
   if (Array.isArray(value)) return value.map(one => withReferences(reader, one, refer));
   if (!isObject(value)) return value;
   const { $ref } = value;
-  if (typeof $ref === 'string' && $ref.startsWith('#')) return refer([targetOf(reader.document, $ref, '#')]);
+  if (typeof $ref === 'string' && $ref.startsWith('#')) return refer([targetOf(reader.root, $ref)]);
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, withReferences(reader, one, refer)]));
 }
 
@@ -100,29 +89,22 @@ export function writePlain(
     isOpen(fragment) ? true : isClosed(fragment) ? false : writeChild(fragment);
   const writeAll = (fragments: ReadonlyMap<string, Fragment>) =>
     Object.fromEntries([...fragments].map(([name, fragment]) => [name, writeFragment(fragment)]));
-  const { fields, lists } = shape;
-  const written: JsonObject = { ...writeLimits(shape.numbers), ...shape.sizes };
+  const { fields, prefixItems, items } = shape;
+  const written: JsonObject = {};
   if (shape.values !== undefined) written.enum = shape.values;
   else if (shape.kinds.length < kinds.length) written.type = typesOf(shape.kinds);
-  if (lists.isUnique) written.uniqueItems = true;
   if (fields.properties.size > 0) written.properties = writeAll(fields.properties);
   if (fields.required.size > 0) written.required = [...fields.required].sort();
   if (fields.additional.length > 0) written.additionalProperties = writeFragment(fields.additional);
   if (fields.patterned.size > 0) written.patternProperties = writeAll(fields.patterned);
-  if (lists.prefixItems.length > 0) written.prefixItems = lists.prefixItems.map(writeFragment);
-  if (lists.items.length > 0) written.items = writeFragment(lists.items);
-  const repeated = [
-    ...shape.numbers.multiples.map(multipleOf => ({ multipleOf })),
-    ...shape.patterns.map(pattern => ({ pattern })),
-    ...shape.formats.map(format => ({ format })),
-    ...constraints,
-  ];
-  return repeated.length > 1 ? { ...written, allOf: repeated } : { ...written, ...repeated[0] };
-}
-
-function writeLimits({ lower, upper }: Numbers): JsonObject {
-  return {
-    ...(lower && { [lower.isExclusive ? 'exclusiveMinimum' : 'minimum']: lower.value }),
-    ...(upper && { [upper.isExclusive ? 'exclusiveMaximum' : 'maximum']: upper.value }),
-  };
+  if (prefixItems.length > 0) written.prefixItems = prefixItems.map(writeFragment);
+  if (items.length > 0) written.items = writeFragment(items);
+  const limits = facets.flatMap(({ name, write }) => (shape.limits[name] ? write(shape.limits[name]) : []));
+  const repeated: JsonObject[] = [];
+  for (const one of [...limits, ...constraints]) {
+    // A second keyword with the same name needs a schema of its own.
+    if (Object.keys(one).some(keyword => Object.hasOwn(written, keyword))) repeated.push(one);
+    else Object.assign(written, one);
+  }
+  return repeated.length > 0 ? { ...written, allOf: repeated } : written;
 }
