@@ -21,7 +21,6 @@ beforeAll(async () => {
   server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
 });
 afterAll(async () => {
-  await browser?.close();
   await server.close();
 });
 

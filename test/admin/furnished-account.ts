@@ -47,7 +47,7 @@ export async function furnishAccount(server: TestServer, receiverUrl: string) {
   );
   await administer(server, async admin => {
     await followIdea(admin, accountId, { ideaId, userId: ownerId });
-    await setPicture(admin, ownerId, Buffer.from('a picture'));
+    await setPicture(admin, world.ownerId, Buffer.from('a picture'));
     await blockUser(admin, { accountId, userId: eveId }, 'Spam');
     await createChannel(admin, testSecretBox, {
       accountId,

@@ -53,7 +53,6 @@ beforeAll(async () => {
   paths = [board, `${board}?q=${encodeURIComponent(breakout)}`, ...ids.map(id => `${board}/ideas/${id}`)];
 });
 afterAll(async () => {
-  await browser?.close();
   await server.close();
 });
 
