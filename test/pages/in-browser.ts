@@ -98,13 +98,16 @@ export async function openChecker(context: BrowserContext, baseUrl: string) {
   const page = await context.newPage();
   await page.goto(`${baseUrl}/sign-in`);
   await page.evaluate(axeSource);
+  let current: Screen | undefined;
   return {
     async show(html: string) {
       await page.evaluate(`(${copyDocument})(${JSON.stringify(html)})`);
     },
-    async turn({ width, colorScheme }: Screen) {
-      if (page.viewportSize()?.width !== width) await page.setViewportSize({ width, height: 844 });
-      await page.emulateMedia({ colorScheme });
+    async turn(screen: Screen) {
+      if (screen === current) return;
+      current = screen;
+      await page.setViewportSize({ width: screen.width, height: 844 });
+      await page.emulateMedia({ colorScheme: screen.colorScheme });
     },
     links: () =>
       page.locator('main a[href], header a[href]').evaluateAll(all => all.map(one => one.getAttribute('href') ?? '')),
