@@ -295,7 +295,7 @@ async function startWebsite(bodyOf: () => Promise<string>): Promise<string> {
   return `https://localhost:${(website.address() as AddressInfo).port}`;
 }
 
-test('the users of a website on another site sign in with a token in the frame of a board and vote there, with and without JavaScript', async () => {
+test('the users of a website on another site sign in with a token in the frame of a board, vote and comment there with the keyboard alone, with and without JavaScript', async () => {
   if (!browser) return;
   const secure = await startPublicServer({ on: server, isSecure: true });
   onTestFinished(() => secure.close());
@@ -321,11 +321,11 @@ test('the users of a website on another site sign in with a token in the frame o
     await page.goto(origin ?? '');
     const board = page.frameLocator('iframe');
     const vote = () => board.getByRole('button', { name: 'Vote for: Export as CSV' });
-    await vote().click();
+    await reach(page, vote(), { press: 'Enter' });
     await board.locator('[aria-pressed=true]').waitFor();
-    await board.getByRole('link', { name: 'Export as CSV' }).click();
-    await board.getByLabel('Your comment').fill('Yes');
-    await board.getByRole('button', { name: 'Comment', exact: true }).click();
+    await reach(page, board.getByRole('link', { name: 'Export as CSV' }), { press: 'Enter' });
+    await reach(page, board.getByLabel('Your comment'), { type: 'Yes' });
+    await reach(page, board.getByRole('button', { name: 'Comment', exact: true }), { press: 'Enter' });
     await board.getByText('Your comment is on the page').waitFor();
     const [cookie, ...others] = await page.context().cookies();
     expect(others).toEqual([]);

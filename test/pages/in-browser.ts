@@ -71,7 +71,7 @@ export async function reach(page: Page, target: Locator, act: KeyboardAct) {
     await page.keyboard.press('Tab');
     isReached = await target.evaluate(it => it.matches(':focus'));
   }
-  const outline = await page.evaluate('getComputedStyle(document.activeElement).outlineStyle');
+  const outline = await target.evaluate(it => Reflect.get(globalThis, 'getComputedStyle')(it).outlineStyle);
   expect([String(target), isReached, outline]).toEqual([String(target), true, 'solid']);
   if ('open' in act) await Promise.all([page.waitForEvent('load'), page.keyboard.press(act.open)]);
   else if ('press' in act) await page.keyboard.press(act.press);
