@@ -86,7 +86,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.waitForURL(`**${path}`);
   }
 
-  test('with the keyboard alone and without JavaScript, a person can set a password through a mailed link and sign in with it', async () => {
+  test('a person without JavaScript can set a password through a mailed link and sign in with it, with the keyboard alone', async () => {
     const email = await emailOf(server, await createMember(server, world.accountId, 'admin'));
     const page = await open({ javaScriptEnabled: false });
     await page.goto('/sign-in');
@@ -109,7 +109,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.context().close();
   });
 
-  test('with the keyboard alone and without JavaScript, a new person can sign up from a public board through a mailed link', async () => {
+  test('a new person without JavaScript can sign up from a public board through a mailed link, with the keyboard alone', async () => {
     const page = await open({ javaScriptEnabled: false });
     await page.goto(`/b/${world.boardSlug}`);
     await reach(page, page.getByRole('link', { name: 'Sign in' }), { open: 'Enter' });
