@@ -78,6 +78,7 @@ export const administrationEntries = {
   'user.updated': entry('Fields of a user were changed.', {
     ...ofUser,
     ...changed,
+    account_id: whole('the id of the account whose owner or admin removed the picture; otherwise absent').optional(),
     email: text('the new e-mail address, masked; absent if the e-mail address is unchanged').optional(),
   }),
   'user.address_requested': entry(

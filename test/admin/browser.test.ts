@@ -2,13 +2,14 @@ import { TOTP } from 'otpauth';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { findChromium } from '../client/runtimes.ts';
+import { hostOrigin } from '../helpers/embedding.ts';
 import { createMember, createWorld, type World } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { type Receiver, startReceiver } from '../helpers/receiver.ts';
 import { collectRoutes } from '../helpers/registered-routes.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { type SmtpReceiver, startSmtpReceiver } from '../helpers/smtp-receiver.ts';
-import { overflowOf, screens, startChromium, violationsOf } from '../pages/in-browser.ts';
+import { openChecker, reach, type Screen, screens, startChromium, viewOf } from '../pages/in-browser.ts';
 import { furnishAccount } from './furnished-account.ts';
 import { emailOf, givePassword } from './visitor.ts';
 
@@ -66,7 +67,6 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await server.sql(`update accounts set join_rule = 'everybody' where id = $1`, [world.accountId]);
   });
   afterAll(async () => {
-    await browser?.close();
     await server.close();
     await mail.close();
     await receiver.close();
@@ -86,44 +86,49 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.waitForURL(`**${path}`);
   }
 
-  test('a person without JavaScript can set a password through a mailed link and sign in with it', async () => {
+  test('a person without JavaScript can set a password through a mailed link and sign in with it, with the keyboard alone', async () => {
     const email = await emailOf(server, await createMember(server, world.accountId, 'admin'));
     const page = await open({ javaScriptEnabled: false });
     await page.goto('/sign-in');
-    await page.getByRole('link', { name: 'No password, or forgotten?' }).click();
-    await page.getByLabel('E-mail address').fill(email);
-    await page.getByRole('button', { name: 'Send the link' }).click();
+    await reach(page, page.getByRole('link', { name: 'No password, or forgotten?' }), { open: 'Enter' });
+    await reach(page, page.getByLabel('E-mail address'), { type: email });
+    await reach(page, page.getByRole('button', { name: 'Send the link' }), { open: 'Enter' });
     await page.getByRole('status').waitFor();
     await runJobs(server);
     const [link = ''] = /\/admin\/password\?token=\S+/.exec(mail.received.at(-1)?.mail.text ?? '') ?? [];
     await page.goto(link);
-    await page.getByLabel('New password').fill('a few words for it');
-    await page.getByLabel('Repeat the password').fill('a few words for it');
-    await page.getByRole('button', { name: 'Set the password' }).click();
-    expect(await page.getByRole('status').textContent()).toContain('Your password is set');
-    await signIn(page, { email, password: 'a few words for it' });
+    await reach(page, page.getByLabel('New password'), { type: 'a few words for it' });
+    await reach(page, page.getByLabel('Repeat the password'), { type: 'a few words for it' });
+    await reach(page, page.getByRole('button', { name: 'Set the password' }), { open: 'Enter' });
+    await page.getByText('Your password is set').waitFor();
+    // The field for the address has the focus when the page opens.
+    await page.keyboard.type(email);
+    await reach(page, page.getByLabel('Password'), { type: 'a few words for it' });
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/admin');
     await page.context().close();
   });
 
-  test('a new person without JavaScript can sign up from a public board through a mailed link', async () => {
+  test('a new person without JavaScript can sign up from a public board through a mailed link, with the keyboard alone', async () => {
     const page = await open({ javaScriptEnabled: false });
     await page.goto(`/b/${world.boardSlug}`);
-    await page.getByRole('link', { name: 'Sign in' }).click();
-    await page.getByLabel('E-mail address').fill('grace@example.com');
+    await reach(page, page.getByRole('link', { name: 'Sign in' }), { open: 'Enter' });
+    await page.waitForURL('**/sign-in?**');
+    await page.keyboard.type('grace@example.com');
     ahead += 2_000;
-    await page.getByRole('button', { name: 'Mail me a link' }).click();
+    await reach(page, page.getByRole('button', { name: 'Mail me a link' }), { open: 'Enter' });
     await page.getByRole('status').waitFor();
     await runJobs(server);
     const [link = ''] = /\/sign-in\/link\?token=\S+/.exec(mail.received.at(-1)?.mail.text ?? '') ?? [];
     await page.goto(link);
-    await page.getByLabel('Name').fill('Grace');
-    await page.getByRole('button', { name: 'Join' }).click();
+    await reach(page, page.getByLabel('Name'), { type: 'Grace' });
+    await reach(page, page.getByRole('button', { name: 'Join' }), { open: 'Space' });
     await page.waitForURL(`**/b/${world.boardSlug}`);
     expect(await page.getByRole('banner').textContent()).toContain('Grace');
     await page.context().close();
   });
 
-  // This test has a long timeout, because it opens eighty pages.
+  // The test checks more than a hundred pages, so it needs more time on a busy machine.
   test("axe-core finds no accessibility violation on the pages of the admin area and the operator's panel, and every page has fewer than 36,000 characters", {
     timeout: 300_000,
   }, async () => {
@@ -134,28 +139,37 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await server.sql(`update accounts set join_rule = 'everybody'`);
     // Without reduced motion, axe-core could measure a color during a transition.
     const page = await open({ reducedMotion: 'reduce', permissions: ['clipboard-read', 'clipboard-write'] });
+    const checker = await openChecker(page.context(), server.baseUrl);
+    const [narrow] = screens as [Screen];
     const seen = new Set<string>();
-    const check = async () => {
-      const { pathname } = new URL(page.url());
+    let checks = 0;
+    const checkCopy = async (url: string, html: string, { screen } = viewOf(checks)) => {
+      checks += 1;
+      const { pathname } = new URL(url);
       seen.add(routes.find(route => route.pattern.test(pathname))?.path ?? pathname);
-      const length = (await page.evaluate('document.documentElement.outerHTML.length')) as number;
-      expect([page.url(), length < 36_000]).toEqual([page.url(), true]);
+      expect([url, html.length < 36_000]).toEqual([url, true]);
+      await checker.show(html);
       // Each page is checked with one width and one color scheme, because all pages use the same layout and colors.
-      const { width, colorScheme } = screens[seen.size % screens.length] ?? { width: 390, colorScheme: 'light' };
-      await page.setViewportSize({ width, height: 844 });
-      await page.emulateMedia({ colorScheme });
-      expect([page.url(), await violationsOf(page)]).toEqual([page.url(), []]);
-      if (width !== 390) await page.setViewportSize({ width: 390, height: 844 });
-      expect([page.url(), await overflowOf(page)]).toEqual([page.url(), 0]);
+      await checker.turn(screen);
+      expect([url, await checker.violations()]).toEqual([url, []]);
+      await checker.turn(narrow);
+      expect([url, await checker.overflow()]).toEqual([url, 0]);
     };
+    /** Checks the page that the browser shows. */
+    const check = async () => checkCopy(page.url(), await page.content());
+    /** Checks a page with the session of the browser, in English or German. */
     const visit = async (path: string) => {
-      await page.goto(path);
-      await check();
+      const view = viewOf(checks);
+      const response = await page.request.get(path, { headers: { 'accept-language': view.language } });
+      const html = await response.text();
+      expect([path, html]).toEqual([path, expect.stringContaining(`<html lang="${view.language}">`)]);
+      await checkCopy(response.url(), html, view);
     };
 
     // Visit the sign-in pages, with and without errors.
     await visit('/sign-in?notice=signed_out');
-    await visit('/admin/password-link');
+    await page.goto('/admin/password-link');
+    await check();
     await page.getByLabel('E-mail address').fill(await emailOf(server, ownerId));
     await page.getByRole('button', { name: 'Send the link' }).click();
     await check();
@@ -190,10 +204,7 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
         const route = routes.find(one => one.pattern.test(pathname))?.path;
         if (!route || seen.has(route)) continue;
         await visit(path);
-        const links = (await page
-          .locator('main a[href], header a[href]')
-          .evaluateAll(all => all.map(one => one.getAttribute('href')))) as (string | null)[];
-        found.push(...links.filter((href): href is string => href !== null));
+        found.push(...(await checker.links()));
       }
     };
     await visitAll(`/admin?${account}`);
@@ -245,9 +256,23 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     await page.getByLabel('URL').fill('https://hooks.example.com/ideas');
     await page.getByRole('button', { name: 'Create the webhook' }).click();
     await check();
+
+    // Change the origins, the secret and a provider with the keyboard alone.
     await page.goto(`/admin/account/embedding?${account}`);
-    await page.getByRole('button', { name: 'Create a secret' }).click();
+    await reach(page, page.getByLabel('Origins'), { press: 'Control+End' });
+    await page.keyboard.type('\nhttps://another.example');
+    await reach(page, page.getByRole('button', { name: 'Save the origins' }), { open: 'Enter' });
+    await reach(page, page.getByRole('button', { name: 'Create a secret' }), { open: 'Enter' });
     await check();
+    await page.goto(`/admin/account/providers?${account}`);
+    await reach(page, page.getByLabel('Members must sign in with a provider'), { press: 'Space' });
+    await reach(page, page.getByRole('button', { name: 'Save the requirement' }), { open: 'Enter' });
+    await page.getByRole('status').waitFor();
+    const changed = `select requires_provider, embedding_origins, (select count(*)::int from embedding_secrets e
+      where e.account_id = a.id) as secrets from accounts a where slug = $1`;
+    expect(await server.sql(changed, [world.accountSlug])).toEqual([
+      { requires_provider: true, embedding_origins: [hostOrigin, 'https://another.example'], secrets: 2 },
+    ]);
 
     // Turn on two-factor sign-in, and then sign in with a wrong code and a recovery code.
     await page.goto('/admin/profile/second-factor');
@@ -288,11 +313,20 @@ describe.runIf(findChromium())('the admin area in a browser', () => {
     ]) {
       await visit(path);
     }
+    // The password prompt of a change works with the keyboard alone.
     await page.goto(`/operator/users/${deletion?.user_id}/block`);
-    await page.getByLabel('Slug of the account').fill(world.accountSlug ?? '');
-    await page.getByLabel('Your current password').fill('wrong');
-    await page.getByRole('button', { name: 'Block the user' }).click();
+    await reach(page, page.getByLabel('Slug of the account'), { type: world.accountSlug ?? '' });
+    const blockWith = async (password: string) => {
+      await reach(page, page.getByLabel('Your current password'), { type: password });
+      await reach(page, page.getByRole('button', { name: 'Block the user' }), { open: 'Enter' });
+    };
+    await blockWith('wrong');
+    await page.getByRole('alert').waitFor();
     await check();
+    await blockWith(owner.password);
+    await page.waitForURL(`**/operator/users/${deletion?.user_id}?**`);
+    const blocks = await server.sql('select from user_blocks where user_id = $1', [deletion?.user_id]);
+    expect(blocks).toHaveLength(1);
     expect(routes.map(({ path }) => path).filter(path => !seen.has(path))).toEqual(elsewhere);
     await page.context().close();
   });

@@ -16,7 +16,6 @@ const ways = ['over HTTP', ...(findChromium() ? ['in a browser', 'in a browser w
 const browser = await startChromium();
 const server = await startServer({ environment: { WEBHOOK_ALLOWED_CIDRS: '127.0.0.0/8' } });
 afterAll(async () => {
-  await browser?.close();
   await server.close();
 });
 

@@ -5,6 +5,7 @@ import { createProvider } from '../../server/domain/identities/providers.ts';
 import { inviteMember } from '../../server/domain/invitations/invite-member.ts';
 import { mergeIdea } from '../../server/domain/merging/merge-idea.ts';
 import { followIdea } from '../../server/domain/notifications/followers.ts';
+import { setPicture } from '../../server/domain/pictures/pictures.ts';
 import { setIdeaStatus } from '../../server/domain/statuses/set-idea-status.ts';
 import { blockUser } from '../../server/domain/users/block-user.ts';
 import { letEmbed } from '../helpers/embedding.ts';
@@ -46,6 +47,7 @@ export async function furnishAccount(server: TestServer, receiverUrl: string) {
   );
   await administer(server, async admin => {
     await followIdea(admin, accountId, { ideaId, userId: ownerId });
+    await setPicture(admin, world.ownerId, Buffer.from('a picture'));
     await blockUser(admin, { accountId, userId: eveId }, 'Spam');
     await createChannel(admin, testSecretBox, {
       accountId,

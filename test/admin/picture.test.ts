@@ -95,6 +95,51 @@ describe('the picture of a person', () => {
   });
 });
 
+describe('the picture of a member', () => {
+  const membersPath = () => `/admin/members/${memberId}`;
+
+  test('an admin removes the picture of a member after a question, and the audit entry names the admin and the account', async () => {
+    await upload(await draw(4, 4).png().toBuffer());
+    const adminId = await createMember(server, world.accountId, 'admin');
+    const admin = await signedIn(server, adminId);
+    expect(pictureIn((await admin.get(membersPath())).html)).toMatch(/^\/pictures\//);
+    expect((await admin.get(membersPath())).html).toContain(`href="${membersPath()}/picture"`);
+    const { location } = await admin.submit(`${membersPath()}/picture`, `${membersPath()}/picture`);
+    const { html } = await admin.get(location ?? '');
+    expect(html).toContain('The picture is removed.');
+    expect(pictureIn(html)).toBeUndefined();
+    expect(await server.sql('select from pictures where user_id = $1', [memberId])).toEqual([]);
+    expect(readAudit(server.auditLines).at(-1)).toMatchObject({
+      event: 'user.updated',
+      by: 'user',
+      by_user_id: adminId,
+      account_id: world.accountId,
+      user_id: memberId,
+      changed: ['avatar_url'],
+    });
+  });
+
+  test('an admin cannot remove the picture of an owner or of a member of another account, and a moderator removes none', async () => {
+    await upload(await draw(4, 4).png().toBuffer());
+    await server.sql(`update memberships set role = 'owner' where user_id = $1`, [memberId]);
+    const admin = await signedIn(server, await createMember(server, world.accountId, 'admin'));
+    const moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
+    const stranger = await signedIn(server, (await createWorld(server)).ownerId);
+    const path = `${membersPath()}/picture`;
+    expect((await admin.get(membersPath())).html).not.toContain(path);
+    for (const [person, status] of [
+      [admin, 403],
+      [moderator, 403],
+      [stranger, 404],
+    ] as const) {
+      const { html } = await person.get('/admin/profile');
+      const fields = hiddenFields(html, '/admin/sign-out');
+      expect((await person.post(path, fields)).status).toBe(status);
+    }
+    expect(await server.sql('select from pictures where user_id = $1', [memberId])).toHaveLength(1);
+  });
+});
+
 describe('a refused upload changes nothing', () => {
   test('the server refuses a text, a damaged picture, SVG, GIF, a picture of 81 megapixels and a missing file, with an explanation', async () => {
     const png = await draw().png().toBuffer();

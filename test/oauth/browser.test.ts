@@ -35,7 +35,6 @@ describe.runIf(findChromium())('the OAuth pages in a browser', () => {
     callback = `http://127.0.0.1:${(program.address() as AddressInfo).port}/callback`;
   });
   afterAll(async () => {
-    await browser?.close();
     program.closeAllConnections();
     program.close();
     await server.close();

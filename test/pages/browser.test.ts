@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import sharp from 'sharp';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { editComment } from '../../server/domain/comments/change-comment.ts';
 import { commentOnIdea } from '../../server/domain/comments/comments.ts';
@@ -15,7 +16,17 @@ import { makeCertificate } from '../helpers/https-document.ts';
 import { startPublicServer } from '../helpers/public-server.ts';
 import { runAsUser } from '../helpers/run-as-user.ts';
 import { startServer, type TestServer, testAppKey } from '../helpers/server.ts';
-import { openPage, overflowOf, type Screen, screens, startChromium, violationsOf } from './in-browser.ts';
+import {
+  openChecker,
+  openPage,
+  overflowOf,
+  reach,
+  type Screen,
+  screens,
+  startChromium,
+  viewOf,
+  violationsOf,
+} from './in-browser.ts';
 
 let server: TestServer;
 let browser: Browser | undefined;
@@ -43,15 +54,14 @@ await server.sql(
 await runAsUser(server, world, world.ownerId, op => mergeIdea(op, mergedId, discussedId));
 await server.sql('update boards set is_frozen = true');
 afterAll(async () => {
-  await browser?.close();
   await server.close();
 });
 
 test('axe-core finds no accessibility violation on the public pages, at two screen widths and in both color schemes', async () => {
-  const [narrow, wide] = screens;
-  if (!browser || !narrow || !wide) return;
+  const [narrow] = screens;
+  if (!browser || !narrow) return;
   const { page, complaints, close } = await openPage(browser, narrow, { reducedMotion: 'reduce' });
-  const check = (path: string) => checkPage(page, path);
+  const check = await pageChecker(page);
   const token = buildUnsubscribeTokens(testAppKey).make({ userId: 1, ideaId: 'all' });
   for (const path of [
     boardPath,
@@ -69,18 +79,26 @@ test('axe-core finds no accessibility violation on the public pages, at two scre
   await close();
 });
 
-/** Fails if a page has accessibility violations or is wider than the screen, at two widths and in both color schemes. */
-async function checkPage(page: Page, path: string) {
+/**
+ * Returns a function that opens a page, alternately in English and German. The function fails if the page has
+ * accessibility violations or is wider than the screen, at two widths and in both color schemes.
+ */
+async function pageChecker(page: Page) {
   const [narrow, wide] = screens as [Screen, Screen];
-  await page.goto(server.baseUrl + path);
-  expect([path, await violationsOf(page), await overflowOf(page)]).toEqual([path, [], 0]);
-  // Another screen width affects only the layout, and another color scheme affects only the colors. So the other checks
-  // run only once.
-  await page.setViewportSize({ width: wide.width, height: 844 });
-  await page.emulateMedia({ colorScheme: wide.colorScheme });
-  expect([path, await violationsOf(page, { ofColors: true }), await overflowOf(page)]).toEqual([path, [], 0]);
-  await page.setViewportSize({ width: narrow.width, height: 844 });
-  await page.emulateMedia({ colorScheme: narrow.colorScheme });
+  const checker = await openChecker(page.context(), server.baseUrl);
+  let checks = 0;
+  return async (path: string) => {
+    const { language } = viewOf(checks++);
+    await page.setExtraHTTPHeaders({ 'accept-language': language });
+    await page.goto(server.baseUrl + path);
+    expect(await page.locator('html').getAttribute('lang')).toBe(language);
+    await checker.show(await page.content());
+    expect([path, await checker.violations(), await checker.overflow()]).toEqual([path, [], 0]);
+    // Another width affects only the layout, and another color scheme only the colors, so only these are checked again.
+    await checker.turn(wide);
+    expect([path, await checker.violations({ ofColors: true }), await checker.overflow()]).toEqual([path, [], 0]);
+    await checker.turn(narrow);
+  };
 }
 
 /** Opens a browser window with a session of a person. */
@@ -113,9 +131,11 @@ test('axe-core finds no accessibility violation on the pages for members and mod
     ...['edit', 'delete'].map(verb => `/ideas/${id}/comments/${comment.id}/${verb}`),
   ];
   const { page, complaints, close } = await openSignedIn(open.ownerId);
+  const check = await pageChecker(page);
   for (const rest of ['', '/new', '/new?title=export', `/ideas/${id}?notice=voted`, `/ideas/${pending}`, ...ownPages]) {
-    await checkPage(page, path + rest);
+    await check(path + rest);
   }
+  await page.setExtraHTTPHeaders({ 'accept-language': 'en' });
   await page.goto(`${server.baseUrl + path}/ideas/${id}`);
   await page.getByText('Moderate', { exact: true }).click();
   expect(await violationsOf(page)).toEqual([]);
@@ -189,6 +209,71 @@ test('a member votes without a page load, sees similar ideas while typing a titl
   await close();
 });
 
+test('a moderator comments, edits, deletes, follows, sets a status with an official reply, merges and uploads a picture, with the keyboard alone', async () => {
+  if (!browser) return;
+  const open = await createWorld(server);
+  const id = await insertIdea(server, open, { title: 'Night mode' });
+  const targetId = await insertIdea(server, open, { title: 'Dark mode' });
+  const { page, complaints, close } = await openSignedIn(open.ownerId);
+  const enter = { open: 'Enter' };
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  const link = (name: string) => page.getByRole('link', { name });
+  await page.goto(`${server.baseUrl}/b/${open.boardSlug}/ideas/${id}`);
+
+  await reach(page, button('Follow'), enter);
+  await reach(page, button('Unfollow'), { press: 'Tab' });
+  await reach(page, page.getByLabel('Your comment'), { type: 'Yes' });
+  await reach(page, button('Comment'), enter);
+  await reach(page, link('Edit the comment'), enter);
+  await reach(page, page.getByLabel('Your comment'), { press: 'End' });
+  await page.keyboard.type(', please');
+  await reach(page, button('Save the comment'), { open: 'Space' });
+  await page.getByText('Yes, please').waitFor();
+  expect(await server.sql('select body from comments where idea_id = $1', [id])).toEqual([{ body: 'Yes, please' }]);
+  await reach(page, link('Delete the comment'), enter);
+  await reach(page, button('Delete the comment'), enter);
+
+  await reach(page, page.locator('summary'), { press: 'Enter' });
+  await reach(page, page.getByLabel('Status'), { press: 'ArrowDown' });
+  await reach(page, page.getByLabel('Official reply'), { type: 'In spring.' });
+  await reach(page, button('Set the status'), enter);
+  await page.getByRole('region', { name: 'Official reply' }).waitFor();
+  await reach(page, page.locator('summary'), { press: 'Enter' });
+  await reach(page, link('Merge into another idea'), enter);
+  await reach(page, page.getByRole('searchbox'), { type: 'dark' });
+  await page.keyboard.press('Enter');
+  await page.waitForURL('**q=dark**');
+  await reach(page, link('Dark mode'), enter);
+  await reach(page, button('Merge them'), enter);
+  await page.getByText('The ideas are merged').waitFor();
+  expect(
+    await server.sql(
+      `select s.key, i.merged_into_id, (select count(*)::int from followers f where f.idea_id = i.id) as followers,
+        (select array_agg(c.body) from comments c where c.idea_id = i.id) as comments
+      from ideas i join statuses s on s.id = i.status_id where i.id = $1`,
+      [id],
+    ),
+  ).toEqual([{ key: 'planned', merged_into_id: targetId, followers: 1, comments: ['In spring.'] }]);
+
+  await page.goto(`${server.baseUrl}/admin/profile/picture`);
+  const choosing = page.waitForEvent('filechooser');
+  await reach(page, page.getByLabel('Picture'), { press: 'Enter' });
+  const buffer = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer();
+  await (await choosing).setFiles({ name: 'me.png', mimeType: 'image/png', buffer });
+  await reach(page, button('Upload'), enter);
+  await page.getByRole('img', { name: 'Your picture' }).waitFor();
+  expect(await server.sql('select from pictures where user_id = $1', [open.ownerId])).toHaveLength(1);
+  await page.goto(`${server.baseUrl}/admin/profile`);
+  await reach(page, page.getByLabel('Language of pages and mails'), { type: 'Deutsch' });
+  await reach(page, button('Save the language'), enter);
+  await page.getByRole('heading', { name: 'Ihr Profil' }).waitFor();
+  expect(await server.sql('select language from users where id = $1', [open.ownerId])).toEqual([{ language: 'de' }]);
+  expect(complaints).toEqual([]);
+  await close();
+});
+
 /**
  * Starts a website that does not belong to the server. Its only page has this body. Returns the origin of the website.
  */
@@ -206,7 +291,7 @@ async function startWebsite(bodyOf: () => Promise<string>): Promise<string> {
   return `https://localhost:${(website.address() as AddressInfo).port}`;
 }
 
-test('on another website, people can sign in with a token in the frame of a board and vote, with and without JavaScript', async () => {
+test('on another website, people can sign in with a token in the frame of a board, vote and comment with the keyboard alone, with and without JavaScript', async () => {
   if (!browser) return;
   const secure = await startPublicServer({ on: server, isSecure: true });
   onTestFinished(() => secure.close());
@@ -232,11 +317,11 @@ test('on another website, people can sign in with a token in the frame of a boar
     await page.goto(origin ?? '');
     const board = page.frameLocator('iframe');
     const vote = () => board.getByRole('button', { name: 'Vote for: Export as CSV' });
-    await vote().click();
+    await reach(page, vote(), { press: 'Enter' });
     await board.locator('[aria-pressed=true]').waitFor();
-    await board.getByRole('link', { name: 'Export as CSV' }).click();
-    await board.getByLabel('Your comment').fill('Yes');
-    await board.getByRole('button', { name: 'Comment', exact: true }).click();
+    await reach(page, board.getByRole('link', { name: 'Export as CSV' }), { press: 'Enter' });
+    await reach(page, board.getByLabel('Your comment'), { type: 'Yes' });
+    await reach(page, board.getByRole('button', { name: 'Comment', exact: true }), { press: 'Enter' });
     await board.getByText('Your comment is on the page').waitFor();
     const [cookie, ...others] = await page.context().cookies();
     expect(others).toEqual([]);

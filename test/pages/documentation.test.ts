@@ -16,7 +16,6 @@ beforeAll(async () => {
   [server, browser] = await Promise.all([startServer({ environment }), startChromium()]);
 });
 afterAll(async () => {
-  await browser?.close();
   await server.close();
 });
 

@@ -38,18 +38,14 @@ test('an API client that requests the path / gets the 404 error of the API', asy
 test('axe-core finds no accessibility violation on the page at the path /', async () => {
   const browser = await startChromium();
   if (!browser) return;
-  try {
-    for (const screen of screens) {
-      const { page, complaints, close } = await openPage(browser, screen);
-      await page.goto(`${server.baseUrl}/`);
-      expect(await violationsOf(page)).toEqual([]);
-      expect(await overflowOf(page)).toBe(0);
-      expect(complaints).toEqual([]);
-      await page.getByRole('link', { name: 'Sign in' }).click();
-      await page.waitForURL(/\/sign-in/);
-      await close();
-    }
-  } finally {
-    await browser.close();
+  for (const [index, screen] of screens.entries()) {
+    const { page, complaints, close } = await openPage(browser, screen, { locale: ['en', 'de'][index] ?? 'en' });
+    await page.goto(`${server.baseUrl}/`);
+    expect(await violationsOf(page)).toEqual([]);
+    expect(await overflowOf(page)).toBe(0);
+    expect(complaints).toEqual([]);
+    await page.getByRole('link', { name: index === 0 ? 'Sign in' : 'Anmelden' }).click();
+    await page.waitForURL(/\/sign-in/);
+    await close();
   }
 });

@@ -49,7 +49,6 @@ for (const title of titles) {
 const board = `/b/${world.boardSlug}`;
 const paths = [board, `${board}?q=${encodeURIComponent(breakout)}`, ...ids.map(id => `${board}/ideas/${id}`)];
 afterAll(async () => {
-  await browser?.close();
   await server.close();
 });
 

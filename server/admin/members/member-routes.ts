@@ -1,8 +1,9 @@
 import { AdministrationError } from '../../domain/administration.ts';
 import { mayManage } from '../../domain/members/authority.ts';
-import { removeMember, setMemberRole } from '../../domain/members/change-members.ts';
+import { removeMember, removePicture, setMemberRole } from '../../domain/members/change-members.ts';
 import { listMembers, type MemberPlace, type MemberView, readMember } from '../../domain/members/list-members.ts';
 import { cutRows } from '../../domain/pagination.ts';
+import { picturesOf } from '../../domain/pictures/pictures.ts';
 import { mayBlock } from '../../domain/users/block-user.ts';
 import { roles } from '../../entities/membership.ts';
 import { optionsOf } from '../../pages/shell/choices.ts';
@@ -32,6 +33,20 @@ export const memberRoutes: Route[] = [
       back: { label: t('members.remove.keep'), href: visit.path(`/admin/members/${visit.id()}`) },
     }),
     run: remove,
+  },
+  {
+    path: '/admin/members/:id/picture',
+    ask: async visit => ({
+      heading: t('members.picture.heading_html', { name: shownName((await requireMember(visit)).name) }),
+      explanation: t('members.picture.explanation'),
+      button: t('members.picture.button'),
+      back: { label: t('members.picture.keep'), href: visit.path(`/admin/members/${visit.id()}`) },
+    }),
+    run: async visit => {
+      const member = { accountId: visit.account.id, userId: visit.id() };
+      await visit.administer(admin => removePicture(admin, member));
+      return visit.path(`/admin/members/${member.userId}`, { notice: 'picture' });
+    },
   },
 ];
 
@@ -107,9 +122,11 @@ async function showMember(visit: Visit, problem?: Problem) {
   const { account } = visit;
   const member = await requireMember(visit);
   const shown = presentMember(visit, member);
+  const pictures = await picturesOf(visit.server.database, [member.user_id]);
   const chosen = problem ? visit.field('role') : member.role;
   const data = {
     member: shown,
+    picture: pictures.get(member.user_id),
     roles: mayManage(account.role, member.role) ? roleOptions(account.role, chosen) : undefined,
     removal: shown.isYou
       ? { label: t('members.leave.button'), href: visit.path('/admin/members/leave') }
@@ -123,7 +140,7 @@ async function showMember(visit: Visit, problem?: Problem) {
           },
   };
   return visit.page('members/member', shown.name, data, {
-    notices: { role: 'members.notices.role' },
+    notices: { role: 'members.notices.role', picture: 'members.notices.picture' },
     values: { role: t(`shell.roles.${member.role}`) },
     problem,
   });

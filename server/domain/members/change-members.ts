@@ -2,6 +2,7 @@ import { type Arguments, query } from '../../database/query.ts';
 import { Membership, type Role } from '../../entities/membership.ts';
 import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError, actingUserOf, explainViolations } from '../administration.ts';
+import { setPicture } from '../pictures/pictures.ts';
 import { revokeTokensOf } from '../tokens/change-tokens.ts';
 import { hasOtherOwner, lockMembers, type UserInAccount } from './authority.ts';
 
@@ -65,6 +66,17 @@ export async function removeMember(
   await admin.em.remove(membership).flush();
   admin.audit.record('member.removed', { ...describe(member), role });
   await revokeTokensOf(admin, member, keepsTokens ? ['oauth'] : ['oauth', 'api']);
+}
+
+/**
+ * Removes the picture of a member, in all accounts of the member. It needs the right to change the member's role. The
+ * audit entry names the account, because the user did not change the picture.
+ */
+export async function removePicture(admin: Administration, member: UserInAccount): Promise<void> {
+  const authority = await lockMembers(admin, member.accountId);
+  const { role } = await requireMembership(admin, member);
+  authority.require(role);
+  await setPicture(admin, member.userId, null, { account_id: member.accountId });
 }
 
 /** The messages if a user who is being erased would become a member or an owner. An owner cannot be erased. */

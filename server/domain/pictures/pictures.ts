@@ -45,16 +45,22 @@ const pathOf = (key: string) => `/pictures/${key}.webp`;
 
 /**
  * Sets or removes the picture of a user. The content comes from convertPicture. Throws `conflict` for a user who is
- * being erased, because the picture would still exist after the erasure.
+ * being erased, because the picture would still exist after the erasure. `place` is the account of the admin who removes
+ * the picture of a member.
  */
-export async function setPicture(admin: Administration, userId: number, content: Buffer | null): Promise<void> {
+export async function setPicture(
+  admin: Administration,
+  userId: number,
+  content: Buffer | null,
+  place: { account_id?: number } = {},
+): Promise<void> {
   const user = await lockUser(admin, userId);
   const key = randomBytes(16).toString('base64url');
   user.avatarUrl = content && pathOf(key);
   await admin.em.flush();
   if (content) await admin.em.upsert(Picture, { userId, key, content });
   else await admin.em.nativeDelete(Picture, { userId });
-  admin.audit.record('user.updated', { user_id: userId, changed: ['avatar_url'] });
+  admin.audit.record('user.updated', { ...place, user_id: userId, changed: ['avatar_url'] });
 }
 
 const selectPicture = query('select_picture', (db, $: Arguments<{ key: string }>) =>

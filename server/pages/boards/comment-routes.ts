@@ -41,10 +41,12 @@ export const commentRoutes: Route<AccountOfUser | undefined>[] = [
     ask: async visit => {
       const { ideaId } = placeOf(visit);
       const comment = await readChangeable(visit, 'delete');
+      const button = t('boards.delete_comment.button');
       return {
         heading: t('boards.delete_comment.heading_html', { author: shownName(comment.author_name) }),
         explanation: t('boards.delete_comment.explanation', { comment: shortLine(comment.body, 300, '') }),
-        button: t('boards.delete_comment.button'),
+        button,
+        frame: frameOfBoard(visit, await readBoard(memberOf(visit)), { page: button }),
         back: { label: t('shell.labels.cancel'), href: pathOn(visit.request, `/ideas/${ideaId}`) },
       };
     },

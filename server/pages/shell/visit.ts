@@ -64,6 +64,8 @@ export interface Question {
   button: string;
   isHarmless?: boolean;
   back: Link;
+  /** The frame of the page, if it is not the area's frame. */
+  frame?: Frame;
 }
 
 /** Adds routes to the server. The `onRequest` hooks check the session. Without hooks, everybody can use the routes. */
@@ -204,7 +206,8 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
   }
 
   question(question: Question): Answer {
-    return this.page(confirmationPage, question.button, { ...question, action: this.request.url });
+    const { button, frame = button } = question;
+    return this.page(confirmationPage, frame, { ...question, action: this.request.url });
   }
 
   /**
