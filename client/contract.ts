@@ -20,6 +20,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   getIdea: { method: 'GET', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
   createIdea: { method: 'POST', path: '/api/v1/ideas', isOnBoard: true, takesKey: true },
   voteIdea: { method: 'POST', path: '/api/v1/ideas/:id/vote', isOnBoard: true, takesKey: true },
+  listVotes: { method: 'GET', path: '/api/v1/ideas/:id/votes', isOnBoard: true, takesKey: false },
   commentOnIdea: { method: 'POST', path: '/api/v1/ideas/:id/comments', isOnBoard: true, takesKey: true },
   listComments: { method: 'GET', path: '/api/v1/ideas/:id/comments', isOnBoard: true, takesKey: false },
   setIdeaStatus: { method: 'POST', path: '/api/v1/ideas/:id/status', isOnBoard: true, takesKey: true },
@@ -145,6 +146,24 @@ export interface Operations {
       | 'voting_not_open_yet'
       | 'voting_closed'
       | 'status_votes_closed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** List the votes of an idea */
+  listVotes: {
+    query: ListVotesQuery;
+    body: undefined;
+    result: VoteList;
+    errorKey:
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'not_found'
+      | 'validation_failed'
       | 'rate_limited'
       | 'internal_error'
       | 'service_unavailable';
@@ -424,6 +443,14 @@ export interface ListIdeasQuery {
   body?: 'full' | 'excerpt' | undefined;
   /** The page number, from 1. `cursor` is faster and cannot be combined with it. */
   page?: number | undefined;
+  /** The number of entries per page; 20 by default. */
+  per_page?: number | undefined;
+  /** The `next_cursor` of the previous page. Repeat the other parameters. */
+  cursor?: string | undefined;
+}
+
+export interface ListVotesQuery {
+  /** The page number, from 1. `cursor` is faster and cannot be combined with it. */ page?: number | undefined;
   /** The number of entries per page; 20 by default. */
   per_page?: number | undefined;
   /** The `next_cursor` of the previous page. Repeat the other parameters. */
@@ -914,10 +941,35 @@ export interface ValidationIssue {
   known?: string[] | undefined;
 }
 
+/** A vote that counts for an idea. */
+export interface Vote {
+  /** Whether the vote is for the idea or against it. */
+  value: 'up' | 'down';
+  voter: Voter;
+  /** The id of the merged idea on which the vote was cast; null: on this idea itself. */
+  carried_from_id: number | null;
+  /** When the voter first voted. A changed vote keeps this time. */
+  created_at: string;
+}
+
 /** The vote to set. */
 export interface VoteInput {
   /** The desired state; `none` removes the vote. */
   value: 'up' | 'down' | 'none';
+}
+
+/** A page of votes, newest first. */
+export interface VoteList {
+  /** The entries of this page. */
+  data: Vote[];
+  /** The number of this page; null if the request used a cursor. */
+  page: number | null;
+  /** The number of entries per page. The last page can have fewer. */
+  per_page: number;
+  /** Whether there is a next page. */
+  has_more: boolean;
+  /** The cursor of the next page; null on the last page. */
+  next_cursor: string | null;
 }
 
 /** The tally of an idea after a vote. */
@@ -930,6 +982,18 @@ export interface VoteTally {
   up_count: number;
   /** Votes against the idea. */
   down_count: number;
+}
+
+/** The voter of a vote. A token is a voter of its own, separate from its issuer. */
+export interface Voter {
+  /** Whether a person or an API token cast the vote. */
+  kind: 'person' | 'token';
+  /** The id of the user or of the token; null for an erased user. */
+  id: number | null;
+  /** The name of the user or of the token. An erased user is called `Deleted user`. */
+  name: string;
+  /** The user who issued the token; null for a person. */
+  issuer: Author | null;
 }
 
 /** Sent on request to test a webhook. It does not report a change. */

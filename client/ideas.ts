@@ -11,9 +11,12 @@ import type {
   IdeaTagInput,
   ListCommentsQuery,
   ListIdeasQuery,
+  ListVotesQuery,
   Merge,
   MergeInput,
+  Vote,
   VoteInput,
+  VoteList,
   VoteTally,
 } from './contract.ts';
 import { List } from './list.ts';
@@ -53,6 +56,18 @@ export class Ideas {
   /** Sets the vote of the token on an idea. Setting the same vote again changes nothing. */
   vote(id: number, vote: VoteInput, options?: WriteOptions): Call<VoteTally> {
     return this.#caller.call('voteIdea', { params: { id }, body: vote }, options);
+  }
+
+  /** Lists the votes on an idea, newest first. The token needs the `moderate` grant. With an `etag`, gets only one page. */
+  votes(id: number, query: ListVotesQuery | undefined, options: ConditionalOptions): Call<VoteList | NotModified>;
+  votes(id: number, query?: ListVotesQuery, options?: CallOptions): List<Vote, VoteList>;
+  votes(
+    id: number,
+    query: ListVotesQuery = {},
+    options: CallOptions = {},
+  ): List<Vote, VoteList> | Call<VoteList | NotModified> {
+    const read = (page: ListVotesQuery) => this.#caller.call('listVotes', { params: { id }, query: page }, options);
+    return 'etag' in options ? read(query) : new List(read, query);
   }
 
   /** Adds a comment to an idea. The author of the comment is the user who issued the token. */

@@ -821,6 +821,7 @@ CREATE TABLE votes (
   CONSTRAINT votes_idea_id_fkey FOREIGN KEY (account_id, idea_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE,
   CONSTRAINT votes_voter_id_fkey FOREIGN KEY (account_id, voter_id) REFERENCES voters(account_id, id) ON DELETE CASCADE
 );
+CREATE INDEX votes_idea_id_created_at_idx ON votes USING btree (account_id, idea_id, created_at DESC, voter_id DESC);
 CREATE INDEX votes_voter_id_idea_id_idx ON votes USING btree (account_id, voter_id, idea_id);
 
 -- table vote_networks (tenant)

@@ -1,6 +1,6 @@
 import type { Idea, OperationId, Operations } from '@idea-board/client';
 import { excerptLength } from '@idea-board/contract';
-import { type BoardState, type TestToken, tallyOf } from './board-state.ts';
+import { type BoardState, listVotesOf, type TestToken, tallyOf } from './board-state.ts';
 import { matches, pageOf } from './lists.ts';
 
 /** A valid request of an operation. */
@@ -34,6 +34,14 @@ export function handlersOf(state: BoardState): Handlers {
     getIdea: ({ id, token }) => state.present(state.find(id, token), token.id),
     createIdea: ({ body, token }) => state.present(state.create(body, token), token.id),
     voteIdea: ({ id, body, token }) => tallyOf(state.vote(id, body.value, token), token.id),
+    listVotes({ id, query, token }) {
+      const page = pageOf(listVotesOf(state.find(id, token)), query, {
+        sort: 'voted',
+        isDescending: true,
+        placeOf: ({ vote, voterId }) => [vote.created_at, voterId],
+      });
+      return { ...page, data: page.data.map(({ vote }) => vote) };
+    },
     commentOnIdea: ({ id, body, token }) => state.comment(id, body.body, token),
     listComments: ({ id, query, token }) =>
       pageOf(state.find(id, token).comments, query, {

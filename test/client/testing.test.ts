@@ -54,7 +54,9 @@ describe('the answers of the test server', () => {
       );
     }
     const [moderator, writer, reader] = await Promise.all(
-      (['moderate', 'write', 'read'] as const).map(async grant => (await issueToken(real, world, grant)).token),
+      (['moderate', 'write', 'read'] as const).map(
+        async grant => (await issueToken(real, world, grant, { name: 'Release notes bot' })).token,
+      ),
     );
     forTests = await startTestServer();
     targets = [
@@ -120,6 +122,11 @@ describe('the answers of the test server', () => {
     { line: 'POST /api/v1/ideas/second/vote', as: 'moderator', body: { value: 'up' } },
     { line: 'POST /api/v1/ideas/second/vote', body: { value: 'down' } },
     { line: 'POST /api/v1/ideas/second/vote', body: { value: 'sideways' } },
+    { line: 'GET /api/v1/ideas/second/votes', as: 'moderator' },
+    { line: 'GET /api/v1/ideas/second/votes?per_page=1', as: 'moderator' },
+    { line: 'GET /api/v1/ideas/second/votes?per_page=1&page=2', as: 'moderator' },
+    { line: 'GET /api/v1/ideas/second/votes' },
+    { line: 'GET /api/v1/ideas/999999999/votes', as: 'moderator' },
     { line: 'GET /api/v1/ideas?sort=top' },
     { line: 'POST /api/v1/ideas/first/comments', body: { body: 'Please.' } },
     { line: 'POST /api/v1/ideas/first/comments', as: 'moderator', body: { body: 'Please!' } },
@@ -138,6 +145,8 @@ describe('the answers of the test server', () => {
     { line: 'POST /api/v1/ideas/first/merge', as: 'moderator', body: { target_id: 'second' } },
     { line: 'POST /api/v1/ideas/second/merge', as: 'moderator', body: { target_id: 'first' } },
     { line: 'GET /api/v1/ideas/second' },
+    { line: 'GET /api/v1/ideas/first/votes', as: 'moderator' },
+    { line: 'GET /api/v1/ideas/second/votes', as: 'moderator' },
     { line: 'POST /api/v1/ideas/second/vote', body: { value: 'none' } },
     { line: 'POST /api/v1/ideas/first/vote', body: { value: 'none' } },
     { line: 'POST /api/v1/ideas/first/comments', body: { body: 'Too late.' } },
@@ -223,9 +232,9 @@ describe('the answers of the test server', () => {
 
   /** Replaces values that differ between two servers by their type. */
   function neutral(name: string, value: unknown): unknown {
-    if (['id', 'idea_id', 'merged_into_id', 'url', 'next_cursor'].includes(name))
+    if (['id', 'idea_id', 'merged_into_id', 'carried_from_id', 'url', 'next_cursor'].includes(name))
       return value === null ? null : typeof value;
-    if (['author', 'board', 'slug', 'tags', 'boards'].includes(name))
+    if (['author', 'issuer', 'board', 'slug', 'tags', 'boards'].includes(name))
       return Array.isArray(value) ? value.length : typeof value;
     return typeof value === 'string'
       ? value.replace(/board-\w+|web-app/g, 'BOARD').replace(/^\d{4}-.*Z$/, 'TIME')

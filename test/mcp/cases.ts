@@ -91,6 +91,7 @@ function caseOf(operation: Operation, name: string, key: ErrorKey | undefined, c
     params: {},
     query: {},
     body: {},
+    ...(operation.route.path.includes(':id') ? { params: { id: targets.ideaId } } : {}),
     ...inputs[operation.id]?.(targets),
   });
   return {
@@ -106,13 +107,12 @@ function caseOf(operation: Operation, name: string, key: ErrorKey | undefined, c
   };
 }
 
+/** The inputs of operations that need more than the id of an idea. */
 const inputs: Record<string, (targets: Targets) => Partial<Given>> = {
   listIdeas: () => ({ query: { q: 'the', sort: 'top', per_page: 2, page: 1 } }),
-  getIdea: ({ ideaId }) => ({ params: { id: ideaId } }),
   createIdea: () => ({ body: { title: 'Dark mode', body: 'My eyes hurt at night.' } }),
   voteIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { value: 'up' } }),
   commentOnIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { body: 'We need this too.' } }),
-  listComments: ({ ideaId }) => ({ params: { id: ideaId } }),
   setIdeaStatus: ({ ideaId }) => ({ params: { id: ideaId }, body: { status: 'planned' } }),
   addIdeaTag: ({ ideaId, tagId }) => ({ params: { id: ideaId }, body: { tag_id: tagId } }),
   removeIdeaTag: ({ ideaId, assignedTagId }) => ({ params: { id: ideaId, tagId: assignedTagId } }),

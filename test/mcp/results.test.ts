@@ -32,6 +32,7 @@ interface Result {
 const texts: Record<string, string[]> = {
   list_ideas: ['data[].title', 'data[].body', 'data[].author.name'],
   list_comments: ['data[].body', 'data[].author.name'],
+  list_votes: ['data[].voter.name', 'data[].voter.issuer.name'],
   comment_on_idea: ['body', 'author.name'],
   get_idea: ['title', 'body', 'author.name'],
 };
