@@ -17,8 +17,8 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   getToken: { method: 'GET', path: '/api/v1/token', isOnBoard: false, takesKey: false },
   getBoard: { method: 'GET', path: '/api/v1/board', isOnBoard: true, takesKey: false },
   listIdeas: { method: 'GET', path: '/api/v1/ideas', isOnBoard: true, takesKey: false },
-  getIdea: { method: 'GET', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
   createIdea: { method: 'POST', path: '/api/v1/ideas', isOnBoard: true, takesKey: true },
+  getIdea: { method: 'GET', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
   voteIdea: { method: 'POST', path: '/api/v1/ideas/:id/vote', isOnBoard: true, takesKey: true },
   listVotes: { method: 'GET', path: '/api/v1/ideas/:id/votes', isOnBoard: true, takesKey: false },
   commentOnIdea: { method: 'POST', path: '/api/v1/ideas/:id/comments', isOnBoard: true, takesKey: true },
@@ -81,23 +81,6 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /** Get one idea */
-  getIdea: {
-    query: undefined;
-    body: undefined;
-    result: Idea;
-    errorKey:
-      | 'board_required'
-      | 'unauthorized'
-      | 'agent_api_unavailable'
-      | 'board_not_granted'
-      | 'insufficient_scope'
-      | 'not_found'
-      | 'validation_failed'
-      | 'rate_limited'
-      | 'internal_error'
-      | 'service_unavailable';
-  };
   /** Create an idea */
   createIdea: {
     query: undefined;
@@ -119,6 +102,24 @@ export interface Operations {
       | 'board_frozen'
       | 'submissions_not_open_yet'
       | 'submissions_closed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Get one idea */
+  getIdea: {
+    query: GetIdeaQuery;
+    body: undefined;
+    result: ExpandedIdea;
+    errorKey:
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'not_found'
+      | 'validation_failed'
       | 'rate_limited'
       | 'internal_error'
       | 'service_unavailable';
@@ -435,18 +436,41 @@ export interface ListIdeasQuery {
    * text does not filter.
    */
   q?: string | undefined;
-  /** The order. `newest` is the default; `top` sorts by score, highest first. */
-  sort?: 'newest' | 'top' | undefined;
+  /** Ideas with the tag of this id. */
+  tag?: number | undefined;
+  /** Ideas whose `author` is the user with this id. */
+  author?: number | undefined;
+  /** Ideas created after this time. */
+  created_after?: string | undefined;
+  /** Ideas created before this time. */
+  created_before?: string | undefined;
+  /** Ideas with an `updated_at` at this time or later. Votes and comments do not change it. */
+  updated_since?: string | undefined;
+  /**
+   * The order, highest first: `newest` (the default) by `created_at`, `top` by `score`, `updated` by `updated_at`,
+   * `comments` by `comment_count`, `trending` by `created_at` plus a week for each doubling of the score.
+   */
+  sort?: 'newest' | 'top' | 'updated' | 'comments' | 'trending' | undefined;
   /** Returns the approval queue instead of the published ideas. Needs the `moderate` grant. */
   moderation_state?: 'pending' | undefined;
   /** `excerpt` cuts each body to its first 300 characters and sets `body_truncated`. */
   body?: 'full' | 'excerpt' | undefined;
+  /**
+   * Returns the ideas with these ids in this order, also if they are merged or hidden. Leaves out unknown ids.
+   * Cannot be combined with filters, `sort` or pages. At most 100 ids.
+   */
+  ids?: number[] | undefined;
   /** The page number, from 1. `cursor` is faster and cannot be combined with it. */
   page?: number | undefined;
   /** The number of entries per page; 20 by default. */
   per_page?: number | undefined;
   /** The `next_cursor` of the previous page. Repeat the other parameters. */
   cursor?: string | undefined;
+}
+
+export interface GetIdeaQuery {
+  /** Adds the first 20 `comments` or `votes`. `votes` needs the `moderate` grant. */
+  expand?: ('comments' | 'votes')[] | undefined;
 }
 
 export interface ListVotesQuery {
@@ -638,7 +662,10 @@ export interface EventIdea {
   created_at: string;
   /** When its status, tags, approval or merge last changed. */
   updated_at: string;
-  /** The address of the idea's page for people, as in mails and chat messages. */
+  /**
+   * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who
+   * may see the idea.
+   */
   url: string;
 }
 
@@ -652,6 +679,53 @@ export interface ExceededLimit {
   window_seconds: number;
   /** Seconds until the window ends. */
   retry_after: number;
+}
+
+/** An idea. It has `comments` or `votes`, the first page of the list, only if `expand` names them. */
+export interface ExpandedIdea {
+  id: number;
+  /** A summary of the request, on one line. */
+  title: string;
+  /** The details, in plain text. */
+  body: string;
+  /** Whether `body` is only an excerpt, the beginning of a longer body. */
+  body_truncated: boolean;
+  /** The status category, as a value of the `status` filter. */
+  status: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived';
+  /** The exact status; equals `status` unless the board defines custom statuses. */
+  status_key: string;
+  /** The meaning of the status, independent of its label. */
+  status_category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
+  /** The board's label for the status. */
+  status_label: string;
+  /** `pending` while the idea awaits approval. */
+  moderation_state: 'published' | 'pending';
+  /** `up_count` minus `down_count`. */
+  score: number;
+  /** Votes for the idea. */
+  up_count: number;
+  /** Votes against the idea. */
+  down_count: number;
+  /** Comments on the idea. */
+  comment_count: number;
+  /** The token's own vote. */
+  my_vote: 'up' | 'down' | 'none';
+  /** The tags of the idea. */
+  tags: Tag[];
+  author: Author;
+  /** The id of the idea that this one is merged into; null: not merged. */
+  merged_into_id: number | null;
+  /** When the idea was created. */
+  created_at: string;
+  /** When its status, tags, approval or merge last changed. */
+  updated_at: string;
+  /**
+   * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who
+   * may see the idea.
+   */
+  url: string;
+  comments?: CommentList | undefined;
+  votes?: VoteList | undefined;
 }
 
 /**
@@ -708,7 +782,10 @@ export interface Idea {
   created_at: string;
   /** When its status, tags, approval or merge last changed. */
   updated_at: string;
-  /** The address of the idea's page for people, as in mails and chat messages. */
+  /**
+   * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who
+   * may see the idea.
+   */
   url: string;
 }
 

@@ -4,6 +4,8 @@ import type {
   Comment,
   CommentInput,
   CommentList,
+  ExpandedIdea,
+  GetIdeaQuery,
   Idea,
   IdeaInput,
   IdeaList,
@@ -33,7 +35,7 @@ export class Ideas {
 
   /**
    * Lists the published ideas, newest first by default. With `moderation_state: 'pending'`, lists the ideas that await
-   * approval. Await the list for one page, or iterate over it for all ideas. With an `etag`, gets only one page.
+   * approval. With `ids`, lists exactly these ideas. Await the list for one page, or iterate over it for all ideas. With an `etag`, gets only one page.
    */
   list(query: ListIdeasQuery | undefined, options: ConditionalOptions): Call<IdeaList | NotModified>;
   list(query?: ListIdeasQuery, options?: CallOptions): List<Idea, IdeaList>;
@@ -42,10 +44,11 @@ export class Ideas {
     return 'etag' in options ? read(query) : new List(read, query);
   }
 
-  get(id: number, options: ConditionalOptions): Call<Idea | NotModified>;
-  get(id: number, options?: CallOptions): Call<Idea>;
-  get(id: number, options?: CallOptions) {
-    return this.#caller.call('getIdea', { params: { id } }, options);
+  /** Gets one idea. With `expand`, the idea also has the first page of its comments or votes. */
+  get(id: number, options: ConditionalOptions & GetIdeaQuery): Call<ExpandedIdea | NotModified>;
+  get(id: number, options?: CallOptions & GetIdeaQuery): Call<ExpandedIdea>;
+  get(id: number, { expand, ...options }: CallOptions & GetIdeaQuery = {}) {
+    return this.#caller.call('getIdea', { params: { id }, query: { expand } }, options);
   }
 
   /** Creates an idea. On a board with pre-moderation the idea is pending approval, unless the token may moderate. */

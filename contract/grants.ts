@@ -13,3 +13,17 @@ export type Grant = z.infer<typeof Grant>;
 export function includesGrant(held: Grant, needed: Grant): boolean {
   return grants.indexOf(held) >= grants.indexOf(needed);
 }
+
+/** The grants that query parameters need: one grant for the parameter, or a grant for each of some values in its list. */
+export type GrantByQuery = Readonly<Record<string, Grant | Readonly<Record<string, Grant>>>>;
+
+/** Returns the grants that the parameters of a query need. The query is not validated yet. */
+export function grantsOfQuery(grantByQuery: GrantByQuery = {}, query: Readonly<Record<string, unknown>>): Grant[] {
+  return Object.entries(grantByQuery).flatMap(([parameter, needed]) => {
+    const value = query[parameter];
+    if (value === undefined) return [];
+    if (typeof needed === 'string') return [needed];
+    const values = String(value).split(',');
+    return Object.entries(needed).flatMap(([one, grant]) => (values.includes(one) ? [grant] : []));
+  });
+}

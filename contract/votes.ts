@@ -147,7 +147,8 @@ export const listVotes = c.query({
       name: 'list_votes',
       title: 'List the votes of an idea',
       description:
-        'Lists who voted on an idea, newest first, 20 per page. A voter is a person or a token. The counts are in get_idea: use them if the voters do not matter. While has_more is true, pass next_cursor as cursor.',
+        'Lists who voted on an idea, newest first, 20 per page: people and tokens. If the counts are enough, use get_idea.',
+      resultFields: ['data', 'value', 'voter', 'kind', 'id', 'name', 'created_at', 'has_more', 'next_cursor'],
       isDestructive: false,
       isIdempotent: true,
     },

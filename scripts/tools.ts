@@ -38,9 +38,11 @@ function countsAs({ metadata }: Tool): string {
 
 function listArguments({ definition, metadata }: Tool): string {
   const { properties = {}, required = [] } = definition.inputSchema;
-  const needed: Readonly<Record<string, string>> = (metadata.auth === 'board' && metadata.grantByQuery) || {};
+  const needed = (metadata.auth === 'board' && metadata.grantByQuery) || {};
   const names = Object.keys(properties).map(name => {
-    const grant = needed[name] ? ` (needs \`${needed[name]}\`)` : '';
+    const grants = needed[name] ?? [];
+    const byValue = typeof grants === 'string' ? [['', grants]] : Object.entries(grants);
+    const grant = byValue.map(([value, one]) => ` (${value && `\`${value}\` `}needs \`${one}\`)`).join('');
     return `\`${name}\`${required.includes(name) ? '' : '?'}${grant}`;
   });
   return names.join(', ') || 'none';

@@ -32,7 +32,7 @@ interface StoredVote {
   createdAt: string;
 }
 
-interface StoredIdea {
+export interface StoredIdea {
   id: number;
   title: string;
   body: string;
@@ -88,9 +88,14 @@ export class BoardState {
     return this.#ideas.filter(idea => idea.isPending === isPending && idea.mergedInto === undefined);
   }
 
+  /** Returns an idea that the token can see, or undefined. */
+  look(id: number, token: TestToken): StoredIdea | undefined {
+    return this.#ideas.find(one => one.id === id && (!one.isPending || token.grant === 'moderate'));
+  }
+
   /** Finds an idea that the token can see. */
   find(id: number, token: TestToken): StoredIdea {
-    const idea = this.#ideas.find(one => one.id === id && (!one.isPending || token.grant === 'moderate'));
+    const idea = this.look(id, token);
     if (!idea) throw new Refusal('not_found');
     return idea;
   }

@@ -25,6 +25,9 @@ export interface Tool {
   definition: ToolDefinition;
 }
 
+/** The arguments that the instructions explain once for all tools, besides ids. */
+const explained = ['board', 'page', 'per_page', 'cursor'];
+
 /** All tools by name, in the order of the contract. */
 export const tools = buildTools();
 
@@ -99,8 +102,7 @@ function readArguments(
       const name = field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
       if (places.has(name)) throw new Error(`${route.method} ${route.path} has two fields for the argument ${name}`);
       places.set(name, { part, field });
-      // The instructions explain ids and boards once for all tools.
-      const isExplained = part === 'params' || name === 'board';
+      const isExplained = part === 'params' || explained.includes(name);
       all[name] = isExplained ? { ...property, description: undefined } : property;
       if (requiredFields.includes(field)) required.push(name);
     }
