@@ -98,12 +98,12 @@ export const listIdeas = c.query({
           .optional()
           .describe(`\`excerpt\` cuts each body to its first ${excerptLength} characters and sets \`body_truncated\`.`)
           .meta({ default: 'full', examples: ['excerpt'] }),
+        // The ids have no example. Together with the other examples they would make an invalid request.
         ids: queryList(QueryId, maxIdsOfRequest, { type: 'integer', format: 'int64', minimum: 1 })
           .optional()
           .describe(
             `Returns the ideas with these ids in this order, also if they are merged or hidden. Leaves out unknown ids. Cannot be combined with filters, \`sort\` or pages. At most ${maxIdsOfRequest} ids.`,
-          )
-          .meta({ examples: [[42, 57]] }),
+          ),
         ...pagination,
       }),
     ),

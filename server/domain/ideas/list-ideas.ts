@@ -157,7 +157,8 @@ const ways: Pick<ListForm, 'isPending' | 'rowsOfStatus' | 'tagged'>[] = [
 
 const forms: ListForm[] = ideaSorts.flatMap(sort =>
   ways.flatMap(way =>
-    yesOrNo.flatMap(isPublic =>
+    // Visitors cannot read pending ideas.
+    (way.isPending ? [false] : yesOrNo).flatMap(isPublic =>
       yesOrNo.flatMap(isFiltered => yesOrNo.map(hasCursor => ({ ...way, sort, isPublic, isFiltered, hasCursor }))),
     ),
   ),
