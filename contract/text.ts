@@ -61,7 +61,11 @@ const years = { first: 1970, last: 9999 };
 
 /** A schema for a timestamp in a request. It accepts every notation of RFC 3339, and compares milliseconds. */
 export const GivenTimestamp = z.iso
-  .datetime({ offset: true, abort: true })
+  .datetime({
+    offset: true,
+    abort: true,
+    error: 'Must be a time with a time zone, such as 2026-03-14T09:26:53Z',
+  })
   .refine(
     value => {
       const year = new Date(value).getUTCFullYear();

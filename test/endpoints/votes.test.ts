@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Grant } from '../../contract/grants.ts';
 import { testClock } from '../helpers/clock.ts';
-import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { createBoard, createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, type TestServer } from '../helpers/server.ts';
 import { snapshot } from '../helpers/snapshot.ts';
@@ -213,9 +213,17 @@ describe('access to the list of votes', () => {
     const rejected = await insertIdea(server, world, { moderationState: 'rejected' });
     const other = await createWorld(server);
     const elsewhere = await insertIdea(server, other);
-    const { token } = await issueToken(server, other, 'write');
-    await post(elsewhere, 'vote', { value: 'up' }, token);
-    for (const id of [999_999_999, rejected, elsewhere, 'one']) {
+    const { id: boardId } = await createBoard(server, world.accountId);
+    const sibling = { ...world, boardId };
+    const onSibling = await insertIdea(server, sibling);
+    for (const [place, id] of [
+      [other, elsewhere],
+      [sibling, onSibling],
+    ] as const) {
+      const { token } = await issueToken(server, place, 'write');
+      expect((await post(id, 'vote', { value: 'up' }, token)).status).toBe(200);
+    }
+    for (const id of [999_999_999, rejected, elsewhere, onSibling, 'one']) {
       expect([id, await list('', id)]).toMatchObject([id, { status: 404, key: 'not_found' }]);
     }
   });
