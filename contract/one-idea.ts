@@ -44,7 +44,7 @@ export const getIdea = c.query({
     auth: 'board',
     grant: 'read',
     bucket: 'apitoken:read',
-    grantByQuery: { expand: { votes: 'moderate' } },
+    grantByQuery: { 'expand=votes': 'moderate' },
     tool: {
       name: 'get_idea',
       title: 'Get one idea',

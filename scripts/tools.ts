@@ -38,11 +38,14 @@ function countsAs({ metadata }: Tool): string {
 
 function listArguments({ definition, metadata }: Tool): string {
   const { properties = {}, required = [] } = definition.inputSchema;
-  const needed = (metadata.auth === 'board' && metadata.grantByQuery) || {};
+  const needed = Object.entries((metadata.auth === 'board' && metadata.grantByQuery) || {});
   const names = Object.keys(properties).map(name => {
-    const grants = needed[name] ?? [];
-    const byValue = typeof grants === 'string' ? [['', grants]] : Object.entries(grants);
-    const grant = byValue.map(([value, one]) => ` (${value && `\`${value}\` `}needs \`${one}\`)`).join('');
+    const grants = needed.map(([key, one]) => {
+      const [parameter, value] = key.split('=');
+      const needing = value === undefined ? 'needs' : `\`${value}\` needs`;
+      return parameter === name ? ` (${needing} \`${one}\`)` : '';
+    });
+    const grant = grants.join('');
     return `\`${name}\`${required.includes(name) ? '' : '?'}${grant}`;
   });
   return names.join(', ') || 'none';

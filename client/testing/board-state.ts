@@ -16,7 +16,7 @@ import * as contract from '@idea-board/contract';
 import { Refusal } from './refusal.ts';
 
 /** The name of every token of the test server. */
-export const tokenName = contract.Token.parse(exampleOf(contract.Token)).name;
+const tokenName = contract.Token.parse(exampleOf(contract.Token)).name;
 
 /** A token of the test server. Each token is a voter of its own. */
 export interface TestToken {
