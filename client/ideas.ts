@@ -35,12 +35,14 @@ export class Ideas {
 
   /**
    * Lists the published ideas, newest first by default. With `moderation_state: 'pending'`, lists the ideas that await
-   * approval. With `ids`, lists exactly these ideas. Await the list for one page, or iterate over it for all ideas. With an `etag`, gets only one page.
+   * approval. With `ids`, lists exactly these ideas. Await the list for one page, or iterate over it for all ideas.
+   * With an `etag`, gets only one page.
    */
   list(query: ListIdeasQuery | undefined, options: ConditionalOptions): Call<IdeaList | NotModified>;
   list(query?: ListIdeasQuery, options?: CallOptions): List<Idea, IdeaList>;
   list(query: ListIdeasQuery = {}, options: CallOptions = {}): List<Idea, IdeaList> | Call<IdeaList | NotModified> {
-    const read = (page: ListIdeasQuery) => this.#caller.call('listIdeas', { query: page }, options);
+    // A list of ideas by their ids has only one page, and the server refuses parameters of pages.
+    const read = (page: ListIdeasQuery) => this.#caller.call('listIdeas', { query: query.ids ? query : page }, options);
     return 'etag' in options ? read(query) : new List(read, query);
   }
 

@@ -45,7 +45,7 @@ const besideIds = ['ids', 'board', 'body'];
 /** Extends the schema of a query so that it refuses filters, orders and pages beside ids. */
 function idsAlone<T extends z.ZodType<{ ids?: unknown }>>(query: T) {
   return query.refine(given => given.ids === undefined || Object.keys(given).every(name => besideIds.includes(name)), {
-    error: `Only board and body can be combined with ids`,
+    error: 'Only board and body can be combined with ids',
     path: ['ids'],
   });
 }
