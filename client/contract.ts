@@ -17,9 +17,10 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   getToken: { method: 'GET', path: '/api/v1/token', isOnBoard: false, takesKey: false },
   getBoard: { method: 'GET', path: '/api/v1/board', isOnBoard: true, takesKey: false },
   listIdeas: { method: 'GET', path: '/api/v1/ideas', isOnBoard: true, takesKey: false },
-  getIdea: { method: 'GET', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
   createIdea: { method: 'POST', path: '/api/v1/ideas', isOnBoard: true, takesKey: true },
+  getIdea: { method: 'GET', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
   voteIdea: { method: 'POST', path: '/api/v1/ideas/:id/vote', isOnBoard: true, takesKey: true },
+  listVotes: { method: 'GET', path: '/api/v1/ideas/:id/votes', isOnBoard: true, takesKey: false },
   commentOnIdea: { method: 'POST', path: '/api/v1/ideas/:id/comments', isOnBoard: true, takesKey: true },
   listComments: { method: 'GET', path: '/api/v1/ideas/:id/comments', isOnBoard: true, takesKey: false },
   setIdeaStatus: { method: 'POST', path: '/api/v1/ideas/:id/status', isOnBoard: true, takesKey: true },
@@ -147,23 +148,6 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
-  /** Get one idea */
-  getIdea: {
-    query: undefined;
-    body: undefined;
-    result: Idea;
-    errorKey:
-      | 'board_required'
-      | 'unauthorized'
-      | 'agent_api_unavailable'
-      | 'board_not_granted'
-      | 'insufficient_scope'
-      | 'not_found'
-      | 'validation_failed'
-      | 'rate_limited'
-      | 'internal_error'
-      | 'service_unavailable';
-  };
   /** Create an idea */
   createIdea: {
     query: undefined;
@@ -185,6 +169,24 @@ export interface Operations {
       | 'board_frozen'
       | 'submissions_not_open_yet'
       | 'submissions_closed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Get one idea */
+  getIdea: {
+    query: GetIdeaQuery;
+    body: undefined;
+    result: ExpandedIdea;
+    errorKey:
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'not_found'
+      | 'validation_failed'
       | 'rate_limited'
       | 'internal_error'
       | 'service_unavailable';
@@ -212,6 +214,24 @@ export interface Operations {
       | 'voting_not_open_yet'
       | 'voting_closed'
       | 'status_votes_closed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** List the votes of an idea */
+  listVotes: {
+    query: ListVotesQuery;
+    body: undefined;
+    result: VoteList;
+    errorKey:
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'not_found'
+      | 'validation_failed'
       | 'rate_limited'
       | 'internal_error'
       | 'service_unavailable';
@@ -500,12 +520,31 @@ export interface ListIdeasQuery {
    * Searches titles. Every word must match the beginning of a word in the title. Accents are ignored. An empty text does not filter.
    */
   q?: string | undefined;
-  /** The order. `newest` is the default; `top` sorts by score, highest first. */
-  sort?: ('newest' | 'top') | undefined;
+  /** Ideas with the tag of this id. */
+  tag?: number | undefined;
+  /** Ideas whose `author` is the user with this id. */
+  author?: number | undefined;
+  /** Ideas created after this time. */
+  created_after?: string | undefined;
+  /** Ideas created before this time. */
+  created_before?: string | undefined;
+  /** Ideas with an `updated_at` at this time or later. Votes and comments do not change it. */
+  updated_since?: string | undefined;
+  /**
+   * The order, highest first: `newest` (the default) by `created_at`, `top` by `score`, `updated` by `updated_at`, `comments` by `comment_count`, `trending` by `created_at` plus a week for each doubling of the score.
+   */
+  sort?: ('newest' | 'top' | 'updated' | 'comments' | 'trending') | undefined;
   /** Returns the approval queue instead of the published ideas. Needs the `moderate` grant. */
   moderation_state?: 'pending' | undefined;
   /** `excerpt` cuts each body to its first 300 characters and sets `body_truncated`. */
   body?: ('full' | 'excerpt') | undefined;
+  /**
+   * Returns the ideas with these ids in this order, also if they are merged or hidden. Leaves out unknown ids. Cannot be combined with filters, `sort` or pages. At most 100 ids.
+   *
+   * @minItems 1
+   * @maxItems 100
+   */
+  ids?: number[] | undefined;
   /** The page number, from 1. `cursor` is faster and cannot be combined with it. */
   page?: number | undefined;
   /** The number of entries per page; 20 by default. */
@@ -564,7 +603,9 @@ export interface Idea {
   created_at: string;
   /** When its status, tags, approval or merge last changed. */
   updated_at: string;
-  /** The address of the idea's page for people, as in mails and chat messages. */
+  /**
+   * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who may see the idea.
+   */
   url: string;
 }
 /** The author of an idea or a comment. */
@@ -579,6 +620,120 @@ export interface IdeaInput {
   title: string;
   /** 1 to 10,000 characters after trimming. */
   body: string;
+}
+export interface GetIdeaQuery {
+  /**
+   * Adds the first 20 `comments` or `votes`. `votes` needs the `moderate` grant.
+   *
+   * @minItems 1
+   * @maxItems 2
+   */
+  expand?: ('comments' | 'votes')[] | undefined;
+}
+/** An idea. It has `comments` or `votes`, the first page of the list, only if `expand` names them. */
+export interface ExpandedIdea {
+  id: number;
+  /** A summary of the request, on one line. */
+  title: string;
+  /** The details, in plain text. */
+  body: string;
+  /** Whether `body` is only an excerpt, the beginning of a longer body. */
+  body_truncated: boolean;
+  /** The status category, as a value of the `status` filter. */
+  status: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived';
+  /** The exact status; equals `status` unless the board defines custom statuses. */
+  status_key: string;
+  /** The meaning of the status, independent of its label. */
+  status_category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
+  /** The board's label for the status. */
+  status_label: string;
+  /** `pending` while the idea awaits approval. */
+  moderation_state: 'published' | 'pending';
+  /** `up_count` minus `down_count`. */
+  score: number;
+  /** Votes for the idea. */
+  up_count: number;
+  /** Votes against the idea. */
+  down_count: number;
+  /** Comments on the idea. */
+  comment_count: number;
+  /** The token's own vote. */
+  my_vote: 'up' | 'down' | 'none';
+  /** The tags of the idea. */
+  tags: Tag[];
+  author: Author;
+  /** The id of the idea that this one is merged into; null: not merged. */
+  merged_into_id: number | null;
+  /** When the idea was created. */
+  created_at: string;
+  /** When its status, tags, approval or merge last changed. */
+  updated_at: string;
+  /**
+   * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who may see the idea.
+   */
+  url: string;
+  comments?: CommentList | undefined;
+  votes?: VoteList | undefined;
+}
+/** A page of comments, oldest first. */
+export interface CommentList {
+  /** The entries of this page. */
+  data: Comment[];
+  /** The number of this page; null if the request used a cursor. */
+  page: number | null;
+  /** The number of entries per page. The last page can have fewer. */
+  per_page: number;
+  /** Whether there is a next page. */
+  has_more: boolean;
+  /** The cursor of the next page; null on the last page. */
+  next_cursor: string | null;
+}
+/** A comment on an idea, in plain text. */
+export interface Comment {
+  id: number;
+  /** The idea that the comment belongs to. */
+  idea_id: number;
+  /** The comment, in plain text. */
+  body: string;
+  author: Author;
+  /** When the comment was written. */
+  created_at: string;
+  /** Whether a moderator wrote it as an official reply, together with a status. */
+  official: boolean;
+}
+/** A page of votes, newest first. */
+export interface VoteList {
+  /** The entries of this page. */
+  data: Vote[];
+  /** The number of this page; null if the request used a cursor. */
+  page: number | null;
+  /** The number of entries per page. The last page can have fewer. */
+  per_page: number;
+  /** Whether there is a next page. */
+  has_more: boolean;
+  /** The cursor of the next page; null on the last page. */
+  next_cursor: string | null;
+}
+/** A vote that counts for an idea. */
+export interface Vote {
+  /** Whether the vote is for the idea or against it. */
+  value: 'up' | 'down';
+  voter: Voter;
+  /** The id of the merged idea on which the vote was cast; null: on this idea itself. */
+  carried_from_id: number | null;
+  /** When the voter first voted. A changed vote keeps this time. */
+  created_at: string;
+}
+/** The voter of a vote. A token is a voter of its own, separate from its issuer. */
+export interface Voter {
+  /** Whether a person or an API token cast the vote. */
+  kind: 'person' | 'token';
+  /** The id of the user or of the token; null for an erased user. */
+  id: number | null;
+  /** The name of the user or of the token. An erased user is called `Deleted user`. */
+  name: string;
+  /** The user who issued the token; null for a person. */
+  issuer: Author | null;
 }
 /** The vote to set. */
 export interface VoteInput {
@@ -596,23 +751,18 @@ export interface VoteTally {
   /** Votes against the idea. */
   down_count: number;
 }
+export interface ListVotesQuery {
+  /** The page number, from 1. `cursor` is faster and cannot be combined with it. */
+  page?: number | undefined;
+  /** The number of entries per page; 20 by default. */
+  per_page?: number | undefined;
+  /** The `next_cursor` of the previous page. Repeat the other parameters. */
+  cursor?: string | undefined;
+}
 /** The comment to add. */
 export interface CommentInput {
   /** Plain text, 1 to 500 characters after trimming. */
   body: string;
-}
-/** A comment on an idea, in plain text. */
-export interface Comment {
-  id: number;
-  /** The idea that the comment belongs to. */
-  idea_id: number;
-  /** The comment, in plain text. */
-  body: string;
-  author: Author;
-  /** When the comment was written. */
-  created_at: string;
-  /** Whether a moderator wrote it as an official reply, together with a status. */
-  official: boolean;
 }
 export interface ListCommentsQuery {
   /** The page number, from 1. `cursor` is faster and cannot be combined with it. */
@@ -621,19 +771,6 @@ export interface ListCommentsQuery {
   per_page?: number | undefined;
   /** The `next_cursor` of the previous page. Repeat the other parameters. */
   cursor?: string | undefined;
-}
-/** A page of comments, oldest first. */
-export interface CommentList {
-  /** The entries of this page. */
-  data: Comment[];
-  /** The number of this page; null if the request used a cursor. */
-  page: number | null;
-  /** The number of entries per page. The last page can have fewer. */
-  per_page: number;
-  /** Whether there is a next page. */
-  has_more: boolean;
-  /** The cursor of the next page; null on the last page. */
-  next_cursor: string | null;
 }
 /** The status to set. */
 export interface IdeaStatusInput {
@@ -771,7 +908,9 @@ export interface EventIdea {
   created_at: string;
   /** When its status, tags, approval or merge last changed. */
   updated_at: string;
-  /** The address of the idea's page for people, as in mails and chat messages. */
+  /**
+   * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who may see the idea.
+   */
   url: string;
 }
 /** Who caused the event. */

@@ -4,6 +4,8 @@ import type {
   Comment,
   CommentInput,
   CommentList,
+  ExpandedIdea,
+  GetIdeaQuery,
   Idea,
   IdeaInput,
   IdeaList,
@@ -11,9 +13,12 @@ import type {
   IdeaTagInput,
   ListCommentsQuery,
   ListIdeasQuery,
+  ListVotesQuery,
   Merge,
   MergeInput,
+  Vote,
   VoteInput,
+  VoteList,
   VoteTally,
 } from './contract.ts';
 import { List } from './list.ts';
@@ -30,19 +35,22 @@ export class Ideas {
 
   /**
    * Lists the published ideas, newest first by default. With `moderation_state: 'pending'`, lists the ideas that await
-   * approval. Await the list for one page, or iterate over it for all ideas. With an `etag`, gets only one page.
+   * approval. With `ids`, lists exactly these ideas. Await the list for one page, or iterate over it for all ideas.
+   * With an `etag`, gets only one page.
    */
   list(query: ListIdeasQuery | undefined, options: ConditionalOptions): Call<IdeaList | NotModified>;
   list(query?: ListIdeasQuery, options?: CallOptions): List<Idea, IdeaList>;
   list(query: ListIdeasQuery = {}, options: CallOptions = {}): List<Idea, IdeaList> | Call<IdeaList | NotModified> {
-    const read = (page: ListIdeasQuery) => this.#caller.call('listIdeas', { query: page }, options);
+    // A list of ideas by their ids has only one page, and the server refuses parameters of pages.
+    const read = (page: ListIdeasQuery) => this.#caller.call('listIdeas', { query: query.ids ? query : page }, options);
     return 'etag' in options ? read(query) : new List(read, query);
   }
 
-  get(id: number, options: ConditionalOptions): Call<Idea | NotModified>;
-  get(id: number, options?: CallOptions): Call<Idea>;
-  get(id: number, options?: CallOptions) {
-    return this.#caller.call('getIdea', { params: { id } }, options);
+  /** Gets one idea. With `expand`, the idea also has the first page of its comments or votes. */
+  get(id: number, options: ConditionalOptions & GetIdeaQuery): Call<ExpandedIdea | NotModified>;
+  get(id: number, options?: CallOptions & GetIdeaQuery): Call<ExpandedIdea>;
+  get(id: number, { expand, ...options }: CallOptions & GetIdeaQuery = {}) {
+    return this.#caller.call('getIdea', { params: { id }, query: { expand } }, options);
   }
 
   /** Creates an idea. On a board with pre-moderation the idea is pending approval, unless the token may moderate. */
@@ -53,6 +61,18 @@ export class Ideas {
   /** Sets the vote of the token on an idea. Setting the same vote again changes nothing. */
   vote(id: number, vote: VoteInput, options?: WriteOptions): Call<VoteTally> {
     return this.#caller.call('voteIdea', { params: { id }, body: vote }, options);
+  }
+
+  /** Lists the votes on an idea, newest first. The token needs the `moderate` grant. With an `etag`, gets only one page. */
+  votes(id: number, query: ListVotesQuery | undefined, options: ConditionalOptions): Call<VoteList | NotModified>;
+  votes(id: number, query?: ListVotesQuery, options?: CallOptions): List<Vote, VoteList>;
+  votes(
+    id: number,
+    query: ListVotesQuery = {},
+    options: CallOptions = {},
+  ): List<Vote, VoteList> | Call<VoteList | NotModified> {
+    const read = (page: ListVotesQuery) => this.#caller.call('listVotes', { params: { id }, query: page }, options);
+    return 'etag' in options ? read(query) : new List(read, query);
   }
 
   /** Adds a comment to an idea. The author of the comment is the user who issued the token. */

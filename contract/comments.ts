@@ -132,7 +132,8 @@ export const listComments = c.query({
       name: 'list_comments',
       title: 'List the comments of an idea',
       description:
-        'Lists the comments of an idea, oldest first, 20 per page. While has_more is true, pass next_cursor as cursor.',
+        'Lists the comments of an idea, oldest first, 20 per page. Read them before you comment: repeat nothing.',
+      resultFields: ['data', 'id', 'body', 'author', 'name', 'created_at', 'official', 'has_more', 'next_cursor'],
       isDestructive: false,
       isIdempotent: true,
     },

@@ -13,3 +13,19 @@ export type Grant = z.infer<typeof Grant>;
 export function includesGrant(held: Grant, needed: Grant): boolean {
   return grants.indexOf(held) >= grants.indexOf(needed);
 }
+
+/**
+ * The grants that query parameters need. A key is the name of a parameter, or the name with one of its values, such as
+ * `expand=votes`.
+ */
+export type GrantByQuery = Readonly<Record<string, Grant>>;
+
+/** Returns the grants that the parameters of a query need. The query is not validated yet. */
+export function grantsOfQuery(grantByQuery: GrantByQuery = {}, query: Readonly<Record<string, unknown>>): Grant[] {
+  return Object.entries(grantByQuery).flatMap(([key, grant]) => {
+    const [name = '', value] = key.split('=');
+    const given = query[name];
+    const isNeeded = given !== undefined && (value === undefined || String(given).split(',').includes(value));
+    return isNeeded ? [grant] : [];
+  });
+}

@@ -7,6 +7,10 @@ import { Timestamp, userText } from './text.ts';
 export const VoteValue = z.enum(['up', 'down', 'none']);
 export type VoteValue = z.infer<typeof VoteValue>;
 
+/** The orders of a list of ideas. */
+export const ideaSorts = ['newest', 'top', 'updated', 'comments', 'trending'] as const;
+export type IdeaSort = (typeof ideaSorts)[number];
+
 /** The users in the examples. Ada issued the token of the examples. */
 export const people = { ada: { id: 7, name: 'Ada Osei' }, jun: { id: 12, name: 'Jun Park' } };
 
@@ -36,7 +40,11 @@ const IdeaFields = z.object({
   merged_into_id: Id.nullable().describe('The id of the idea that this one is merged into; null: not merged.'),
   created_at: Timestamp.describe('When the idea was created.'),
   updated_at: Timestamp.describe('When its status, tags, approval or merge last changed.'),
-  url: z.string().describe("The address of the idea's page for people, as in mails and chat messages."),
+  url: z
+    .string()
+    .describe(
+      "The address of the idea's page for people, as in mails and chat messages. The page opens only for people who may see the idea.",
+    ),
 });
 
 const created = {

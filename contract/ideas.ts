@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
-import { Idea, ideaExamples } from './idea.ts';
-import { IdeaPath } from './identifiers.ts';
-import { excerptLength } from './limits.ts';
-import { listOf, onePlace, pagination } from './pagination.ts';
+import { Idea, ideaExamples, ideaSorts } from './idea.ts';
+import { excerptLength, maxIdsOfRequest } from './limits.ts';
+import { listOf, onePlace, pagination, queryInteger, queryList } from './pagination.ts';
 import {
   BoardParameter,
   BoardQuery,
@@ -14,7 +13,7 @@ import {
   type RouteMetadata,
 } from './routes.ts';
 import { IdeaStatus, StatusKey } from './status.ts';
-import { line, text } from './text.ts';
+import { GivenTimestamp, line, text } from './text.ts';
 
 export const ideaListExample = {
   data: [ideaExamples.duplicate, ideaExamples.discussed],
@@ -37,42 +36,77 @@ export const IdeaInput = z
     examples: [{ title: ideaExamples.created.title, body: ideaExamples.created.body }],
   });
 
+/** A schema for an id in a query string, such as the id of a tag. */
+const QueryId = queryInteger(1, Number.MAX_SAFE_INTEGER);
+
+/** The parameters that can be combined with `ids`. Filters, orders and pages make no sense for known ideas. */
+const besideIds = ['ids', 'board', 'body'];
+
+/** Extends the schema of a query so that it refuses filters, orders and pages beside ids. */
+function idsAlone<T extends z.ZodType<{ ids?: unknown }>>(query: T) {
+  return query.refine(given => given.ids === undefined || Object.keys(given).every(name => besideIds.includes(name)), {
+    error: 'Only board and body can be combined with ids',
+    path: ['ids'],
+  });
+}
+
 export const listIdeas = c.query({
   method: 'GET',
   path: '/api/v1/ideas',
   summary: 'List ideas',
   description:
-    'Returns the published ideas of the board. Leaves out merged ideas, and ideas in a hidden status unless `status` or `status_key` asks for it. With `moderation_state=pending`, returns the approval queue.',
-  query: onePlace(
-    z.strictObject({
-      ...BoardParameter,
-      status: IdeaStatus.optional()
-        .describe('Ideas in any status of this category.')
-        .meta({ examples: ['open'] }),
-      status_key: StatusKey.optional().describe('Ideas in exactly this status. Takes precedence over `status`.'),
-      q: text(0, 100)
-        .optional()
-        .describe(
-          'Searches titles. Every word must match the beginning of a word in the title. Accents are ignored. An empty text does not filter.',
-        )
-        .meta({ examples: ['csv exp'] }),
-      sort: z
-        .enum(['newest', 'top'])
-        .optional()
-        .describe('The order. `newest` is the default; `top` sorts by score, highest first.')
-        .meta({ examples: ['newest'] }),
-      moderation_state: z
-        .literal('pending')
-        .optional()
-        .describe('Returns the approval queue instead of the published ideas. Needs the `moderate` grant.')
-        .meta({ examples: ['pending'] }),
-      body: z
-        .enum(['full', 'excerpt'])
-        .optional()
-        .describe(`\`excerpt\` cuts each body to its first ${excerptLength} characters and sets \`body_truncated\`.`)
-        .meta({ default: 'full', examples: ['excerpt'] }),
-      ...pagination,
-    }),
+    'Returns the published ideas of the board. Leaves out merged ideas, and ideas in a hidden status unless `status` or `status_key` asks for it. An idea must match all filters. With `moderation_state=pending`, returns the approval queue. With `ids`, returns these ideas.',
+  query: idsAlone(
+    onePlace(
+      z.strictObject({
+        ...BoardParameter,
+        status: IdeaStatus.optional()
+          .describe('Ideas in any status of this category.')
+          .meta({ examples: ['open'] }),
+        status_key: StatusKey.optional().describe('Ideas in exactly this status. Takes precedence over `status`.'),
+        q: text(0, 100)
+          .optional()
+          .describe(
+            'Searches titles. Every word must match the beginning of a word in the title. Accents are ignored. An empty text does not filter.',
+          )
+          .meta({ examples: ['csv exp'] }),
+        tag: QueryId.optional()
+          .describe('Ideas with the tag of this id.')
+          .meta({ examples: [3] }),
+        author: QueryId.optional()
+          .describe('Ideas whose `author` is the user with this id.')
+          .meta({ examples: [7] }),
+        created_after: GivenTimestamp.optional().describe('Ideas created after this time.'),
+        created_before: GivenTimestamp.optional().describe('Ideas created before this time.'),
+        updated_since: GivenTimestamp.optional().describe(
+          'Ideas with an `updated_at` at this time or later. Votes and comments do not change it.',
+        ),
+        sort: z
+          .enum(ideaSorts)
+          .optional()
+          .describe(
+            'The order, highest first: `newest` (the default) by `created_at`, `top` by `score`, `updated` by `updated_at`, `comments` by `comment_count`, `trending` by `created_at` plus a week for each doubling of the score.',
+          )
+          .meta({ examples: ['newest'] }),
+        moderation_state: z
+          .literal('pending')
+          .optional()
+          .describe('Returns the approval queue instead of the published ideas. Needs the `moderate` grant.')
+          .meta({ examples: ['pending'] }),
+        body: z
+          .enum(['full', 'excerpt'])
+          .optional()
+          .describe(`\`excerpt\` cuts each body to its first ${excerptLength} characters and sets \`body_truncated\`.`)
+          .meta({ default: 'full', examples: ['excerpt'] }),
+        // The ids have no example. Together with the other examples they would make an invalid request.
+        ids: queryList(QueryId, maxIdsOfRequest, { type: 'integer', format: 'int64', minimum: 1 })
+          .optional()
+          .describe(
+            `Returns the ideas with these ids in this order, also if they are merged or hidden. Leaves out unknown ids. Cannot be combined with filters, \`sort\` or pages. At most ${maxIdsOfRequest} ids.`,
+          ),
+        ...pagination,
+      }),
+    ),
   ),
   headers: ConditionalHeaders,
   responses: { 200: IdeaList, ...notModified, ...raises(...raisedBy.onBoard, 'token_issuer_not_moderator') },
@@ -86,36 +120,10 @@ export const listIdeas = c.query({
       name: 'list_ideas',
       title: 'List and search ideas',
       description:
-        'Lists or searches ideas, 20 per page. Search before you create an idea: use one or two characteristic words of the title, and try synonyms. If body_truncated is true, the body is cut to 300 characters, and get_idea has all of it. Merged ideas are left out, and so are hidden statuses unless you filter for them. While has_more is true, pass next_cursor as cursor.',
+        'Lists or searches ideas, 20 per page. Search before you create an idea: use one or two characteristic words of the title, and try synonyms. If body_truncated is true, the body is cut to 300 characters, and get_idea has all of it. Merged ideas are left out, and so are hidden statuses unless you filter for them. With ids, returns these ideas.',
       isDestructive: false,
       isIdempotent: true,
       defaults: { body: 'excerpt' },
-    },
-  } as const satisfies RouteMetadata,
-});
-
-export const getIdea = c.query({
-  method: 'GET',
-  path: '/api/v1/ideas/:id',
-  summary: 'Get one idea',
-  description:
-    'Returns one idea of the board. A merged idea has a `merged_into_id`. Only a token with the `moderate` grant can read a pending idea.',
-  pathParams: z.object(IdeaPath),
-  query: BoardQuery,
-  headers: ConditionalHeaders,
-  responses: { 200: Idea, ...notModified, ...raises(...raisedBy.onBoard, 'not_found') },
-  metadata: {
-    tag: 'Ideas',
-    auth: 'board',
-    grant: 'read',
-    bucket: 'apitoken:read',
-    tool: {
-      name: 'get_idea',
-      title: 'Get one idea',
-      description:
-        'Returns one idea: its whole body, status, tags, votes, and the vote of this token. If merged_into_id is set, read that idea and act on it instead. list_comments has the comments.',
-      isDestructive: false,
-      isIdempotent: true,
     },
   } as const satisfies RouteMetadata,
 });
@@ -156,4 +164,4 @@ export const createIdea = c.mutation({
   } as const satisfies RouteMetadata,
 });
 
-export const ideaRoutes = { listIdeas, getIdea, createIdea };
+export const ideaRoutes = { listIdeas, createIdea };

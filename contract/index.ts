@@ -2,6 +2,7 @@ import { boardRoutes } from './board.ts';
 import { commentRoutes } from './comments.ts';
 import { ideaRoutes } from './ideas.ts';
 import { mergeRoutes } from './merging.ts';
+import { oneIdeaRoutes } from './one-idea.ts';
 import { probeRoutes } from './probes.ts';
 import { c } from './routes.ts';
 import { statusRoutes } from './statuses.ts';
@@ -16,6 +17,7 @@ export const operations = c.router(
     ...tokenRoutes,
     ...boardRoutes,
     ...ideaRoutes,
+    ...oneIdeaRoutes,
     ...voteRoutes,
     ...commentRoutes,
     ...statusRoutes,

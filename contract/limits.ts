@@ -18,5 +18,8 @@ export const maxTagsOfBoard = 200;
 export const maxStatusesOfBoard = 50;
 export const maxBoardsOfToken = 100;
 
+/** The maximum number of ideas that one request can read by their ids. */
+export const maxIdsOfRequest = 100;
+
 /** The length of the excerpt of an idea's body, in code points. */
 export const excerptLength = 300;

@@ -12,15 +12,16 @@ export {
   ValidationIssue,
 } from './errors.ts';
 export { type EventBody, type EventType, events, TestEvent, type TestEventBody } from './events.ts';
-export { Grant, grants, includesGrant } from './grants.ts';
+export { Grant, grants, grantsOfQuery, includesGrant } from './grants.ts';
 export { Idea, VoteValue } from './idea.ts';
 export { IdeaInput, IdeaList } from './ideas.ts';
 export { contract, type OperationId, operations } from './index.ts';
-export { type Bucket, buckets, excerptLength, maxBodyBytes, maxTagsOfIdea } from './limits.ts';
+export { type Bucket, buckets, excerptLength, maxBodyBytes, maxIdsOfRequest, maxTagsOfIdea } from './limits.ts';
 export { Merge } from './merging.ts';
+export { ExpandedIdea } from './one-idea.ts';
 export { defaultPerPage } from './pagination.ts';
 export type { Route, RouteMetadata, ToolMetadata } from './routes.ts';
 export { IdeaStatus, Status, StatusCategory, statusExamples, statusOfCategory } from './status.ts';
 export { Tag } from './tag.ts';
 export { Token } from './token.ts';
-export { VoteTally } from './votes.ts';
+export { Vote, VoteList, VoteTally } from './votes.ts';

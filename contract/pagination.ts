@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { word } from './text.ts';
 
 /** A schema for a whole number that a query string has as digits. */
-function queryInteger(min: number, max: number) {
+export function queryInteger(min: number, max: number) {
   return z
     .union([z.int(), z.string().regex(/^[0-9]+$/, 'Must be a whole number')])
     .transform(Number)
@@ -10,6 +10,14 @@ function queryInteger(min: number, max: number) {
     .meta({
       openapi: { type: 'integer', minimum: min, ...(max < Number.MAX_SAFE_INTEGER ? { maximum: max } : {}) },
     });
+}
+
+/** A schema for a list that a query string has as text with commas. A tool call has it as an array. */
+export function queryList<T extends z.ZodType>(entry: T, max: number, items: object) {
+  return z
+    .union([z.array(z.unknown()), z.string().transform(list => list.split(','))])
+    .pipe(z.array(entry).min(1).max(max))
+    .meta({ openapi: { type: 'array', items, minItems: 1, maxItems: max } });
 }
 
 export const defaultPerPage = 20;

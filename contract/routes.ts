@@ -1,7 +1,7 @@
 import { type AppRoute, initContract } from '@ts-rest/core';
 import { z } from 'zod';
 import type { ErrorMeanings } from './errors.ts';
-import type { Grant } from './grants.ts';
+import type { Grant, GrantByQuery } from './grants.ts';
 import type { Bucket } from './limits.ts';
 import { word } from './text.ts';
 
@@ -54,8 +54,8 @@ export type RouteMetadata = {
       auth: 'board';
       grant: Grant;
       bucket: Bucket;
-      /** The query parameters that need a higher grant when they are present. */
-      grantByQuery?: Readonly<Record<string, Grant>>;
+      /** The query parameters that need a higher grant, always or with certain values. */
+      grantByQuery?: GrantByQuery;
       /** The meanings of error keys on this route, if they differ from the usual ones. */
       meanings?: ErrorMeanings;
       tool: ToolMetadata;

@@ -56,5 +56,27 @@ export const Timestamp = z
   .string()
   .meta({ openapi: { type: 'string', format: 'date-time' }, examples: ['2026-03-14T09:26:53.589Z'] });
 
+/** The years of a timestamp in a request. PostgreSQL and JavaScript write years outside of four digits differently. */
+const years = { first: 1970, last: 9999 };
+
+/** A schema for a timestamp in a request. It accepts every notation of RFC 3339, and compares milliseconds. */
+export const GivenTimestamp = z.iso
+  .datetime({
+    offset: true,
+    abort: true,
+    error: 'Must be a time with a time zone, such as 2026-03-14T09:26:53Z',
+  })
+  .refine(
+    value => {
+      const year = new Date(value).getUTCFullYear();
+      return year >= years.first && year <= years.last;
+    },
+    { error: `Must be in the years ${years.first} to ${years.last}` },
+  )
+  .meta({
+    openapi: { type: 'string', format: 'date-time' },
+    examples: ['2026-03-14T09:26:53.589Z'],
+  });
+
 /** A schema for text in a response that any user may have written. The mark warns clients that use language models. */
 export const userText = z.string().meta({ 'x-user-text': true });

@@ -214,6 +214,14 @@ CREATE TABLE chat_channels (
 CREATE INDEX chat_channels_board_id_idx ON chat_channels USING btree (account_id, board_id);
 CREATE INDEX chat_channels_id_idx ON chat_channels USING btree (id);
 
+-- function idea_trend(integer,timestamp with time zone)
+
+CREATE FUNCTION idea_trend(p_score integer, p_created_at timestamp with time zone)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN (((EXTRACT(epoch FROM (p_created_at - '2026-01-01 00:00:00+00'::timestamp with time zone)))::double precision + ((((604800)::double precision * sign((p_score)::double precision)) * ln((GREATEST(abs(p_score), 1))::double precision)) / ln((2)::double precision))))::bigint;
+
 -- table statuses (tenant)
 
 CREATE TABLE statuses (
@@ -272,13 +280,17 @@ CREATE TABLE ideas (
   CONSTRAINT ideas_status_of_board_fkey FOREIGN KEY (account_id, board_id, status_id) REFERENCES statuses(account_id, board_id, id)
 ) WITH (fillfactor=85);
 CREATE INDEX ideas_author_id_board_id_id_idx ON ideas USING btree (author_id, board_id, id);
+CREATE INDEX ideas_author_newest_idx ON ideas USING btree (status_id, author_id, created_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE INDEX ideas_board_id_status_id_idx ON ideas USING btree (account_id, board_id, status_id);
+CREATE INDEX ideas_comments_idx ON ideas USING btree (status_id, comment_count DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE INDEX ideas_merged_into_id_idx ON ideas USING btree (account_id, merged_into_id) WHERE merged_into_id IS NOT NULL;
 CREATE INDEX ideas_newest_idx ON ideas USING btree (status_id, created_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE INDEX ideas_pending_idx ON ideas USING btree (status_id, created_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'pending'::text;
 CREATE INDEX ideas_rejected_idx ON ideas USING btree (account_id, updated_at DESC, id DESC) WHERE moderation_state = 'rejected'::text;
 CREATE INDEX ideas_search_idx ON ideas USING gin (status_id, title_words) WITH (gin_pending_list_limit='128') WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE INDEX ideas_top_idx ON ideas USING btree (status_id, score DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
+CREATE INDEX ideas_trending_idx ON ideas USING btree (status_id, idea_trend(score, created_at) DESC, id DESC) INCLUDE (account_id, score, created_at) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
+CREATE INDEX ideas_updated_idx ON ideas USING btree (status_id, updated_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 
 -- table comments (tenant)
 
@@ -821,6 +833,7 @@ CREATE TABLE votes (
   CONSTRAINT votes_idea_id_fkey FOREIGN KEY (account_id, idea_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE,
   CONSTRAINT votes_voter_id_fkey FOREIGN KEY (account_id, voter_id) REFERENCES voters(account_id, id) ON DELETE CASCADE
 );
+CREATE INDEX votes_idea_id_created_at_idx ON votes USING btree (account_id, idea_id, created_at DESC, voter_id DESC);
 CREATE INDEX votes_voter_id_idea_id_idx ON votes USING btree (account_id, voter_id, idea_id);
 
 -- table vote_networks (tenant)

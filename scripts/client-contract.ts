@@ -50,7 +50,13 @@ const types = await compile(
     },
   },
   'Operations',
-  { bannerComment: '', additionalProperties: false, unreachableDefinitions: true, format: false },
+  {
+    bannerComment: '',
+    additionalProperties: false,
+    unreachableDefinitions: true,
+    ignoreMinAndMaxItems: true,
+    format: false,
+  },
 );
 
 const text = `/*

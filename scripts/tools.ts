@@ -38,9 +38,14 @@ function countsAs({ metadata }: Tool): string {
 
 function listArguments({ definition, metadata }: Tool): string {
   const { properties = {}, required = [] } = definition.inputSchema;
-  const needed: Readonly<Record<string, string>> = (metadata.auth === 'board' && metadata.grantByQuery) || {};
+  const needed = Object.entries((metadata.auth === 'board' && metadata.grantByQuery) || {});
   const names = Object.keys(properties).map(name => {
-    const grant = needed[name] ? ` (needs \`${needed[name]}\`)` : '';
+    const grants = needed.map(([key, one]) => {
+      const [parameter, value] = key.split('=');
+      const needing = value === undefined ? 'needs' : `\`${value}\` needs`;
+      return parameter === name ? ` (${needing} \`${one}\`)` : '';
+    });
+    const grant = grants.join('');
     return `\`${name}\`${required.includes(name) ? '' : '?'}${grant}`;
   });
   return names.join(', ') || 'none';

@@ -10,9 +10,13 @@ import type {
   IdeaStatusInput,
   Status,
   Tag,
+  Vote,
 } from '@idea-board/client';
 import * as contract from '@idea-board/contract';
 import { Refusal } from './refusal.ts';
+
+/** The name of every token of the test server. */
+const tokenName = contract.Token.parse(exampleOf(contract.Token)).name;
 
 /** A token of the test server. Each token is a separate voter. */
 export interface TestToken {
@@ -22,7 +26,13 @@ export interface TestToken {
   user: Author;
 }
 
-interface StoredIdea {
+interface StoredVote {
+  value: contract.VoteValue;
+  voter: TestToken;
+  createdAt: string;
+}
+
+export interface StoredIdea {
   id: number;
   title: string;
   body: string;
@@ -37,7 +47,7 @@ interface StoredIdea {
    * The votes on this idea itself, by the id of the token. A removed vote stays as `none` if other ideas were merged
    * into this idea. Then the vote of the same token on a merged idea does not count.
    */
-  votes: Map<number, contract.VoteValue>;
+  votes: Map<number, StoredVote>;
   comments: Comment[];
   createdAt: string;
   updatedAt: string;
@@ -78,9 +88,14 @@ export class BoardState {
     return this.#ideas.filter(idea => idea.isPending === isPending && idea.mergedInto === undefined);
   }
 
+  /** Returns an idea that the token can see, or undefined. */
+  look(id: number, token: TestToken): StoredIdea | undefined {
+    return this.#ideas.find(one => one.id === id && (!one.isPending || token.grant === 'moderate'));
+  }
+
   /** Finds an idea that the token can see. */
   find(id: number, token: TestToken): StoredIdea {
-    const idea = this.#ideas.find(one => one.id === id && (!one.isPending || token.grant === 'moderate'));
+    const idea = this.look(id, token);
     if (!idea) throw new Refusal('not_found');
     return idea;
   }
@@ -145,9 +160,9 @@ export class BoardState {
     this.#refuseIf(isAhead(voting_open_at), 'voting_not_open_yet');
     this.#refuseIf(isOver(voting_close_at), 'voting_closed');
     this.#refuseIf(!idea.status.allow_votes, 'status_votes_closed');
-    const previous = votesOf(idea).get(token.id) ?? 'none';
+    const { value: previous = 'none', createdAt = new Date().toISOString() } = votesOf(idea).get(token.id) ?? {};
     if (value === 'none' && idea.sources.length === 0) idea.votes.delete(token.id);
-    else idea.votes.set(token.id, value);
+    else idea.votes.set(token.id, { value, voter: token, createdAt });
     if (value !== previous) this.#record('idea.voted', idea, token, { vote: { value, previous } });
     return idea;
   }
@@ -222,7 +237,7 @@ export class BoardState {
     idea.mergedInto = undefined;
     target.sources = target.sources.filter(one => one !== idea);
     if (target.sources.length === 0) {
-      for (const [voter, value] of target.votes) if (value === 'none') target.votes.delete(voter);
+      for (const [voter, { value }] of target.votes) if (value === 'none') target.votes.delete(voter);
     }
     touch(idea);
     const changes = [{ field: 'merged_into_id', from: target.id, to: null }];
@@ -292,18 +307,31 @@ export class BoardState {
 /** Returns the tally of an idea, and the vote of one token. */
 export function tallyOf(idea: StoredIdea, voterId: number) {
   const votes = votesOf(idea);
-  const count = (value: contract.VoteValue) => [...votes.values()].filter(one => one === value).length;
+  const count = (value: contract.VoteValue) => [...votes.values()].filter(one => one.value === value).length;
   const [up_count, down_count] = [count('up'), count('down')];
-  return { score: up_count - down_count, my_vote: votes.get(voterId) ?? ('none' as const), up_count, down_count };
+  const my_vote = votes.get(voterId)?.value ?? ('none' as const);
+  return { score: up_count - down_count, my_vote, up_count, down_count };
+}
+
+/** Returns the votes that count for an idea, as the API lists them, with the ids of their voters. */
+export function listVotesOf(idea: StoredIdea): { voterId: number; vote: Vote }[] {
+  return [...votesOf(idea).values()].flatMap(({ value, voter, createdAt: created_at, carriedFrom }) => {
+    if (value === 'none') return [];
+    const { id, user } = voter;
+    const vote = { value, voter: { kind: 'token' as const, id, name: tokenName, issuer: user } };
+    return { voterId: id, vote: { ...vote, carried_from_id: carriedFrom?.id ?? null, created_at } };
+  });
 }
 
 /**
  * Returns the vote of each token that counts: its vote on the idea itself, or else its vote on the idea that was merged
  * first.
  */
-function votesOf(idea: StoredIdea): Map<number, contract.VoteValue> {
-  const ofSources = [...idea.sources].reverse().flatMap(source => [...votesOf(source)]);
-  return new Map([...ofSources.filter(([, value]) => value !== 'none'), ...idea.votes]);
+function votesOf(idea: StoredIdea): Map<number, StoredVote & { carriedFrom?: StoredIdea }> {
+  const ofSources = [...idea.sources]
+    .reverse()
+    .flatMap(source => [...votesOf(source)].map(([voter, vote]) => [voter, { ...vote, carriedFrom: source }] as const));
+  return new Map([...ofSources.filter(([, { value }]) => value !== 'none'), ...idea.votes]);
 }
 
 /** Returns the first example of a schema of the contract. */

@@ -1,5 +1,6 @@
 import type { ListIdeasQuery, Status, ValidationIssue } from '@idea-board/client';
 import { defaultPerPage, statusOfCategory } from '@idea-board/contract';
+import { type StoredIdea, tallyOf } from './board-state.ts';
 import { Refusal } from './refusal.ts';
 
 interface PageQuery {
@@ -51,8 +52,34 @@ function readCursor(cursor: string, sort: string): Place {
 }
 
 /** Whether an idea matches the filters of the list. */
-export function matches({ title, status }: { title: string; status: Status }, query: ListIdeasQuery): boolean {
-  return isInStatus(status, query) && hasWords(title, query.q);
+export function matches(idea: StoredIdea, query: ListIdeasQuery): boolean {
+  const { tag, author, created_after, created_before, updated_since } = query;
+  const [createdAt, updatedAt] = [Date.parse(idea.createdAt), Date.parse(idea.updatedAt)];
+  return (
+    isInStatus(idea.status, query) &&
+    hasWords(idea.title, query.q) &&
+    (tag === undefined || idea.tags.some(({ id }) => id === tag)) &&
+    (author === undefined || idea.author.id === author) &&
+    (created_after === undefined || createdAt > Date.parse(created_after)) &&
+    (created_before === undefined || createdAt < Date.parse(created_before)) &&
+    (updated_since === undefined || updatedAt >= Date.parse(updated_since))
+  );
+}
+
+const secondsOfWeek = 604_800;
+
+/** Returns the value by which an order of the list sorts an idea. */
+export function rankOf(idea: StoredIdea, sort: NonNullable<ListIdeasQuery['sort']>): string | number {
+  const { score } = tallyOf(idea, 0);
+  const doublings = Math.sign(score) * Math.log2(Math.max(1, Math.abs(score)));
+  const ranks = {
+    newest: idea.createdAt,
+    top: score,
+    updated: idea.updatedAt,
+    comments: idea.comments.length,
+    trending: Math.round(Date.parse(idea.createdAt) / 1000 + doublings * secondsOfWeek),
+  };
+  return ranks[sort];
 }
 
 function isInStatus(status: Status, { status: wanted, status_key, moderation_state }: ListIdeasQuery): boolean {

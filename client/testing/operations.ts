@@ -1,7 +1,7 @@
-import type { Idea, OperationId, Operations } from '@idea-board/client';
-import { excerptLength } from '@idea-board/contract';
-import { type BoardState, type TestToken, tallyOf } from './board-state.ts';
-import { matches, pageOf } from './lists.ts';
+import type { Idea, ListCommentsQuery, ListVotesQuery, OperationId, Operations } from '@idea-board/client';
+import { excerptLength, maxIdsOfRequest } from '@idea-board/contract';
+import { type BoardState, listVotesOf, type StoredIdea, type TestToken, tallyOf } from './board-state.ts';
+import { matches, pageOf, rankOf } from './lists.ts';
 
 /** A valid request of an operation. */
 export interface ValidRequest<O extends OperationId = OperationId> {
@@ -21,26 +21,34 @@ export function handlersOf(state: BoardState): Handlers {
   return {
     getBoard: () => state.details,
     listIdeas({ query, token }) {
-      const { sort = 'newest', moderation_state } = query;
-      const ideas = state.list({ isPending: moderation_state === 'pending' }).filter(idea => matches(idea, query));
-      const page = pageOf(ideas, query, {
-        sort,
-        isDescending: true,
-        placeOf: idea => [sort === 'top' ? tallyOf(idea, token.id).score : idea.createdAt, idea.id],
-      });
-      const data = page.data.map(idea => state.present(idea, token.id));
-      return { ...page, data: query.body === 'excerpt' ? data.map(excerptOf) : data };
+      const { sort = 'newest', ids } = query;
+      const form = (idea: Idea) => (query.body === 'excerpt' ? excerptOf(idea) : idea);
+      if (ids) {
+        const found = [...new Set(ids)].flatMap(id => state.look(id, token) ?? []);
+        const data = found.map(idea => form(state.present(idea, token.id)));
+        return { data, page: 1, per_page: maxIdsOfRequest, has_more: false, next_cursor: null };
+      }
+      const listed = state.list({ isPending: query.moderation_state === 'pending' });
+      const page = pageOf(
+        listed.filter(idea => matches(idea, query)),
+        query,
+        { sort, isDescending: true, placeOf: idea => [rankOf(idea, sort), idea.id] },
+      );
+      return { ...page, data: page.data.map(idea => form(state.present(idea, token.id))) };
     },
-    getIdea: ({ id, token }) => state.present(state.find(id, token), token.id),
+    getIdea({ id, query: { expand = [] }, token }) {
+      const idea = state.find(id, token);
+      return {
+        ...state.present(idea, token.id),
+        ...(expand.includes('comments') && { comments: listComments(idea, {}) }),
+        ...(expand.includes('votes') && { votes: listVotes(idea, {}) }),
+      };
+    },
     createIdea: ({ body, token }) => state.present(state.create(body, token), token.id),
     voteIdea: ({ id, body, token }) => tallyOf(state.vote(id, body.value, token), token.id),
+    listVotes: ({ id, query, token }) => listVotes(state.find(id, token), query),
     commentOnIdea: ({ id, body, token }) => state.comment(id, body.body, token),
-    listComments: ({ id, query, token }) =>
-      pageOf(state.find(id, token).comments, query, {
-        sort: 'oldest',
-        isDescending: false,
-        placeOf: comment => [0, comment.id],
-      }),
+    listComments: ({ id, query, token }) => listComments(state.find(id, token), query),
     setIdeaStatus: ({ id, body, token }) => state.present(state.setStatus(id, body, token), token.id),
     addIdeaTag: ({ id, body, token }) => state.present(state.addTag(id, body.tag_id, token), token.id),
     removeIdeaTag: ({ id, tagId, token }) => state.present(state.removeTag(id, tagId, token), token.id),
@@ -53,6 +61,23 @@ export function handlersOf(state: BoardState): Handlers {
       return { idea: state.present(idea, token.id), target: target && state.present(target, token.id) };
     },
   };
+}
+
+function listComments(idea: StoredIdea, query: ListCommentsQuery) {
+  return pageOf(idea.comments, query, {
+    sort: 'oldest',
+    isDescending: false,
+    placeOf: comment => [0, comment.id],
+  });
+}
+
+function listVotes(idea: StoredIdea, query: ListVotesQuery) {
+  const page = pageOf(listVotesOf(idea), query, {
+    sort: 'voted',
+    isDescending: true,
+    placeOf: ({ vote, voterId }) => [vote.created_at, voterId],
+  });
+  return { ...page, data: page.data.map(({ vote }) => vote) };
 }
 
 function excerptOf(idea: Idea): Idea {

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { includesGrant, operations, type Route, type RouteMetadata } from '@idea-board/contract';
+import { grantsOfQuery, includesGrant, operations, type Route, type RouteMetadata } from '@idea-board/contract';
 import { parseRequest } from '@idea-board/contract/validation';
 import type { BoardState, TestToken } from './board-state.ts';
 import type { Failures } from './failures.ts';
@@ -86,8 +86,7 @@ function authorize(
   if (query.board !== undefined && query.board !== slug) {
     throw new Refusal('board_not_granted', { details: { boards: [{ slug, name, grant: token.grant }] } });
   }
-  const byQuery = Object.entries(metadata.grantByQuery ?? {}).filter(([parameter]) => query[parameter] !== undefined);
-  const needed = [metadata.grant, ...byQuery.map(([, grant]) => grant)].find(
+  const needed = [metadata.grant, ...grantsOfQuery(metadata.grantByQuery, query)].find(
     grant => !includesGrant(token.grant, grant),
   );
   if (needed) throw new Refusal('insufficient_scope', { details: { board: slug, needed, held: token.grant } });

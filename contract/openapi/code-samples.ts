@@ -21,6 +21,7 @@ const methods: Record<OperationId, string | null> = {
   createIdea: 'ideas.create',
   getIdea: 'ideas.get',
   voteIdea: 'ideas.vote',
+  listVotes: 'ideas.votes',
   commentOnIdea: 'ideas.comment',
   listComments: 'ideas.comments',
   setIdeaStatus: 'ideas.setStatus',
@@ -73,7 +74,7 @@ function callMethod(name: string, { method, path, pathParameters, body }: Exampl
   const values = [...pathParameters, ...(body === undefined ? [] : [body])];
   const given = name === 'request' ? [{ method, path }] : values;
   const call = `client.${name}(${given.map(literal).join(', ')})`;
-  const isList = name === 'ideas.list' || name === 'ideas.comments';
+  const isList = ['ideas.list', 'ideas.comments', 'ideas.votes'].includes(name);
   return `import { IdeaBoard } from '@idea-board/client';
 
 const client = new IdeaBoard({

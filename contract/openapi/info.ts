@@ -5,7 +5,7 @@ const description = `Feedback boards for machine clients: read, search and creat
 
 ## Tokens
 
-Send a bearer token with every request: \`Authorization: Bearer ib_<id>_<secret>\`. A token has a grant on each of its boards: \`read\`, \`write\` or \`moderate\`. Each grant includes the grants before it. If the token has several boards, name one with \`board\` in every request. \`x-grant\` is the grant that an operation needs. \`x-grant-by-query\` names parameters that need a higher grant.
+Send a bearer token with every request: \`Authorization: Bearer ib_<id>_<secret>\`. A token has a grant on each of its boards: \`read\`, \`write\` or \`moderate\`. Each grant includes the grants before it. If the token has several boards, name one with \`board\` in every request. \`x-grant\` is the grant that an operation needs. \`x-grant-by-query\` names parameters, or values such as \`expand=votes\`, that need a higher grant.
 
 ## Errors
 

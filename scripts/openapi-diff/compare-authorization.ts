@@ -16,8 +16,14 @@ export function compareAuthorization(operation: Part): void {
   compareSecurity(operation);
   compareGrants(partAt(operation, 'x-grant'), 'The operation');
   const byQuery = partAt(operation, 'x-grant-by-query');
-  for (const [name, grant] of matchParts(byQuery, both(byQuery, childrenOf))) {
-    compareGrants(grant, `The query parameter ${name}`);
+  for (const [key, grant] of matchParts(byQuery, both(byQuery, childrenOf))) {
+    // A key is the name of a parameter, or the name with one of its values, such as `expand=votes`.
+    const [name] = key.split('=');
+    const [had, has] = both(operation, one =>
+      itemsOf(childOf(one, 'parameters')).some(parameter => textOf(parameter, 'name') === name),
+    );
+    // No client sends a new parameter yet, so its grant refuses no request that was allowed before.
+    if (!has || had) compareGrants(grant, `The query parameter ${key}`);
   }
   compareRates(operation);
 }

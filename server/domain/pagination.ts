@@ -94,7 +94,7 @@ function parseCursor(text: string): Cursor | undefined {
   return Number.isInteger(key) && Math.abs(key) <= maxInteger ? { sort, key, id } : undefined;
 }
 
-const timeSorts = new Set(['newest', 'waiting', 'rejected']);
+const timeSorts = new Set(['newest', 'updated', 'voted', 'waiting', 'rejected']);
 const timestampText = /^(19[7-9]|[2-9]\d\d)\d-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,3})?[+-]\d\d$/;
 const maxInteger = 2 ** 31 - 1;
 

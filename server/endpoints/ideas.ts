@@ -1,36 +1,64 @@
 import { excerptLength } from '../../contract/limits.ts';
 import { defaultPerPage } from '../../contract/pagination.ts';
+import { commentSort, listComments, presentComment } from '../domain/comments/comments.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { createIdea } from '../domain/ideas/create-idea.ts';
 import { listIdeas } from '../domain/ideas/list-ideas.ts';
 import { presentIdea } from '../domain/ideas/present-idea.ts';
 import { readIdea } from '../domain/ideas/read-idea.ts';
+import { readIdeas } from '../domain/ideas/read-ideas.ts';
 import { placeOf, presentPage } from '../domain/pagination.ts';
+import { listVotes, presentVote, voteSort } from '../domain/votes/list-votes.ts';
 import type { OperationRunner } from '../http/operation-runner.ts';
 import type { Endpoints } from '../http/ts-rest.ts';
 
 export function ideaEndpoints(runner: OperationRunner): Pick<Endpoints, 'listIdeas' | 'getIdea' | 'createIdea'> {
   return {
     listIdeas: async ({ request, query }) => {
+      const linkTo = runner.linkFor(request);
+      const maxBodyLength = query.body === 'excerpt' ? excerptLength : undefined;
+      const { ids } = query;
+      if (ids) {
+        const page = await runner.read(request, op => readIdeas(op, ids, maxBodyLength));
+        return { status: 200, body: presentPage(page, idea => presentIdea(idea, linkTo)) };
+      }
       const sort = query.sort ?? 'newest';
       const filter = {
         status: query.status,
         statusKey: query.status_key,
+        tagId: query.tag,
+        authorId: query.author,
         q: query.q,
+        createdAfter: timeOf(query.created_after),
+        createdBefore: timeOf(query.created_before),
+        updatedSince: timeOf(query.updated_since),
         sort,
         isPending: query.moderation_state === 'pending',
-        maxBodyLength: query.body === 'excerpt' ? excerptLength : undefined,
+        maxBodyLength,
       };
       const place = placeOf(query, sort, defaultPerPage);
       const page = await runner.read(request, op => listIdeas(op, filter, place));
-      const linkTo = runner.linkFor(request);
       return { status: 200, body: presentPage(page, idea => presentIdea(idea, linkTo)) };
     },
 
-    getIdea: async ({ request, params }) => {
-      const idea = await runner.read(request, op => readIdea(op, params.id));
-      if (!idea) throw new DomainError('not_found');
-      return { status: 200, body: presentIdea(idea, runner.linkFor(request)) };
+    getIdea: async ({ request, params, query: { expand = [] } }) => {
+      const [idea, comments, votes] = await runner.read(request, async op => {
+        const idea = await readIdea(op, params.id);
+        if (!idea) throw new DomainError('not_found');
+        return Promise.all([
+          idea,
+          expand.includes('comments') ? listComments(op, idea.id, placeOf({}, commentSort, defaultPerPage)) : undefined,
+          expand.includes('votes') ? listVotes(op, idea.id, placeOf({}, voteSort, defaultPerPage)) : undefined,
+        ]);
+      });
+      return {
+        status: 200,
+        body: {
+          ...presentIdea(idea, runner.linkFor(request)),
+          ...(comments && { comments: presentPage(comments, presentComment) }),
+          ...(votes && { votes: presentPage(votes, presentVote) }),
+        },
+      };
     },
 
     createIdea: ({ request, reply, query, body }) =>
@@ -39,4 +67,8 @@ export function ideaEndpoints(runner: OperationRunner): Pick<Endpoints, 'listIde
         body: presentIdea(await createIdea(op, body), runner.linkFor(request)),
       })),
   };
+}
+
+function timeOf(given: string | undefined): Date | undefined {
+  return given === undefined ? undefined : new Date(given);
 }

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { DetailsOf } from '../../contract/errors.ts';
-import { type Grant, includesGrant } from '../../contract/grants.ts';
+import { type Grant, grantsOfQuery, includesGrant } from '../../contract/grants.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
@@ -107,11 +107,10 @@ function grantedBoards({ boards }: Principal): DetailsOf<'board_required'> {
 }
 
 function neededGrant(metadata: RouteMetadata & { auth: 'board' }, query: Record<string, unknown>): Grant {
-  let needed = metadata.grant;
-  for (const [parameter, grant] of Object.entries(metadata.grantByQuery ?? {})) {
-    if (query[parameter] !== undefined && includesGrant(grant, needed)) needed = grant;
-  }
-  return needed;
+  return grantsOfQuery(metadata.grantByQuery, query).reduce(
+    (needed, grant) => (includesGrant(grant, needed) ? grant : needed),
+    metadata.grant,
+  );
 }
 
 const moderatingRoles: readonly (Role | null)[] = ['owner', 'admin', 'moderator'];

@@ -62,8 +62,9 @@ interface Circumstances {
  * Returns a result as structured content, and as text for clients that read only text. More texts tell a language model
  * which fields are quotations and how few calls are left. The metadata contains the same information for programs.
  */
-export function resultOf({ userText }: Tool, body: unknown, circumstances: Circumstances): CallToolResult {
+export function resultOf(tool: Tool, body: unknown, circumstances: Circumstances): CallToolResult {
   const { isReplayed, bucketState } = circumstances;
+  const userText = tool.userText.filter(path => Object.hasOwn(body as object, path.split(/\W/, 1)[0] ?? path));
   const low = lowLimit(bucketState);
   const meta = {
     ...(isReplayed ? { 'idea-board/idempotency-replayed': true } : {}),

@@ -17,9 +17,17 @@ export function argumentsOf(schema: z.ZodObject): { properties: Record<string, J
 }
 
 /** Keeps the keywords that help a language model to fill in an argument. The server checks the lengths of texts. */
-function argument({ type, enum: values, const: constant, minimum, maximum, description }: Json): Json {
+function argument({ type, enum: values, const: constant, items, minimum, maximum, description }: Json): Json {
   // Undefined keywords are left out of the JSON.
-  return { type, enum: values, const: constant, minimum, maximum, description };
+  return {
+    type,
+    enum: values,
+    const: constant,
+    items: items && argument(items as Json),
+    minimum,
+    maximum,
+    description,
+  };
 }
 
 /**

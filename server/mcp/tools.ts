@@ -25,6 +25,9 @@ export interface Tool {
   definition: ToolDefinition;
 }
 
+/** The arguments that the instructions explain once for all tools, besides ids. */
+const explained = ['board', 'page', 'per_page', 'cursor'];
+
 /** All tools by name, in the order of the contract. */
 export const tools = buildTools();
 
@@ -102,8 +105,8 @@ function readArguments(
       const name = field.replace(/[A-Z]/g, letter => `_${letter.toLowerCase()}`);
       if (places.has(name)) throw new Error(`${route.method} ${route.path} has two fields for the argument ${name}`);
       places.set(name, { part, field });
-      // Leaves out the descriptions of ids and boards, because the instructions describe them once for all tools.
-      const isExplained = part === 'params' || name === 'board';
+      // Leaves out the descriptions of arguments that the instructions describe once for all tools.
+      const isExplained = part === 'params' || explained.includes(name);
       all[name] = isExplained ? { ...property, description: undefined } : property;
       if (requiredFields.includes(field)) required.push(name);
     }

@@ -47,6 +47,18 @@ test('iterating over a list of the client requests pages of 100 ideas, the maxim
   expect(gateway.requests.map(({ path }) => path)).toEqual(['/api/v1/ideas?per_page=100']);
 });
 
+test('iterating over ideas by their ids with the client needs one request, which has only the ids', async () => {
+  const { client, gateway } = await clientThroughGateway();
+  const wanted = [ids[4] ?? 0, ids[1] ?? 0];
+  const seen: number[] = [];
+  for await (const { id } of client.ideas.list({ ids: wanted })) seen.push(id);
+  expect(seen).toEqual(wanted);
+  const some = await client.ideas.list({ ids: wanted }).toArray({ limit: 1 });
+  expect(some.map(({ id }) => id)).toEqual(wanted.slice(0, 1));
+  const path = `/api/v1/ideas?ids=${wanted.join('%2C')}`;
+  expect(gateway.requests.map(one => one.path)).toEqual([path, path]);
+});
+
 test('the method toArray() of a list returns at most as many entries as the limit and requests no further page', async () => {
   const { client, gateway } = await clientThroughGateway();
   const idsOf = async (limit: number, per_page?: number) =>

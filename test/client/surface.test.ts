@@ -71,6 +71,8 @@ test("the client's TypeScript types of results, errors, bodies and queries equal
   expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['errorKey'], Refusal<O>> }>>().toBeNever();
   expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['body'], Body<O>> }>>().toBeNever();
   expectTypeOf<Same<declared.ListIdeasQuery, Query<'listIdeas'>>>().toEqualTypeOf<true>();
+  expectTypeOf<Same<declared.GetIdeaQuery, Query<'getIdea'>>>().toEqualTypeOf<true>();
+  expectTypeOf<Same<declared.ListVotesQuery, Query<'listVotes'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.ListCommentsQuery, Query<'listComments'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.EventBody, EventBody | TestEventBody>>().toEqualTypeOf<true>();
   expectTypeOf<declared.ErrorKey>().toEqualTypeOf<ErrorKey>();
@@ -100,8 +102,10 @@ test('the methods of the client have the expected TypeScript types', () => {
   const read = async ({ ideas, board, request }: IdeaBoard, query: declared.ListIdeasQuery) => {
     expectTypeOf(ideas.list(query)).toEqualTypeOf<List<declared.Idea, declared.IdeaList>>();
     expectTypeOf(ideas.comments(1, {})).toEqualTypeOf<List<declared.Comment, declared.CommentList>>();
+    expectTypeOf(ideas.votes(1, {})).toEqualTypeOf<List<declared.Vote, declared.VoteList>>();
     expectTypeOf(ideas.list().toArray({ limit: 7 })).resolves.toEqualTypeOf<declared.Idea[]>();
-    expectTypeOf(ideas.get(1)).toEqualTypeOf<Call<declared.Idea>>();
+    expectTypeOf(ideas.get(1, { expand: ['votes'] })).toEqualTypeOf<Call<declared.ExpandedIdea>>();
+    expectTypeOf(ideas.get(1)).toExtend<Call<declared.Idea>>();
     expectTypeOf(board.get()).toEqualTypeOf<Call<declared.BoardDetails>>();
     expectTypeOf(request<7>({ method: 'GET', path: '/' })).toEqualTypeOf<Call<7>>();
   };
@@ -114,18 +118,20 @@ test('the result of a read with an etag has the type of the data or of notModifi
   const read = async ({ ideas, board }: IdeaBoard, etag: string | undefined) => {
     const idea = await ideas.get(1, { etag });
     if (idea === notModified) return idea satisfies NotModified;
-    expectTypeOf(idea).toEqualTypeOf<declared.Idea>();
+    expectTypeOf(idea).toEqualTypeOf<declared.ExpandedIdea>();
     expectTypeOf(await ideas.list({}, { etag })).toEqualTypeOf<declared.IdeaList | NotModified>();
     expectTypeOf(await ideas.comments(1, {}, { etag })).toEqualTypeOf<declared.CommentList | NotModified>();
+    expectTypeOf(await ideas.votes(1, {}, { etag })).toEqualTypeOf<declared.VoteList | NotModified>();
     expectTypeOf(await board.get({ etag })).toEqualTypeOf<declared.BoardDetails | NotModified>();
     // The server sends no ETag with the token.
     expectTypeOf<IdeaBoard['token']['get']>().parameter(0).toEqualTypeOf<CallOptions | undefined>();
   };
   expectTypeOf(read).toBeFunction();
-  const conditional = Object.entries(operations).flatMap(([id, route]) =>
-    'headers' in route && 'if-none-match' in (route.headers ?? {}) ? [id] : [],
-  );
-  expect(conditional.sort()).toEqual(['getBoard', 'getIdea', 'listComments', 'listIdeas']);
+  for (const [id, route] of Object.entries(operations)) {
+    const isConditional = 'headers' in route && 'if-none-match' in (route.headers ?? {});
+    const isReadOfBoard = route.method === 'GET' && (route.metadata as RouteMetadata).auth === 'board';
+    expect([id, isConditional]).toEqual([id, isReadOfBoard]);
+  }
 });
 
 test('awaiting a list of the client gives the type of a page, and iterating over the list gives the type of an entry', () => {

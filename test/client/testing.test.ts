@@ -54,7 +54,9 @@ describe('the answers of the test server', () => {
       );
     }
     const [moderator, writer, reader] = await Promise.all(
-      (['moderate', 'write', 'read'] as const).map(async grant => (await issueToken(real, world, grant)).token),
+      (['moderate', 'write', 'read'] as const).map(
+        async grant => (await issueToken(real, world, grant, { name: 'Release notes bot' })).token,
+      ),
     );
     forTests = await startTestServer();
     targets = [
@@ -103,6 +105,22 @@ describe('the answers of the test server', () => {
     { line: 'GET /api/v1/ideas?board=other' },
     { line: 'GET /api/v1/ideas?board=a&board=b' },
     { line: 'GET /api/v1/ideas?color=red' },
+    { line: 'GET /api/v1/ideas?ids=second,first,second,999999999' },
+    { line: 'GET /api/v1/ideas?ids=first&ids=second&body=excerpt' },
+    { line: 'GET /api/v1/ideas?ids=first&page=1' },
+    { line: 'GET /api/v1/ideas?ids=first,x' },
+    { line: 'GET /api/v1/ideas?created_after=2026-01-01T00:00:00Z&updated_since=2026-01-01T00:00:00Z' },
+    { line: 'GET /api/v1/ideas?created_before=2026-01-01T00:00:00Z' },
+    { line: 'GET /api/v1/ideas?created_before=today' },
+    { line: 'GET /api/v1/ideas?author=999999999' },
+    { line: 'GET /api/v1/ideas?tag=tag' },
+    { line: 'GET /api/v1/ideas?sort=updated' },
+    { line: 'GET /api/v1/ideas?sort=trending&per_page=1' },
+    { line: 'GET /api/v1/ideas?sort=unknown' },
+    { line: 'GET /api/v1/ideas/first?expand=comments' },
+    { line: 'GET /api/v1/ideas/first?expand=comments,votes' },
+    { line: 'GET /api/v1/ideas/first?expand=comments,votes', as: 'moderator' },
+    { line: 'GET /api/v1/ideas/first?expand=tags' },
     { line: 'GET /api/v1/ideas/first' },
     { line: 'HEAD /api/v1/ideas/first' },
     { line: 'GET /api/v1/ideas/999999999' },
@@ -123,15 +141,25 @@ describe('the answers of the test server', () => {
     { line: 'POST /api/v1/ideas/second/vote', as: 'moderator', body: { value: 'up' } },
     { line: 'POST /api/v1/ideas/second/vote', body: { value: 'down' } },
     { line: 'POST /api/v1/ideas/second/vote', body: { value: 'sideways' } },
+    { line: 'GET /api/v1/ideas/second/votes', as: 'moderator' },
+    { line: 'GET /api/v1/ideas/second/votes?per_page=1', as: 'moderator' },
+    { line: 'GET /api/v1/ideas/second/votes?per_page=1&page=2', as: 'moderator' },
+    { line: 'GET /api/v1/ideas/second/votes' },
+    { line: 'GET /api/v1/ideas/999999999/votes', as: 'moderator' },
     { line: 'GET /api/v1/ideas?sort=top' },
+    { line: 'GET /api/v1/ideas?sort=trending' },
     { line: 'POST /api/v1/ideas/first/comments', body: { body: 'Please.' } },
     { line: 'POST /api/v1/ideas/first/comments', as: 'moderator', body: { body: 'Please!' } },
+    { line: 'GET /api/v1/ideas?sort=comments' },
+    { line: 'GET /api/v1/ideas/first?expand=votes,comments', as: 'moderator' },
     { line: 'GET /api/v1/ideas/first/comments' },
     { line: 'POST /api/v1/ideas/first/status', body: { status: 'planned' } },
     { line: 'POST /api/v1/ideas/first/status', as: 'moderator', body: { status: 'planned' } },
     { line: 'POST /api/v1/ideas/first/status', as: 'moderator', body: { status: 'unheard-of' } },
     { line: 'GET /api/v1/ideas?status=planned' },
     { line: 'POST /api/v1/ideas/first/tags', as: 'moderator', body: { tag_id: 'tag' } },
+    { line: 'GET /api/v1/ideas?tag=tag' },
+    { line: 'GET /api/v1/ideas?sort=updated' },
     { line: 'POST /api/v1/ideas/first/tags', as: 'moderator', body: { tag_id: 999_999 } },
     { line: 'DELETE /api/v1/ideas/first/tags/tag', as: 'moderator' },
     { line: 'DELETE /api/v1/ideas/first/tags/tag', as: 'moderator' },
@@ -141,6 +169,8 @@ describe('the answers of the test server', () => {
     { line: 'POST /api/v1/ideas/first/merge', as: 'moderator', body: { target_id: 'second' } },
     { line: 'POST /api/v1/ideas/second/merge', as: 'moderator', body: { target_id: 'first' } },
     { line: 'GET /api/v1/ideas/second' },
+    { line: 'GET /api/v1/ideas/first/votes', as: 'moderator' },
+    { line: 'GET /api/v1/ideas/second/votes', as: 'moderator' },
     { line: 'POST /api/v1/ideas/second/vote', body: { value: 'none' } },
     { line: 'POST /api/v1/ideas/first/vote', body: { value: 'none' } },
     { line: 'POST /api/v1/ideas/first/comments', body: { body: 'Too late.' } },
@@ -226,9 +256,9 @@ describe('the answers of the test server', () => {
 
   /** Replaces values that differ between two servers by their type. */
   function neutral(name: string, value: unknown): unknown {
-    if (['id', 'idea_id', 'merged_into_id', 'url', 'next_cursor'].includes(name))
+    if (['id', 'idea_id', 'merged_into_id', 'carried_from_id', 'url', 'next_cursor'].includes(name))
       return value === null ? null : typeof value;
-    if (['author', 'board', 'slug', 'tags', 'boards'].includes(name))
+    if (['author', 'issuer', 'board', 'slug', 'tags', 'boards'].includes(name))
       return Array.isArray(value) ? value.length : typeof value;
     return typeof value === 'string'
       ? value.replace(/board-\w+|web-app/g, 'BOARD').replace(/^\d{4}-.*Z$/, 'TIME')

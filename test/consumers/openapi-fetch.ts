@@ -32,7 +32,8 @@ export const openapiFetch: Consumer = {
     check<Equal<Idea['tags'][number]['color'], string>>();
 
     type Query = NonNullable<operations['listIdeas']['parameters']['query']>;
-    check<Equal<Query['sort'], 'newest' | 'top' | undefined>>();
+    check<Equal<Query['sort'], 'newest' | 'top' | 'updated' | 'comments' | 'trending' | undefined>>();
+    check<Equal<Query['ids'], number[] | undefined>>();
     check<Equal<Query['moderation_state'], 'pending' | undefined>>();
     check<Equal<Query['page'], number | undefined>>();
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForFile, startServerForTest } from '../helpers/server.ts';
@@ -166,4 +166,71 @@ test('a request for a deleted idea or an idea of another account gets the same r
   const missing = await get(999_999_999);
   expect(missing).toMatchObject({ status: 404, key: 'not_found' });
   for (const id of [removed, elsewhere]) expect((await get(id)).text).toBe(missing.text);
+});
+
+describe('the parameter expand', () => {
+  const read = (id: number, query: string, by = moderator) =>
+    request(server, `GET /api/v1/ideas/${id}${query}`, { token: by });
+  const list = async (id: number, what: 'comments' | 'votes') => (await read(id, `/${what}`)).body;
+
+  /** Creates an idea with 21 comments, and with votes of 21 tokens. */
+  async function createBusyIdea() {
+    const id = await insertIdea(server, world);
+    await server.sql(
+      `insert into comments (account_id, idea_id, author_id, body)
+      select $1, $2, $3, 'Comment ' || n from generate_series(1, 21) n`,
+      [world.accountId, id, world.ownerId],
+    );
+    await server.sql(
+      `with voter as (insert into voters (account_id) select $1 from generate_series(1, 21) returning id)
+      insert into votes (idea_id, voter_id, account_id, value) select $2, id, $1, 1 from voter`,
+      [world.accountId, id],
+    );
+    return id;
+  }
+
+  test('an idea has the first page of its comments and of its votes if expand names them, and otherwise neither', async () => {
+    const id = await createBusyIdea();
+    const plain = (await get(id, moderator)).body;
+    const [comments, votes] = [await list(id, 'comments'), await list(id, 'votes')];
+    expect([comments.data.length, votes.data.length]).toEqual([20, 20]);
+    expect(plain).not.toHaveProperty('comments');
+    expect(plain).not.toHaveProperty('votes');
+    expect((await read(id, '?expand=comments')).body).toEqual({ ...plain, comments });
+    expect((await read(id, '?expand=votes')).body).toEqual({ ...plain, votes });
+    for (const query of ['?expand=votes,comments', '?expand=comments&expand=votes']) {
+      expect((await read(id, query)).body).toEqual({ ...plain, comments, votes });
+    }
+    const rest = await read(id, `/comments?cursor=${comments.next_cursor}`);
+    expect(rest.body.data).toMatchObject([{ body: 'Comment 21' }]);
+  });
+
+  test('only a moderate token whose issuer is a moderator can expand votes, and each token can expand comments', async () => {
+    const id = await insertIdea(server, world);
+    const issuerId = await createMember(server, world.accountId, 'member');
+    const former = await issueToken(server, world, 'moderate', { issuerId });
+    for (const query of ['?expand=votes', '?expand=comments,votes', '?expand=comments&expand=votes']) {
+      expect(await read(id, query, token)).toMatchObject({ status: 403, key: 'insufficient_scope' });
+      expect(await read(id, query, former.token)).toMatchObject({ status: 403, key: 'token_issuer_not_moderator' });
+    }
+    for (const by of [token, former.token]) expect((await read(id, '?expand=comments', by)).status).toBe(200);
+  });
+
+  test('expand rejects an unknown value, an empty value and too many values', async () => {
+    const id = await insertIdea(server, world);
+    for (const value of ['', 'tags', 'comments,', 'comments, votes', 'Comments', 'comments,comments,comments']) {
+      const answer = await read(id, `?expand=${value}`);
+      expect([value, answer.status, answer.key]).toEqual([value, 422, 'validation_failed']);
+      expect(answer.body.error.issues[0].path.slice(0, 2)).toEqual(['query', 'expand']);
+    }
+  });
+
+  test('expand shows nothing of an idea that the token cannot see', async () => {
+    const pending = await insertIdea(server, world, { moderationState: 'pending' });
+    expect(await read(pending, '?expand=comments', token)).toMatchObject({ status: 404, key: 'not_found' });
+    const { body } = await read(pending, '?expand=comments,votes');
+    expect([body.comments.data, body.votes.data]).toEqual([[], []]);
+    const elsewhere = await insertIdea(server, await createWorld(server));
+    expect(await read(elsewhere, '?expand=comments,votes')).toMatchObject({ status: 404, key: 'not_found' });
+  });
 });

@@ -22,6 +22,9 @@ export interface Schema {
   minimum?: number;
   maximum?: number;
   pattern?: string;
+  format?: string;
+  items?: Schema;
+  maxItems?: number;
 }
 
 interface Document {
@@ -113,8 +116,10 @@ class RequestMaker {
       }
       if (parameter.in === 'header' && random.chance(0.2)) headers[parameter.name] = this.headerValue(parameter.name);
     }
-    // A request with a cursor is invalid if the cursor is from another list or the request also has a page.
-    const hasCursor = query.some(([name]) => name === 'cursor');
+    const names = query.map(([name]) => name);
+    // A request with a cursor is invalid if the cursor is from another list or the request also has a page. A request
+    // with ids is invalid if it also has filters.
+    const isDoubtful = names.includes('cursor') || (names.includes('ids') && names.length > 1);
 
     const schema = operation.requestBody?.content['application/json']?.schema;
     const body = schema && (this.value(schema, 'body') as Json);
@@ -126,7 +131,7 @@ class RequestMaker {
       token,
       headers,
       body: body && JSON.stringify(body),
-      isValid: !hasCursor,
+      isValid: !isDoubtful,
     };
     return random.chance(0.55) ? request : this.spoil(request, body);
   }
@@ -142,9 +147,14 @@ class RequestMaker {
       return Object.fromEntries(entries.map(([key, property]) => [key, this.value(property, key)]));
     }
     if (schema.type === 'integer') {
-      if (name.endsWith('_id')) return this.id(name);
+      if (name.endsWith('_id') || ['ids', 'tag', 'author'].includes(name)) return this.id(name);
       return random.integer(schema.minimum ?? 0, Math.min(schema.maximum ?? 50, 50));
     }
+    if (schema.type === 'array' && schema.items) {
+      const { items, maxItems = 1 } = schema;
+      return Array.from({ length: random.integer(1, Math.min(maxItems, 5)) }, () => this.value(items, name));
+    }
+    if (schema.format === 'date-time') return this.time();
     if (name === 'status' || name === 'status_key') return random.pick(this.world.statusKeys);
     return this.text(schema.minLength ?? 0, schema.maxLength ?? 100);
   }
@@ -159,6 +169,12 @@ class RequestMaker {
     }
     // A required text must contain a character that is not white space.
     return min > 0 && text.trim() === '' ? `x${text.slice(1)}` : text;
+  }
+
+  private time(): string {
+    const { random } = this;
+    const time = new Date(random.integer(86_400, 4_000_000_000) * 1000).toISOString();
+    return random.chance(0.3) ? time.replace('.000Z', random.pick(['Z', '+02:00', '.123456-11:30'])) : time;
   }
 
   private id(name: string): number {
@@ -222,6 +238,16 @@ class RequestMaker {
         'q=%00',
         'q=a&q=b',
         'sort=oldest',
+        'tag=export',
+        'author=0',
+        'author=99999999999999999999',
+        'ids=',
+        'ids=1,x',
+        `ids=${'1,'.repeat(100)}1`,
+        'created_after=yesterday',
+        'updated_since=0000-01-01T00:00:00%2B14:00',
+        'expand=votes,tags',
+        'expand=',
         'status=inbox',
         'moderation_state=published',
         'page=99999999999999999999',

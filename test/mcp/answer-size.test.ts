@@ -100,6 +100,10 @@ beforeAll(async () => {
   for (let n = 0; n < 22; n++) {
     await rest(`POST /api/v1/ideas/${commentedId}/comments`, { body: quotes(500) }, n % 2 ? token : other.token);
   }
+  for (let n = 0; n < 22; n++) {
+    const voter = await issueToken(server, world, 'write', { issuerId: colleague, name: quotes(100) });
+    await rest(`POST /api/v1/ideas/${commentedId}/vote`, { value: 'up' }, voter.token);
+  }
   await server.sql('update ideas set up_count = 2000000000 where board_id = $1', [world.boardId]);
 });
 afterAll(() => server.close());
@@ -136,6 +140,7 @@ const calls: Record<string, [least: number, args: () => Record<string, unknown>]
   listIdeas: [50_000, () => ({})],
   getIdea: [22_000, () => ({ id: ideaIds[2] })],
   createIdea: [20_000, () => ({ title: quotes(200), body: quotes(10_000) })],
+  listVotes: [10_000, () => ({ id: commentedId })],
   voteIdea: [50, () => ({ id: ideaIds[2], value: 'up' })],
   commentOnIdea: [1_200, () => ({ id: ideaIds[3], body: quotes(500) })],
   listComments: [24_000, () => ({ id: commentedId })],

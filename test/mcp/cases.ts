@@ -93,6 +93,7 @@ function caseOf(operation: Operation, name: string, key: ErrorKey | undefined, c
     params: {},
     query: {},
     body: {},
+    ...(operation.route.path.includes(':id') ? { params: { id: targets.ideaId } } : {}),
     ...inputs[operation.id]?.(targets),
   });
   return {
@@ -108,13 +109,23 @@ function caseOf(operation: Operation, name: string, key: ErrorKey | undefined, c
   };
 }
 
+/** The inputs of operations that need more than the id of an idea. */
 const inputs: Record<string, (targets: Targets) => Partial<Given>> = {
-  listIdeas: () => ({ query: { q: 'the', sort: 'top', per_page: 2, page: 1 } }),
-  getIdea: ({ ideaId }) => ({ params: { id: ideaId } }),
+  listIdeas: ({ assignedTagId }) => ({
+    query: {
+      q: 'the',
+      sort: 'trending',
+      per_page: 2,
+      page: 1,
+      tag: assignedTagId,
+      created_after: '2020-01-01T00:00:00Z',
+      updated_since: '2020-01-01T00:00:00Z',
+    },
+  }),
+  getIdea: () => ({ query: { expand: ['comments', 'votes'] } }),
   createIdea: () => ({ body: { title: 'Dark mode', body: 'My eyes hurt at night.' } }),
   voteIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { value: 'up' } }),
   commentOnIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { body: 'We need this too.' } }),
-  listComments: ({ ideaId }) => ({ params: { id: ideaId } }),
   setIdeaStatus: ({ ideaId }) => ({ params: { id: ideaId }, body: { status: 'planned' } }),
   addIdeaTag: ({ ideaId, tagId }) => ({ params: { id: ideaId }, body: { tag_id: tagId } }),
   removeIdeaTag: ({ ideaId, assignedTagId }) => ({ params: { id: ideaId, tagId: assignedTagId } }),
@@ -130,6 +141,9 @@ const ofStatuses = (assignment: string) => ({
 });
 const asQueue = (given: Given, operation: Operation): Given =>
   operation.id === 'listIdeas' ? { ...given, query: { moderation_state: 'pending' } } : given;
+
+/** The operations that need a higher grant with some values of their query. */
+const byQuery = ['listIdeas', 'getIdea'];
 
 const conditions: { [Key in ErrorKey]?: Condition } = {
   unauthorized: { sql: ({ tokenId }) => `update api_tokens set revoked_at = now() where id = ${tokenId};` },
@@ -150,7 +164,9 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
   board_not_granted: { given: given => ({ ...given, query: { ...given.query, board: 'other' } }) },
   insufficient_scope: {
     grant: ({ metadata, id }) =>
-      id === 'listIdeas' || metadata.auth !== 'board' ? 'read' : (grants[grants.indexOf(metadata.grant) - 1] ?? 'read'),
+      byQuery.includes(id) || metadata.auth !== 'board'
+        ? 'read'
+        : (grants[grants.indexOf(metadata.grant) - 1] ?? 'read'),
     given: (given, _, operation) => asQueue(given, operation),
   },
   token_issuer_not_moderator: {
@@ -224,7 +240,8 @@ const otherBodies: Record<string, (targets: Targets) => Record<string, unknown>>
  * same kind declare the same errors.
  */
 function isImpossible({ id, metadata }: Operation, key: string): boolean {
-  if (key === 'insufficient_scope') return metadata.auth === 'board' && metadata.grant === 'read' && id !== 'listIdeas';
+  if (key === 'insufficient_scope')
+    return metadata.auth === 'board' && metadata.grant === 'read' && !byQuery.includes(id);
   // An idempotency key belongs to one path. Two requests to the same path without a body are equal.
   if (key === 'idempotency_key_reused') return !(id in otherBodies);
   return key === 'rate_limited' && metadata.auth === 'token';

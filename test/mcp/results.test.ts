@@ -25,8 +25,17 @@ interface Result {
 const texts: Record<string, string[]> = {
   list_ideas: ['data[].title', 'data[].body', 'data[].author.name'],
   list_comments: ['data[].body', 'data[].author.name'],
+  list_votes: ['data[].voter.name', 'data[].voter.issuer.name'],
   comment_on_idea: ['body', 'author.name'],
-  get_idea: ['title', 'body', 'author.name'],
+  get_idea: [
+    'title',
+    'body',
+    'author.name',
+    'comments.data[].body',
+    'comments.data[].author.name',
+    'votes.data[].voter.name',
+    'votes.data[].voter.issuer.name',
+  ],
 };
 for (const name of ['create_idea', 'set_idea_status', 'add_idea_tag', 'remove_idea_tag']) {
   texts[name] = ['title', 'body', 'author.name'];

@@ -6,7 +6,7 @@ import { callTool, envelope, modernHeaders } from './call-tool.ts';
 
 const reading = ['whoami', 'get_board', 'list_ideas', 'get_idea', 'list_comments'];
 const writing = ['create_idea', 'vote_idea', 'comment_on_idea'];
-const moderating = ['set_idea_status', 'add_idea_tag', 'remove_idea_tag', 'merge_ideas', 'unmerge_idea'];
+const moderating = ['list_votes', 'set_idea_status', 'add_idea_tag', 'remove_idea_tag', 'merge_ideas', 'unmerge_idea'];
 
 const server = await startServerForFile();
 const world = await createWorld(server);

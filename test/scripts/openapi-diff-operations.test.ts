@@ -291,6 +291,16 @@ testVerdicts({
       { 'x-grant': 'read' },
       { 'x-grant': 'read', 'x-grant-by-query': { state: 'moderate' } },
     ),
+    'a higher grant for a value of an existing query parameter': operations(
+      { parameters: [query('state')] },
+      { parameters: [query('state')], 'x-grant-by-query': { 'state=pending': 'moderate' } },
+    ),
+  },
+  'additive parameter-added': {
+    'a new query parameter with a grant': operations(
+      {},
+      { parameters: [query('state')], 'x-grant-by-query': { 'state=pending': 'moderate' } },
+    ),
   },
   'additive grant-lowered': { 'a lower grant': operations({ 'x-grant': 'moderate' }, { 'x-grant': 'write' }) },
   'risky bucket-changed': {

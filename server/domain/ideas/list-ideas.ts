@@ -1,17 +1,30 @@
-import { type AliasedSelectQueryBuilder, type Expression, type ExpressionBuilder, type Kysely, sql } from 'kysely';
+import {
+  type AliasedSelectQueryBuilder,
+  type Expression,
+  type ExpressionBuilder,
+  type Kysely,
+  type RawBuilder,
+  sql,
+} from 'kysely';
+import { type IdeaSort, ideaSorts } from '../../../contract/idea.ts';
 import { type IdeaStatus, type StatusCategory, statusCategories, statusOfCategory } from '../../../contract/status.ts';
 import { type Arguments, type Query, query } from '../../database/query.ts';
 import type { Tables } from '../../database/tables.ts';
 import { isPublicReader, type ReadOperation } from '../operation.ts';
-import { type Cursor, cutPage, type Page, type Place } from '../pagination.ts';
+import { cutPage, type Page, type Place } from '../pagination.ts';
 import { type IdeaView, ideaViews } from './read-idea.ts';
 
 export interface IdeaFilter {
   status?: IdeaStatus | undefined;
   statusKey?: string | undefined;
   tagId?: number | undefined;
+  authorId?: number | undefined;
   q?: string | undefined;
-  sort: 'newest' | 'top';
+  createdAfter?: Date | undefined;
+  createdBefore?: Date | undefined;
+  /** Finds ideas that changed at this time or later. */
+  updatedSince?: Date | undefined;
+  sort: IdeaSort;
   isPending: boolean;
   /** The maximum number of characters of each body. */
   maxBodyLength?: number | undefined;
@@ -20,16 +33,20 @@ export interface IdeaFilter {
 /** An idea in a list. body_truncated is true if the list has only the beginning of the body. */
 type ListedIdea = IdeaView & { body_truncated: boolean };
 
+/** An idea with the value that the list is sorted by. */
+type RankedIdea = ListedIdea & { key: string | number };
+
 export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Place): Promise<Page<ListedIdea>> {
   const { accountId, boardId, voterId } = op.actor;
-  const { status, sort, isPending, statusKey, tagId, q = '', maxBodyLength } = filter;
+  const { status, sort, isPending, statusKey, tagId, authorId, q = '', maxBodyLength } = filter;
+  const { createdAfter, createdBefore, updatedSince } = filter;
   const category = statusCategories.find(one => statusOfCategory[one] === status);
   const form = {
     sort,
     isPending,
     isPublic: isPublicReader(op.actor),
     // An empty search text does not filter the list.
-    isSearch: q !== '',
+    isFiltered: q !== '' || [authorId, createdAfter, createdBefore, updatedSince].some(one => one !== undefined),
     hasCursor: place.cursor !== undefined,
     rowsOfStatus: place.offset === 0 ? (enoughRows.find(rows => rows > place.perPage) ?? null) : null,
   };
@@ -43,6 +60,10 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
     offset: place.offset,
     limit: place.perPage + 1,
     q,
+    authorId: authorId ?? null,
+    createdAfter: createdAfter ?? null,
+    createdBefore: createdBefore ?? null,
+    updatedSince: updatedSince ?? null,
     maxBodyLength: maxBodyLength ?? null,
     cursorKey: place.cursor?.key ?? '',
     cursorId: place.cursor?.id ?? 0,
@@ -50,7 +71,7 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
   const rows = await (tagId === undefined
     ? readList(op, { ...form, tagged: null }, values)
     : readTagged(op, form, values));
-  return cutPage(rows, place, idea => cursorOf(sort, idea));
+  return cutPage(rows, place, ({ key, id }) => ({ sort, key, id }));
 }
 
 /**
@@ -59,21 +80,17 @@ export async function listIdeas(op: ReadOperation, filter: IdeaFilter, place: Pl
  * tag, which is fast for a rare tag.
  */
 async function readTagged(op: ReadOperation, form: Omit<ListForm, 'tagged'>, values: ListArguments) {
-  if (form.rowsOfStatus !== null) {
+  if (form.rowsOfStatus !== null && !form.isPending) {
     const near = await readList(op, { ...form, rowsOfStatus: nearRows, tagged: 'near' }, values);
     if (near.length === values.limit) return near;
   }
   return readList(op, { ...form, rowsOfStatus: null, tagged: 'anywhere' }, values);
 }
 
-function readList(op: ReadOperation, form: ListForm, values: ListArguments): Promise<ListedIdea[]> {
+function readList(op: ReadOperation, form: ListForm, values: ListArguments): Promise<RankedIdea[]> {
   const list = listQueries.get(nameOf(form));
   if (!list) throw new Error(`No query is named ${nameOf(form)}`);
   return op.query(list, values);
-}
-
-function cursorOf(sort: IdeaFilter['sort'], idea: IdeaView): Cursor {
-  return { sort, key: sort === 'newest' ? idea.created_at : idea.score, id: idea.id };
 }
 
 interface ListForm {
@@ -84,7 +101,8 @@ interface ListForm {
    * status.
    */
   isPublic: boolean;
-  isSearch: boolean;
+  /** Whether the list has a search text, or a filter by author or time. */
+  isFiltered: boolean;
   hasCursor: boolean;
   /** The maximum number of rows to read in each status. Null if the page has an offset. */
   rowsOfStatus: number | null;
@@ -111,7 +129,8 @@ const enoughRows = [21, 101] as const;
 const nearRows = 500;
 
 /**
- * The arguments of every list query. Queries without a tag, a cursor or a search ignore the arguments for it.
+ * The arguments of every list query. Queries without a tag, a cursor or other filters ignore the arguments for them. In
+ * a query with filters, a missing filter is null, or an empty search text.
  */
 interface ListArguments {
   accountId: number;
@@ -123,6 +142,10 @@ interface ListArguments {
   offset: number;
   limit: number;
   q: string;
+  authorId: number | null;
+  createdAfter: Date | null;
+  createdBefore: Date | null;
+  updatedSince: Date | null;
   maxBodyLength: number | null;
   cursorKey: string | number;
   cursorId: number;
@@ -130,38 +153,40 @@ interface ListArguments {
 
 const yesOrNo = [false, true];
 
-/** The ways to read a list. Only a list of published ideas can be filtered by a tag. */
+/** The ways to read a list. Few pending ideas have tags, so their list needs no search at its start. */
 const ways: Pick<ListForm, 'isPending' | 'rowsOfStatus' | 'tagged'>[] = [
   ...yesOrNo.flatMap(isPending =>
     [...enoughRows, null].map(rowsOfStatus => ({ isPending, rowsOfStatus, tagged: null })),
   ),
   { isPending: false, rowsOfStatus: nearRows, tagged: 'near' },
-  { isPending: false, rowsOfStatus: null, tagged: 'anywhere' },
+  ...yesOrNo.map(isPending => ({ isPending, rowsOfStatus: null, tagged: 'anywhere' as const })),
 ];
 
-const forms: ListForm[] = (['newest', 'top'] as const).flatMap(sort =>
+const forms: ListForm[] = ideaSorts.flatMap(sort =>
   ways.flatMap(way =>
-    yesOrNo.flatMap(isPublic =>
-      yesOrNo.flatMap(isSearch => yesOrNo.map(hasCursor => ({ ...way, sort, isPublic, isSearch, hasCursor }))),
+    // Visitors cannot read pending ideas.
+    (way.isPending ? [false] : yesOrNo).flatMap(isPublic =>
+      yesOrNo.flatMap(isFiltered => yesOrNo.map(hasCursor => ({ ...way, sort, isPublic, isFiltered, hasCursor }))),
     ),
   ),
 );
 
-const listQueries = new Map<string, Query<ListArguments, ListedIdea>>(
+const listQueries = new Map<string, Query<ListArguments, RankedIdea>>(
   forms.map(form => {
     const name = nameOf(form);
-    // A search is not a prepared statement, because its best plan depends on the word. A rare word needs the index of
-    // words. A common word needs the index that has the order of the list.
-    return [name, query(name, ideasOf(form), { isPrepared: !form.isSearch })];
+    // A filtered list is not a prepared statement, because its best plan depends on the values. A rare word needs the
+    // index of words. A common word needs the index that has the order of the list. PostgreSQL also removes the
+    // conditions of missing filters, because it knows that their values are null.
+    return [name, query(name, ideasOf(form), { isPrepared: !form.isFiltered })];
   }),
 );
 
-function nameOf({ sort, isPending, isPublic, isSearch, hasCursor, rowsOfStatus, tagged }: ListForm): string {
+function nameOf({ sort, isPending, isPublic, isFiltered, hasCursor, rowsOfStatus, tagged }: ListForm): string {
   const words = [
     sort,
     isPending && 'pending',
     isPublic && 'public',
-    isSearch && 'search',
+    isFiltered && 'filtered',
     hasCursor && 'after',
     tagged === null ? (rowsOfStatus ?? 'offset') : `tagged_${tagged}`,
   ];
@@ -187,6 +212,7 @@ function ideasOf(form: ListForm) {
     return ideaViews(db, $.accountId, $.voterId)
       .select(excerptOf($.maxBodyLength))
       .innerJoin(page, 'page.id', 'i.id')
+      .select('page.key')
       .orderBy('page.key', 'desc')
       .orderBy('page.id', 'desc');
   };
@@ -207,7 +233,7 @@ function rowsOfStatuses(db: Kysely<Tables>, $: ListValues, form: ListForm): List
       .crossJoinLateral(from =>
         from
           .selectFrom('ideas as i')
-          .select(['i.id', `${keyOf(form)} as key`])
+          .select(['i.id', keyOf(form).as('key')])
           .whereRef('i.status_id', '=', 'shown.id')
           .where(i => isListed(i, $, form))
           .orderBy(keyOf(form), 'desc')
@@ -234,7 +260,7 @@ function rowsOfTag(db: Kysely<Tables>, $: ListValues, form: ListForm): ListedRow
     .crossJoinLateral(from =>
       from
         .selectFrom('ideas as i')
-        .select(['i.id', 'i.status_id', `${keyOf(form)} as key`])
+        .select(['i.id', 'i.status_id', keyOf(form).as('key')])
         .whereRef('i.id', '=', 'it.idea_id')
         .where(i => isListed(i, $, form))
         .limit(1)
@@ -250,8 +276,16 @@ function taggedWith(db: Kysely<Tables>, $: ListValues) {
   return db.selectFrom('idea_tags as it').where(it => it.and({ 'it.account_id': $.accountId, 'it.tag_id': $.tagId }));
 }
 
+const keys: Record<IdeaSort, RawBuilder<string | number>> = {
+  newest: sql.ref('i.created_at'),
+  top: sql.ref('i.score'),
+  updated: sql.ref('i.updated_at'),
+  comments: sql.ref('i.comment_count'),
+  trending: sql`idea_trend(i.score, i.created_at)`,
+};
+
 function keyOf({ sort }: ListForm) {
-  return sort === 'newest' ? 'i.created_at' : 'i.score';
+  return keys[sort];
 }
 
 function isShown(
@@ -276,16 +310,27 @@ function isListed(i: ExpressionBuilder<Tables & { i: Tables['ideas'] }, 'i'>, $:
     i('i.account_id', '=', $.accountId),
     i('i.moderation_state', '=', form.isPending ? 'pending' : 'published'),
     ...(form.isPending ? [] : [i('i.merged_into_id', 'is', null)]),
-    ...(form.isSearch ? [hasWords($.q)] : []),
-    ...(form.hasCursor ? [sql<boolean>`(${sql.ref(keyOf(form))}, i.id) < (${$.cursorKey}, ${$.cursorId})`] : []),
+    ...(form.isFiltered ? filters($) : []),
+    ...(form.hasCursor ? [sql<boolean>`(${keyOf(form)}, i.id) < (${$.cursorKey}, ${$.cursorId})`] : []),
   ]);
+}
+
+/** The conditions of the filters that are not null, and of the search text if it is not empty. */
+function filters($: ListValues): Expression<boolean>[] {
+  return [
+    sql`(${$.q}::text = '' or ${hasWords($.q)})`,
+    sql`(${$.authorId}::bigint is null or i.author_id = ${$.authorId})`,
+    sql`(${$.createdAfter}::timestamptz is null or i.created_at > ${$.createdAfter})`,
+    sql`(${$.createdBefore}::timestamptz is null or i.created_at < ${$.createdBefore})`,
+    sql`(${$.updatedSince}::timestamptz is null or i.updated_at >= ${$.updatedSince})`,
+  ];
 }
 
 /**
  * Selects the beginning of the body of an idea i, or the whole body if the maximum length is null. Compares the lengths
  * in bytes, because PostgreSQL knows the length of a long body in bytes without reading the body.
  */
-function excerptOf(maxLength: Expression<number | null>) {
+export function excerptOf(maxLength: Expression<number | null>) {
   const excerpt = sql<string>`left(i.body, ${maxLength}::int)`;
   return [
     sql<string>`coalesce(${excerpt}, i.body)`.as('body'),

@@ -4,7 +4,7 @@ import type { Config } from '../../config.ts';
 import { presentTime } from '../time.ts';
 import type { IdeaView } from './read-idea.ts';
 
-const voteOfNumber = { '-1': 'down', 0: 'none', 1: 'up' } as const satisfies Record<string, VoteValue>;
+export const voteOfNumber = { '-1': 'down', 0: 'none', 1: 'up' } as const satisfies Record<string, VoteValue>;
 
 /** A function that returns the URL of an idea's page for the id of the idea. */
 export type LinkToIdea = (ideaId: number) => string;

@@ -58,6 +58,14 @@ export function isVisible(
   ]);
 }
 
+/** The condition that the status of an idea is shown to a reader. Visitors of a public board see no hidden statuses. */
+export function isShownTo(
+  s: ExpressionBuilder<Tables & { s: Tables['statuses'] }, 's'>,
+  isPublic: Expression<boolean>,
+) {
+  return s.or([s('s.is_hidden', '=', false), s.not(isPublic)]);
+}
+
 /** The condition that a vote counts. A copied vote counts only while the idea of the original vote is merged. */
 export function countsAsVote(vote: string, accountId: Expression<number>): Expression<boolean> {
   const [carriedFrom, ideaId] = [sql.ref(`${vote}.carried_from_id`), sql.ref(`${vote}.idea_id`)];
@@ -83,7 +91,7 @@ const selectIdea = query('select_idea', (db, $: Arguments<OneIdea>) =>
     .select('i.body')
     .where(i => i.and({ 'i.id': $.ideaId, 'i.board_id': $.boardId }))
     .where(i => isVisible(i, $.isModerator))
-    .where(s => s.or([s('s.is_hidden', '=', false), s.not($.isPublic)])),
+    .where(s => isShownTo(s, $.isPublic)),
 );
 
 /** Reads an idea. Returns undefined if the reader may not see the idea. */
