@@ -22,6 +22,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   voteIdea: { method: 'POST', path: '/api/v1/ideas/:id/vote', isOnBoard: true, takesKey: true },
   commentOnIdea: { method: 'POST', path: '/api/v1/ideas/:id/comments', isOnBoard: true, takesKey: true },
   listComments: { method: 'GET', path: '/api/v1/ideas/:id/comments', isOnBoard: true, takesKey: false },
+  listEvents: { method: 'GET', path: '/api/v1/events', isOnBoard: true, takesKey: false },
   setIdeaStatus: { method: 'POST', path: '/api/v1/ideas/:id/status', isOnBoard: true, takesKey: true },
   addIdeaTag: { method: 'POST', path: '/api/v1/ideas/:id/tags', isOnBoard: true, takesKey: true },
   removeIdeaTag: { method: 'DELETE', path: '/api/v1/ideas/:id/tags/:tagId', isOnBoard: true, takesKey: false },
@@ -194,6 +195,24 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
+  /** List events */
+  listEvents: {
+    query: ListEventsQuery;
+    body: undefined;
+    result: EventList;
+    errorKey:
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'cursor_expired'
+      | 'validation_failed'
+      | 'rate_limited'
+      | 'too_many_waits'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
   /** Set the status of an idea */
   setIdeaStatus: {
     query: undefined;
@@ -350,6 +369,7 @@ export type ErrorKey =
   | 'method_not_allowed'
   | 'request_timeout'
   | 'idempotency_key_in_use'
+  | 'cursor_expired'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'expectation_failed'
@@ -371,6 +391,7 @@ export type ErrorKey =
   | 'status_comments_closed'
   | 'headers_too_large'
   | 'rate_limited'
+  | 'too_many_waits'
   | 'internal_error'
   | 'service_unavailable';
 
@@ -436,6 +457,25 @@ export interface ListCommentsQuery {
   per_page?: number | undefined;
   /** The `next_cursor` of the previous page. Repeat the other parameters. */
   cursor?: string | undefined;
+}
+
+export interface ListEventsQuery {
+  /**
+   * A `cursor` or `next_cursor` of this board: returns the events after it. `now` skips all events up to now. By
+   * default, the list starts with the oldest event.
+   */
+  after?: string | undefined;
+  /**
+   * Only these types of events, separated by commas: `idea.created`, `idea.status_changed`, `idea.merged`,
+   * `idea.unmerged`, `idea.voted`, `comment.created`.
+   */
+  types?: string | undefined;
+  /** The maximum number of events; 20 by default. */
+  limit?: number | undefined;
+  /** If there are no events yet, waits up to this number of seconds for one. A token can have 2 waiting requests. */
+  wait?: number | undefined;
+  /** `excerpt` cuts the body of each idea to its first 300 characters and sets `body_truncated`. */
+  body?: 'full' | 'excerpt' | undefined;
 }
 
 /** Who caused the event. */
@@ -613,6 +653,18 @@ export interface EventIdea {
   updated_at: string;
   /** The address of the idea's page for people, as in mails and chat messages. */
   url: string;
+  /** Whether `body` is cut. Only in the list of events with `body=excerpt`. */
+  body_truncated?: boolean | undefined;
+}
+
+/** Events of a board, oldest first. */
+export interface EventList {
+  /** The events, oldest first. */
+  data: ListedEvent[];
+  /** Whether there are more events now. */
+  has_more: boolean;
+  /** The value for `after` in the next request. The server always returns one. */
+  next_cursor: string;
 }
 
 /** The rate limit that the request exceeded. */
@@ -826,6 +878,22 @@ export interface LastComment {
     id: number;
     created_at: string;
   };
+}
+
+/** An event with its id and its place. */
+export interface ListedEvent {
+  /** The id of the event. Webhooks send it in the header `webhook-id`. */
+  id: string;
+  /** The place of the event. As `after`, it gives the events after this one. */
+  cursor: string;
+  /** Exactly the body that webhooks deliver. */
+  event:
+    | IdeaCreatedEvent
+    | IdeaStatusChangedEvent
+    | IdeaMergedEvent
+    | IdeaUnmergedEvent
+    | IdeaVotedEvent
+    | CommentCreatedEvent;
 }
 
 /** The two ideas after a merge or an unmerge. `target` is null if the idea to unmerge was not merged. */

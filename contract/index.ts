@@ -1,5 +1,6 @@
 import { boardRoutes } from './board.ts';
 import { commentRoutes } from './comments.ts';
+import { eventRoutes } from './event-list.ts';
 import { ideaRoutes } from './ideas.ts';
 import { mergeRoutes } from './merging.ts';
 import { probeRoutes } from './probes.ts';
@@ -18,6 +19,7 @@ export const operations = c.router(
     ...ideaRoutes,
     ...voteRoutes,
     ...commentRoutes,
+    ...eventRoutes,
     ...statusRoutes,
     ...tagRoutes,
     ...mergeRoutes,

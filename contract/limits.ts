@@ -17,5 +17,12 @@ export const maxTagsOfBoard = 200;
 export const maxStatusesOfBoard = 50;
 export const maxBoardsOfToken = 100;
 
+/** The number of days that the server keeps events. */
+export const keptEventDays = 30;
+
+/** The longest time that a request for events waits, and the maximum number of waiting requests of a token. */
+export const maxWaitSeconds = 55;
+export const maxWaitsOfToken = 2;
+
 /** The length of the excerpt of an idea's body, in code points. */
 export const excerptLength = 300;

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { word } from './text.ts';
 
 /** A schema for a whole number that a query string has as digits. */
-function queryInteger(min: number, max: number) {
+export function queryInteger(min: number, max: number) {
   return z
     .union([z.int(), z.string().regex(/^[0-9]+$/, 'Must be a whole number')])
     .transform(Number)

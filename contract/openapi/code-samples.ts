@@ -23,6 +23,7 @@ const methods: Record<OperationId, string | null> = {
   voteIdea: 'ideas.vote',
   commentOnIdea: 'ideas.comment',
   listComments: 'ideas.comments',
+  listEvents: 'events.list',
   setIdeaStatus: 'ideas.setStatus',
   addIdeaTag: 'ideas.addTag',
   removeIdeaTag: 'ideas.removeTag',

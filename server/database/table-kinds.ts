@@ -20,6 +20,8 @@ export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', Tab
   chat_channels: tenant,
   comments: tenant,
   embedding_secrets: tenant,
+  event_positions: tenant,
+  event_waits: tenant,
   events: tenant,
   extension_subscriptions: local('A few rows for each extension of this installation. They apply to every account.'),
   followers: tenant,

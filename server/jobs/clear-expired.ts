@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { keptEventDays } from '../../contract/limits.ts';
 import type { Queryable } from '../database/database.ts';
 import { type Query, query } from '../database/query.ts';
 import { primaryKeyOf } from '../database/tables.ts';
@@ -15,6 +16,7 @@ export const expiringTables = [
   'oauth_records',
   'used_embedding_tokens',
   'vote_networks',
+  'event_waits',
 ] as const;
 
 const expiredBatchSize = 5_000;
@@ -51,8 +53,11 @@ const deleteExpired = expiringTables.map(table => {
   );
 });
 
-/** How many days events are kept. */
-const keptDays = 30;
+/**
+ * How many hours events are kept: a little longer than the API promises. The cursor of a reader has only the hour, and a
+ * transaction may commit an event some minutes late. Nevertheless, the events after a valid cursor must exist.
+ */
+const keptHours = keptEventDays * 24 + 2;
 /** The batch size for events. It is small, because each event is deleted with its deliveries and notifications. */
 const eventBatchSize = 1_000;
 
@@ -65,7 +70,7 @@ const deleteOldEvents = query(
         cte
           .selectFrom('events as e')
           .select(['e.account_id', 'e.id'])
-          .where('e.occurred_at', '<', sql<string>`now() - ${keptDays} * interval '1 day'`)
+          .where('e.occurred_at', '<', sql<string>`now() - ${keptHours} * interval '1 hour'`)
           .where(e =>
             e.not(
               e.exists(

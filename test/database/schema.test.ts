@@ -81,6 +81,8 @@ describe('the migrated schema', () => {
   const ownerOfTable = {
     api_token_boards: 'api_tokens',
     comments: 'ideas',
+    event_positions: 'events',
+    event_waits: 'api_tokens',
     followers: 'ideas',
     idea_tags: 'ideas',
     idempotency_keys: 'api_tokens',

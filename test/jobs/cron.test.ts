@@ -54,6 +54,8 @@ const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => str
     )
     insert into vote_networks (account_id, idea_id, voter_id, network, expires_at)
     select account_id, idea_id, voter_id, decode(repeat('00', 16), 'hex'), ${expiresAt} from cast_votes`,
+  event_waits: expiresAt => `insert into event_waits (account_id, token_id, slot, board_id, server_id, expires_at)
+    select ${accountId}, ${tokenId}, n, 1, gen_random_uuid(), ${expiresAt} from numbers`,
 };
 
 const add = (table: (typeof expiringTables)[number], from: number, to: number, expiresAt: string) =>
