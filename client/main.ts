@@ -18,6 +18,7 @@ export type {
   EventBoard,
   EventBody,
   EventIdea,
+  EventList,
   ExceededLimit,
   Grant,
   GrantedBoards,
@@ -34,6 +35,8 @@ export type {
   InsufficientGrant,
   LastComment,
   ListCommentsQuery,
+  ListEventsQuery,
+  ListedEvent,
   ListIdeasQuery,
   Merge,
   MergeInput,
@@ -66,6 +69,7 @@ export {
   type WebhookErrorKey,
   WebhookVerificationError,
 } from './errors.ts';
+export type { Events, EventsQuery, EventType, FollowedEvent, FollowOptions } from './events.ts';
 export type { Hooks, RequestEvent, ResponseEvent, RetryEvent } from './hooks.ts';
 export { type BoardReader, IdeaBoard } from './idea-board.ts';
 export type { Ideas } from './ideas.ts';

@@ -11,12 +11,13 @@ export {
   messageWith,
   ValidationIssue,
 } from './errors.ts';
+export { EventList } from './event-list.ts';
 export { type EventBody, type EventType, events, TestEvent, type TestEventBody } from './events.ts';
 export { Grant, grants, includesGrant } from './grants.ts';
 export { Idea, VoteValue } from './idea.ts';
 export { IdeaInput, IdeaList } from './ideas.ts';
 export { contract, type OperationId, operations } from './index.ts';
-export { type Bucket, buckets, excerptLength, maxBodyBytes, maxTagsOfIdea } from './limits.ts';
+export { type Bucket, buckets, excerptLength, maxBodyBytes, maxTagsOfIdea, maxWaitsOfToken } from './limits.ts';
 export { Merge } from './merging.ts';
 export { defaultPerPage } from './pagination.ts';
 export type { Route, RouteMetadata, ToolMetadata } from './routes.ts';
