@@ -467,7 +467,8 @@ export interface ListEventsQuery {
   after?: string | undefined;
   /**
    * Only these types of events, separated by commas: `idea.created`, `idea.status_changed`, `idea.merged`,
-   * `idea.unmerged`, `idea.voted`, `comment.created`.
+   * `idea.unmerged`, `idea.voted`, `comment.created`. By default, all types except `idea.voted`. A board records
+   * votes from the first request that names `idea.voted`, until 30 days after the last.
    */
   types?: string | undefined;
   /** The maximum number of events; 20 by default. */

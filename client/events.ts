@@ -13,7 +13,7 @@ export type EventType = Exclude<EventBody['type'], 'webhook.test'>;
 
 /** The query of a list of events. */
 export interface EventsQuery extends Omit<ListEventsQuery, 'types'> {
-  /** Only these types of events. By default, events of all types. */
+  /** Only these types of events. By default, all types except `idea.voted`. */
   types?: readonly EventType[] | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface FollowOptions extends CallOptions {
    * up to now. By default, the iteration starts with the oldest event that the server has.
    */
   after?: string | undefined;
-  /** Only these types of events. By default, events of all types. */
+  /** Only these types of events. By default, all types except `idea.voted`. */
   types?: readonly EventType[] | undefined;
   /**
    * Receives the cursor to continue with: after your loop has handled an event, and about once an hour without events.

@@ -78,7 +78,9 @@ export const listEvents = c.query({
       )
       .meta({ examples: ['now'] }),
     types: EventTypes.optional()
-      .describe(`Only these types of events, separated by commas: ${eventTypes.map(type => `\`${type}\``).join(', ')}.`)
+      .describe(
+        `Only these types of events, separated by commas: ${eventTypes.map(type => `\`${type}\``).join(', ')}. By default, all types except \`idea.voted\`. A board records votes from the first request that names \`idea.voted\`, until 30 days after the last.`,
+      )
       .meta({ examples: ['idea.created,comment.created'] }),
     limit: queryInteger(1, 100)
       .optional()

@@ -159,6 +159,9 @@ export type EventBody<T extends EventType = EventType> = z.infer<(typeof events)
 
 export const eventTypes = Object.keys(events) as EventType[];
 
+/** The types of events that a list of events has by default. Votes are many, and interest few clients. */
+export const defaultEventTypes = eventTypes.filter(type => type !== 'idea.voted');
+
 /** The event that is sent when a person tests a webhook. */
 export const TestEvent = z
   .object({

@@ -12,7 +12,7 @@ export {
   ValidationIssue,
 } from './errors.ts';
 export { EventList } from './event-list.ts';
-export { type EventBody, type EventType, events, TestEvent, type TestEventBody } from './events.ts';
+export { defaultEventTypes, type EventBody, type EventType, events, TestEvent, type TestEventBody } from './events.ts';
 export { Grant, grants, includesGrant } from './grants.ts';
 export { Idea, VoteValue } from './idea.ts';
 export { IdeaInput, IdeaList } from './ideas.ts';

@@ -838,6 +838,16 @@ CREATE TABLE user_blocks (
 );
 CREATE INDEX user_blocks_user_id_idx ON user_blocks USING btree (user_id);
 
+-- table vote_followings (tenant)
+
+CREATE TABLE vote_followings (
+  account_id bigint NOT NULL,
+  board_id bigint NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT vote_followings_pkey PRIMARY KEY (account_id, board_id),
+  CONSTRAINT vote_followings_board_id_fkey FOREIGN KEY (account_id, board_id) REFERENCES boards(account_id, id) ON DELETE CASCADE
+);
+
 -- table votes (tenant)
 
 CREATE TABLE votes (
@@ -1082,9 +1092,13 @@ begin
      where i.account_id = p_account_id and i.id = p_idea_id
     returning i.up_count, i.down_count into up_count, down_count;
 
-    -- Most votes interest no webhook and no extension. Then nothing is recorded.
+    -- Most votes interest no webhook, no extension and no client. Then nothing is recorded.
     if exists (select from listening_endpoints(p_account_id, p_board_id, 'idea.voted'))
       or exists (select from extension_subscriptions s where s.event_type = 'idea.voted')
+      or exists (
+        select from vote_followings f
+         where f.account_id = p_account_id and f.board_id = p_board_id and f.expires_at > now()
+      )
     then
       perform record_event(
         p_account_id, 'idea.voted', p_idea_id, null, p_actor_id, p_token_id,

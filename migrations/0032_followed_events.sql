@@ -52,6 +52,17 @@ create index event_waits_board_id_idx on event_waits (account_id, board_id);
 -- The renewal by a server.
 create index event_waits_server_id_idx on event_waits (server_id);
 
+-- A board with clients that follow its votes. Other boards record votes only for webhooks and extensions.
+create table vote_followings (
+  account_id bigint not null,
+  board_id bigint not null,
+  -- A client that follows the votes renews the row. It is valid for a little longer than a cursor.
+  expires_at timestamptz(3) not null,
+  constraint vote_followings_pkey primary key (account_id, board_id),
+  constraint vote_followings_board_id_fkey foreign key (account_id, board_id)
+    references boards (account_id, id) on delete cascade
+);
+
 -- Gives the oldest events of a board without a position their positions, and returns their number. Only one transaction
 -- at a time does so for a board, and its lock ends after its commit. So a reader who sees a position also sees every
 -- smaller position of the board.
@@ -177,5 +188,98 @@ begin
     );
   end if;
   return v_event_id;
+end
+$$;
+
+create or replace function cast_vote(
+  p_account_id bigint, p_board_id bigint, p_idea_id bigint, p_voter_id bigint, p_value smallint, p_now timestamptz,
+  p_actor_id bigint, p_token_id bigint,
+  out outcome text, out changed boolean, out up_count integer, out down_count integer
+)
+language plpgsql
+as $$
+declare
+  v_names constant text[] := array['down', 'none', 'up'];
+  v_status_id bigint;
+  v_old smallint;
+begin
+  changed := false;
+
+  select i.status_id, i.up_count, i.down_count
+    into v_status_id, up_count, down_count
+    from ideas i
+   where i.account_id = p_account_id and i.id = p_idea_id and i.board_id = p_board_id
+     and i.moderation_state = 'published' and i.merged_into_id is null
+     for no key update;
+  if not found then
+    outcome := 'not_found';
+    return;
+  end if;
+
+  -- Read after the lock was acquired: the status may have changed while waiting for it.
+  select case
+           when b.is_frozen then 'board_frozen'
+           when p_now < b.voting_open_at then 'voting_not_open_yet'
+           when p_now >= b.voting_close_at then 'voting_closed'
+           when not s.allow_votes then 'status_votes_closed'
+           else 'ok'
+         end
+    into outcome
+    from boards b, statuses s
+   where b.account_id = p_account_id and b.id = p_board_id and s.account_id = p_account_id and s.id = v_status_id;
+  if outcome <> 'ok' then
+    return;
+  end if;
+
+  -- A copy from an idea that is not merged into this one does not count: see copy_votes.
+  select v.value into v_old
+    from votes v
+   where v.account_id = p_account_id and v.idea_id = p_idea_id and v.voter_id = p_voter_id
+     and (v.carried_from_id is null or exists (
+       select from ideas i
+        where i.account_id = p_account_id and i.id = v.carried_from_id and i.merged_into_id = v.idea_id
+     ));
+
+  if p_value <> 0 then
+    insert into votes (account_id, idea_id, voter_id, value, created_at)
+    values (p_account_id, p_idea_id, p_voter_id, p_value, p_now)
+    on conflict (account_id, idea_id, voter_id) do update
+      set value = excluded.value, carried_from_id = null
+      where votes.value <> excluded.value or votes.carried_from_id is not null;
+  elsif v_old is not null then
+    if exists (select from ideas i where i.account_id = p_account_id and i.merged_into_id = p_idea_id) then
+      update votes v set value = 0, carried_from_id = null
+       where v.account_id = p_account_id and v.idea_id = p_idea_id and v.voter_id = p_voter_id;
+    else
+      delete from votes v
+       where v.account_id = p_account_id and v.idea_id = p_idea_id and v.voter_id = p_voter_id;
+    end if;
+  end if;
+
+  if coalesce(v_old, 0) <> p_value then
+    changed := true;
+    update ideas i
+       set up_count = i.up_count + (p_value = 1)::int - (coalesce(v_old, 0) = 1)::int,
+           down_count = i.down_count + (p_value = -1)::int - (coalesce(v_old, 0) = -1)::int
+     where i.account_id = p_account_id and i.id = p_idea_id
+    returning i.up_count, i.down_count into up_count, down_count;
+
+    -- Most votes interest no webhook, no extension and no client. Then nothing is recorded.
+    if exists (select from listening_endpoints(p_account_id, p_board_id, 'idea.voted'))
+      or exists (select from extension_subscriptions s where s.event_type = 'idea.voted')
+      or exists (
+        select from vote_followings f
+         where f.account_id = p_account_id and f.board_id = p_board_id and f.expires_at > now()
+      )
+    then
+      perform record_event(
+        p_account_id, 'idea.voted', p_idea_id, null, p_actor_id, p_token_id,
+        jsonb_build_object('vote', json_build_object(
+          'value', v_names[p_value + 2], 'previous', v_names[coalesce(v_old, 0) + 2]
+        )),
+        p_now
+      );
+    end if;
+  end if;
 end
 $$;

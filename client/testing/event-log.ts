@@ -1,5 +1,5 @@
 import type { EventList, ListEventsQuery, ValidationIssue } from '@idea-board/client';
-import { defaultPerPage, excerptLength, maxWaitsOfToken } from '@idea-board/contract';
+import { defaultEventTypes, defaultPerPage, excerptLength, maxWaitsOfToken } from '@idea-board/contract';
 import type { BoardEvent, TestToken } from './board-state.ts';
 import { Refusal } from './refusal.ts';
 
@@ -29,11 +29,11 @@ export class EventLog {
     return this.#read(start, query);
   }
 
-  #read(start: number, { types, limit = defaultPerPage, body }: Query): EventList {
+  #read(start: number, { types = defaultEventTypes, limit = defaultPerPage, body }: Query): EventList {
     const later = this.#events
       .map(({ id, event }, position) => ({ id, cursor: cursorAt(position + 1), event }))
       .slice(start)
-      .filter(({ event }) => types?.includes(event.type) ?? true);
+      .filter(({ event }) => types.includes(event.type));
     const data = later.slice(0, limit);
     const hasMore = later.length > limit;
     const last = data.at(-1);

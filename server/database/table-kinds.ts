@@ -52,6 +52,7 @@ export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', Tab
   used_embedding_tokens: tenant,
   user_blocks: tenant,
   users: global('A person may be a member of several accounts.'),
+  vote_followings: tenant,
   vote_networks: tenant,
   voters: tenant,
   votes: tenant,

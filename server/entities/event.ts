@@ -50,6 +50,13 @@ export const EventWait = defineTable('EventWait', 'event_waits', {
   expiresAt: timestamp(),
 });
 
+/** A board with clients that follow its votes. Other boards record votes only for webhooks and extensions. */
+export const VoteFollowing = defineTable('VoteFollowing', 'vote_followings', {
+  accountId: bigint().primary(),
+  boardId: bigint().primary(),
+  expiresAt: timestamp(),
+});
+
 /**
  * A notification in the app. If SMTP_URL is set, a user with a notification_email also gets the notification by mail.
  */

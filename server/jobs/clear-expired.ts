@@ -17,6 +17,7 @@ export const expiringTables = [
   'used_embedding_tokens',
   'vote_networks',
   'event_waits',
+  'vote_followings',
 ] as const;
 
 const expiredBatchSize = 5_000;

@@ -87,6 +87,7 @@ describe('the migrated schema', () => {
     idea_tags: 'ideas',
     idempotency_keys: 'api_tokens',
     merges: 'ideas',
+    vote_followings: 'boards',
     vote_networks: 'votes',
     votes: 'ideas',
     webhook_attempts: 'webhook_deliveries',

@@ -36,6 +36,7 @@ const startsWithoutAccount: Record<string, string> = {
   delete_expired_used_embedding_tokens: 'Deletes the expired tokens of all accounts.',
   delete_expired_idempotency_keys: 'Deletes the expired answers of all accounts.',
   delete_expired_event_waits: 'Deletes the expired waits of all accounts.',
+  delete_expired_vote_followings: 'Deletes the expired followings of all accounts.',
   delete_expired_vote_networks: 'Deletes the expired networks of the votes of all accounts.',
   delete_old_events: 'Deletes the old events of all accounts.',
   fill_invitations: 'Fills a column in rows that select_unfilled_invitations found in all accounts.',

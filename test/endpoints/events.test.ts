@@ -40,13 +40,12 @@ const titlesOf = (page: { data: { event: { data: { idea: { title: string } } } }
 
 /** The SQL that records an event of an idea, as an operation does in its transaction. */
 const record = `select record_event($1::bigint, $3::text, $2::bigint, null, $4::bigint, null, $5::jsonb, now())`;
-const vote = { value: 'up', previous: 'none' };
-const recorded = ({ world }: Follower, ideaId: number, type = 'idea.voted') => [
+const recorded = ({ world }: Follower, ideaId: number, type = 'idea.created') => [
   world.accountId,
   ideaId,
   type,
   world.ownerId,
-  JSON.stringify({ vote }),
+  '{}',
 ];
 
 describe('the list of events', () => {
@@ -67,7 +66,7 @@ describe('the list of events', () => {
     const received = await receiver.waitForRequests(8);
     await receiver.close();
 
-    const { status, body } = await list(follower);
+    const { status, body } = await list(follower, { types: eventTypes.join(',') });
     expect(status).toBe(200);
     expect(body).toMatchObject({ has_more: false, next_cursor: expect.any(String) });
     const delivered = new Map(received.map(one => [one.headers['webhook-id'], verify(one, secret)]));
@@ -195,6 +194,60 @@ describe('the list of events', () => {
     await demote('member');
     expect(await statesFor(follower.token)).toMatchObject([{ moderation_state: 'published' }]);
     await demote('owner');
+  });
+});
+
+describe('votes in the list of events', () => {
+  const vote = (token: string, id: number, value: string) =>
+    request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value } });
+  const votesOf = (page: { data: { event: { data: { vote: object } } }[] }) =>
+    page.data.map(({ event }) => event.data.vote);
+
+  test('a board records votes from the first request that names idea.voted, and lists them only for requests that name it', async () => {
+    const follower = await createFollower();
+    const { body: idea } = await create(follower);
+    await vote(follower.token, idea.id, 'up');
+    const first = (await list(follower, { types: 'idea.voted' })).body;
+    expect(first.data).toEqual([]);
+    await vote(follower.token, idea.id, 'down');
+    await vote(follower.token, idea.id, 'none');
+    const next = (await list(follower, { types: 'idea.voted', after: first.next_cursor })).body;
+    expect(votesOf(next)).toEqual([
+      { value: 'down', previous: 'up' },
+      { value: 'none', previous: 'down' },
+    ]);
+    expect((await list(follower, { after: first.next_cursor })).body.data).toEqual([]);
+    const other = await createFollower();
+    const { body: unfollowed } = await create(other);
+    await vote(other.token, unfollowed.id, 'up');
+    expect(await server.sql(`select from events where idea_id = $1 and type = 'idea.voted'`, [unfollowed.id])).toEqual(
+      [],
+    );
+  });
+
+  test('a board stops recording votes 32 days after the last request that named idea.voted, and a request within this time renews it', async () => {
+    const clock = testClock();
+    const later = await startServerForTest({ on: server, clock });
+    const follower = await createFollower();
+    const untilDay = async () => {
+      const [row] = await server.sql<{ expires_at: string }>(
+        'select expires_at from vote_followings where board_id = $1',
+        [follower.world.boardId],
+      );
+      return Math.round((Date.parse(row?.expires_at ?? '') - Date.now()) / (24 * 3_600_000));
+    };
+    await list(follower, { types: 'idea.voted' }, later);
+    expect(await untilDay()).toBe(32);
+    clock.advance(3_600_000);
+    await list(follower, { types: 'idea.voted' }, later);
+    expect(await untilDay()).toBe(32);
+    clock.advance(5 * 24 * 3_600_000);
+    await list(follower, { types: 'idea.voted' }, later);
+    expect(await untilDay()).toBe(37);
+    await server.sql('update vote_followings set expires_at = now() where board_id = $1', [follower.world.boardId]);
+    const { body: idea } = await create(follower);
+    await vote(follower.token, idea.id, 'up');
+    expect(await server.sql(`select from events where idea_id = $1 and type = 'idea.voted'`, [idea.id])).toEqual([]);
   });
 });
 

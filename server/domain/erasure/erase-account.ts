@@ -69,9 +69,16 @@ const removals = [
   ...(
     ['event_waits', 'api_token_boards', 'api_tokens', 'voters', 'memberships', 'invitations', 'user_blocks'] as const
   ).map(removalOfAll),
-  ...(['webhook_endpoints', 'chat_channels', 'embedding_secrets', 'used_embedding_tokens', 'boards'] as const).map(
-    removalOfAll,
-  ),
+  ...(
+    [
+      'webhook_endpoints',
+      'chat_channels',
+      'embedding_secrets',
+      'used_embedding_tokens',
+      'vote_followings',
+      'boards',
+    ] as const
+  ).map(removalOfAll),
 ];
 
 const lockAccount = query('lock_account_for_erasure', (db, $: Arguments<{ accountId: number; dueBefore: Date }>) =>

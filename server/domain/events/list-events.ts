@@ -1,9 +1,8 @@
 import { sql as fragment } from 'kysely';
-import { type EventBody, type EventType, eventTypes } from '../../../contract/events.ts';
+import { defaultEventTypes, type EventBody, type EventType, eventTypes } from '../../../contract/events.ts';
 import { keptEventDays } from '../../../contract/limits.ts';
-import type { Queryable } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
-import { array, bigint, boolean, integer, nullable, sql, text, uuid } from '../../database/sql.ts';
+import { array, bigint, boolean, integer, nullable, sql, text, time, uuid } from '../../database/sql.ts';
 import { DomainError } from '../domain-error.ts';
 import type { LinkSettings } from '../ideas/present-idea.ts';
 import type { Operation } from '../operation.ts';
@@ -48,7 +47,7 @@ export function readPlace(after: string | undefined, boardId: number): EventFilt
 const selectFeed = sql(
   'select_event_feed',
   {
-    arguments: { accountId: bigint(), boardId: bigint(), types: array(text()), position: bigint() },
+    arguments: { accountId: bigint(), boardId: bigint(), types: array(text()), position: bigint(), now: time() },
     row: {
       /** The newest position of the board, and its event. Null without events. */
       head: nullable(bigint()),
@@ -56,6 +55,8 @@ const selectFeed = sql(
       /** The event at the given position. */
       event_id: nullable(uuid()),
       has_unplaced: boolean(),
+      /** Whether the board records votes for long enough. */
+      has_votes: boolean(),
       /** A restored cluster has another identifier or timeline, and a restored dump has another table. */
       incarnation: text(),
     },
@@ -65,6 +66,10 @@ const selectFeed = sql(
       select from event_positions u
       where u.account_id = $accountId and u.board_id = $boardId and u.position is null
     ) as has_unplaced,
+    exists (
+      select from vote_followings f
+      where f.account_id = $accountId and f.board_id = $boardId and f.expires_at > $now::timestamptz + interval '31 days'
+    ) as has_votes,
     concat_ws(' ', (pg_control_system()).system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8),
       'event_positions'::regclass::oid) as incarnation
   from (select) as always
@@ -82,6 +87,20 @@ const selectFeed = sql(
     on found.account_id = $accountId and found.board_id = $boardId and found.type = any ($types::text[])
       and found.position = $position`,
 );
+
+/**
+ * Makes the board record its votes for the next 32 days. A cursor is valid for 30 days, so a client that follows the votes
+ * misses none.
+ */
+const followVotes = query('follow_votes', (db, $: Arguments<{ accountId: number; boardId: number; expiresAt: Date }>) =>
+  db
+    .insertInto('vote_followings')
+    .values({ account_id: $.accountId, board_id: $.boardId, expires_at: $.expiresAt })
+    .onConflict(conflict =>
+      conflict.columns(['account_id', 'board_id']).doUpdateSet(row => ({ expires_at: row.ref('excluded.expires_at') })),
+    ),
+);
+const votesFollowedDays = keptEventDays + 2;
 
 const placeEvents = sql(
   'place_events',
@@ -137,11 +156,18 @@ const maxPlacings = 10;
  * Lists the events of the actor's board after a place, oldest first. Throws cursor_expired. Places at most 20,000 events,
  * so that the first reader of a busy board gets a first page soon.
  */
-export async function listEvents(op: Operation, { after, types = eventTypes, limit }: EventFilter): Promise<EventPage> {
+export async function listEvents(
+  op: Operation,
+  { after, types = defaultEventTypes, limit }: EventFilter,
+): Promise<EventPage> {
   const { accountId, boardId, isModerator } = op.actor;
   const board = { accountId, boardId };
   const from = typeof after === 'object' ? after.position : 0;
-  let feed = await readFeed(op, board, from);
+  let feed = await readFeed(op, from);
+  if (types.includes('idea.voted') && !feed.hasVotes) {
+    const expiresAt = new Date(op.now.getTime() + votesFollowedDays * 24 * 3_600_000);
+    await op.query(followVotes, { ...board, expiresAt });
+  }
   if (typeof after === 'object') checkPlace(after, feed, op.now);
   let rows: ListedEvent[] = [];
   let isOver = false;
@@ -155,7 +181,7 @@ export async function listEvents(op: Operation, { after, types = eventTypes, lim
     const [placed] = await op.query(placeEvents, { ...board, limit: placedAtOnce });
     // To skip the events up to now, all events need a position that were committed before this request.
     isOver = after === 'now' && (placed?.count ?? 0) < placedAtOnce;
-    feed = await readFeed(op, board, from);
+    feed = await readFeed(op, from);
   }
   const hasMore = rows.length > limit || (after !== 'now' && feed.hasUnplaced);
   const page = rows.slice(0, limit);
@@ -175,17 +201,20 @@ interface Feed {
   headEventId: string | null;
   eventId: string | null;
   hasUnplaced: boolean;
+  hasVotes: boolean;
   incarnation: string;
 }
 
-async function readFeed(db: Queryable, board: { accountId: number; boardId: number }, position: number): Promise<Feed> {
-  const [row] = await db.query(selectFeed, { ...board, types: eventTypes, position });
+async function readFeed({ query, actor, now }: Operation, position: number): Promise<Feed> {
+  const { accountId, boardId } = actor;
+  const [row] = await query(selectFeed, { accountId, boardId, types: eventTypes, position, now });
   if (!row) throw new Error('select_event_feed returned no row');
   return {
     head: row.head,
     headEventId: row.head_event_id,
     eventId: row.event_id,
     hasUnplaced: row.has_unplaced,
+    hasVotes: row.has_votes,
     incarnation: incarnationOf(row.incarnation),
   };
 }
