@@ -61,7 +61,8 @@ export async function startTestServer({ board = {}, port = 0 }: TestServerOption
   const log = new EventLog();
   const state = new BoardState(board, baseUrl, event => {
     const id = newEventId();
-    log.add({ id, event });
+    // Copies the event, because the tags of the idea in it change later.
+    log.add({ id, event: structuredClone(event) });
     deliveries.send(event, id);
   });
   const tokens = new Tokens(state.board);

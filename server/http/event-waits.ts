@@ -4,7 +4,6 @@ import { eventTypes } from '../../contract/events.ts';
 import { maxWaitsOfToken } from '../../contract/limits.ts';
 import type { Listener } from '../database/listener.ts';
 import { type Arguments, query } from '../database/query.ts';
-import { array, bigint, sql, text } from '../database/sql.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 
@@ -86,28 +85,30 @@ const renewSlots = query('renew_event_waits', (db, $: Arguments<{ serverId: stri
   db.updateTable('event_waits').set({ expires_at: leaseEnd }).where('server_id', '=', $.serverId),
 );
 
+interface Waiting {
+  accountIds: readonly number[];
+  boardIds: readonly number[];
+  positions: readonly number[];
+  types: readonly string[];
+}
+
 /** Finds the boards with events after the given positions, in case that the database sent no notification. */
-const selectMissed = sql(
-  'select_boards_with_events',
-  {
-    arguments: {
-      accountIds: array(bigint()),
-      boardIds: array(bigint()),
-      positions: array(bigint()),
-      types: array(text()),
-    },
-    row: { board_id: bigint() },
-  },
-  `select w.board_id
-  from unnest($accountIds::bigint[], $boardIds::bigint[], $positions::bigint[]) as w (account_id, board_id, position)
-  where exists (
-    select from event_positions p
-    where p.account_id = w.account_id and p.board_id = w.board_id and p.position is null
-  ) or exists (
-    select from event_positions p
-    where p.account_id = w.account_id and p.board_id = w.board_id and p.type = any ($types::text[])
-      and p.position > w.position
-  )`,
+const selectMissed = query('select_boards_with_events', (db, $: Arguments<Waiting>) =>
+  db
+    .selectFrom(
+      fragment<{ account_id: number; board_id: number; position: number }>`unnest(
+        ${$.accountIds}::bigint[], ${$.boardIds}::bigint[], ${$.positions}::bigint[]
+      )`.as<'w'>(fragment`w(account_id, board_id, position)`),
+    )
+    .select('w.board_id')
+    .where(w => {
+      const ofBoard = w
+        .selectFrom('event_positions as p')
+        .whereRef('p.account_id', '=', 'w.account_id')
+        .whereRef('p.board_id', '=', 'w.board_id');
+      const later = ofBoard.where(p => p('p.type', '=', p.fn.any($.types))).whereRef('p.position', '>', 'w.position');
+      return w.or([w.exists(ofBoard.where('p.position', 'is', null)), w.exists(later)]);
+    }),
 );
 
 /** A request that waits for events of a board. */

@@ -32,6 +32,9 @@ interface Result {
 const texts: Record<string, string[]> = {
   list_ideas: ['data[].title', 'data[].body', 'data[].author.name'],
   list_comments: ['data[].body', 'data[].author.name'],
+  list_events: ['idea.title', 'idea.body', 'idea.author.name', 'reply.body', 'reply.author.name']
+    .concat(['target.title', 'target.body', 'target.author.name', 'comment.body', 'comment.author.name'])
+    .map(path => `data[].event.data.${path}`),
   comment_on_idea: ['body', 'author.name'],
   get_idea: ['title', 'body', 'author.name'],
 };

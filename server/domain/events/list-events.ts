@@ -1,8 +1,7 @@
-import { sql as fragment } from 'kysely';
+import { type Expression, sql as fragment } from 'kysely';
 import { defaultEventTypes, type EventBody, type EventType, eventTypes } from '../../../contract/events.ts';
 import { keptEventDays } from '../../../contract/limits.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
-import { array, bigint, boolean, integer, nullable, sql, text, time, uuid } from '../../database/sql.ts';
 import { DomainError } from '../domain-error.ts';
 import type { LinkSettings } from '../ideas/present-idea.ts';
 import type { Operation } from '../operation.ts';
@@ -44,49 +43,81 @@ export function readPlace(after: string | undefined, boardId: number): EventFilt
   return cursor;
 }
 
-const selectFeed = sql(
-  'select_event_feed',
-  {
-    arguments: { accountId: bigint(), boardId: bigint(), types: array(text()), position: bigint(), now: time() },
-    row: {
-      /** The newest position of the board, and its event. Null without events. */
-      head: nullable(bigint()),
-      head_event_id: nullable(uuid()),
-      /** The event at the given position. */
-      event_id: nullable(uuid()),
-      has_unplaced: boolean(),
-      /** Whether the board records votes for long enough. */
-      has_votes: boolean(),
-      /** A restored cluster has another identifier or timeline, and a restored dump has another table. */
-      incarnation: text(),
-    },
-  },
-  `select head.position as head, head.event_id as head_event_id, found.event_id,
-    exists (
-      select from event_positions u
-      where u.account_id = $accountId and u.board_id = $boardId and u.position is null
-    ) as has_unplaced,
-    exists (
-      select from vote_followings f
-      where f.account_id = $accountId and f.board_id = $boardId and f.expires_at > $now::timestamptz + interval '31 days'
-    ) as has_votes,
-    concat_ws(' ', (pg_control_system()).system_identifier, left(pg_walfile_name(pg_current_wal_lsn()), 8),
-      'event_positions'::regclass::oid) as incarnation
-  from (select) as always
-  left join lateral (
-    select newest.position, newest.event_id
-    from unnest($types::text[]) as t (type)
-    cross join lateral (
-      select p.position, p.event_id from event_positions p
-      where p.account_id = $accountId and p.board_id = $boardId and p.type = t.type and p.position is not null
-      order by p.position desc limit 1
-    ) newest
-    order by newest.position desc limit 1
-  ) head on true
-  left join event_positions found
-    on found.account_id = $accountId and found.board_id = $boardId and found.type = any ($types::text[])
-      and found.position = $position`,
+/** Identifies the database: a restored cluster has another identifier or timeline, and a restored dump another table. */
+const incarnation = fragment<string>`concat_ws(' ', (pg_control_system()).system_identifier,
+  left(pg_walfile_name(pg_current_wal_lsn()), 8), 'event_positions'::regclass::oid)`;
+
+interface FeedArguments {
+  accountId: number;
+  boardId: number;
+  types: readonly string[];
+  position: number;
+  now: Date;
+}
+
+/** Selects the newest position of a board, the event at a position, and whether the board has events to place. */
+const selectFeed = query('select_event_feed', (db, $: Arguments<FeedArguments>) =>
+  db
+    .selectFrom('boards as b')
+    .where(b => b.and({ 'b.account_id': $.accountId, 'b.id': $.boardId }))
+    .leftJoinLateral(
+      from =>
+        from
+          .selectFrom(typesOf($.types))
+          .crossJoinLateral(newest =>
+            newest
+              .selectFrom('event_positions as p')
+              .select(['p.position', 'p.event_id'])
+              .where(p => p.and({ 'p.account_id': $.accountId, 'p.board_id': $.boardId }))
+              .whereRef('p.type', '=', 't.type')
+              .where('p.position', 'is not', null)
+              .orderBy('p.position', 'desc')
+              .limit(1)
+              .as('newest'),
+          )
+          .select(['newest.position', 'newest.event_id'])
+          .orderBy('newest.position', 'desc')
+          .limit(1)
+          .as('head'),
+      join => join.onTrue(),
+    )
+    .leftJoin('event_positions as found', join =>
+      join
+        .on(found => found.and({ 'found.account_id': $.accountId, 'found.board_id': $.boardId }))
+        .on(found => found('found.type', '=', found.fn.any($.types)))
+        .on('found.position', '=', $.position),
+    )
+    .select([
+      'head.position as head',
+      'head.event_id as head_event_id',
+      'found.event_id',
+      incarnation.as('incarnation'),
+    ])
+    .select(b => [
+      b
+        .exists(
+          b
+            .selectFrom('event_positions as u')
+            .where(u => u.and({ 'u.account_id': $.accountId, 'u.board_id': $.boardId }))
+            .where('u.position', 'is', null),
+        )
+        .$castTo<boolean>()
+        .as('has_unplaced'),
+      b
+        .exists(
+          b
+            .selectFrom('vote_followings as f')
+            .where(f => f.and({ 'f.account_id': $.accountId, 'f.board_id': $.boardId }))
+            .where('f.expires_at', '>', fragment<string>`${$.now}::timestamptz + interval '31 days'`),
+        )
+        .$castTo<boolean>()
+        .as('has_votes'),
+    ]),
 );
+
+function typesOf(types: Expression<readonly string[]>) {
+  return fragment<{ type: string }>`unnest(${types}::text[])`.as<'t'>(fragment`t(type)`);
+}
 
 /**
  * Makes the board record its votes for the next 32 days. A cursor is valid for 30 days, so a client that follows the votes
@@ -102,10 +133,10 @@ const followVotes = query('follow_votes', (db, $: Arguments<{ accountId: number;
 );
 const votesFollowedDays = keptEventDays + 2;
 
-const placeEvents = sql(
-  'place_events',
-  { arguments: { accountId: bigint(), boardId: bigint(), limit: integer() }, row: { count: integer() } },
-  'select place_events($accountId, $boardId, $limit) as count',
+const placeEvents = query('place_events', (db, $: Arguments<{ accountId: number; boardId: number; limit: number }>) =>
+  db.selectNoFrom(
+    fragment<number>`place_events(${$.accountId}::bigint, ${$.boardId}::bigint, ${$.limit}::integer)`.as('count'),
+  ),
 );
 
 interface Read {
@@ -123,7 +154,7 @@ const selectEvents = query('select_events_after', (db, $: Arguments<Read>) =>
   db
     .selectFrom(from =>
       from
-        .selectFrom(fragment<{ type: string }>`unnest(${$.types}::text[])`.as<'t'>(fragment`t(type)`))
+        .selectFrom(typesOf($.types))
         .crossJoinLateral(nextOfType =>
           nextOfType
             .selectFrom('event_positions as p')
@@ -208,7 +239,8 @@ interface Feed {
 async function readFeed({ query, actor, now }: Operation, position: number): Promise<Feed> {
   const { accountId, boardId } = actor;
   const [row] = await query(selectFeed, { accountId, boardId, types: eventTypes, position, now });
-  if (!row) throw new Error('select_event_feed returned no row');
+  // The board was deleted after the request was admitted.
+  if (!row) throw new DomainError('board_not_granted');
   return {
     head: row.head,
     headEventId: row.head_event_id,
