@@ -21,6 +21,8 @@ export interface Deployment {
   servers(): ServerProcess[];
   /** Stops a process gracefully and starts it again. Returns the exit status of the stopped process. */
   restart(name: ProcessName): Promise<number | NodeJS.Signals>;
+  /** Kills a process with SIGKILL and starts it again. */
+  kill(name: ProcessName): Promise<void>;
   /** Stops all processes gracefully and returns their exit statuses. */
   stop(): Promise<Record<string, number | NodeJS.Signals>>;
   close(): Promise<void>;
@@ -110,6 +112,14 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string): Promise
       const status = await end(name);
       await start(name);
       return status;
+    },
+    async kill(name) {
+      const one = running.get(name) as ServerProcess;
+      running.delete(name);
+      await one.kill();
+      memory.leave(one.pid);
+      if (name !== 'worker') balancer.remove(one.baseUrl);
+      await start(name);
     },
     async stop() {
       const ended: Record<string, number | NodeJS.Signals> = {};

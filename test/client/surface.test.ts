@@ -129,7 +129,7 @@ test('the result of a read with an etag has the type of the data or of notModifi
   const conditional = Object.entries(operations).flatMap(([id, route]) =>
     'headers' in route && 'if-none-match' in (route.headers ?? {}) ? [id] : [],
   );
-  expect(conditional.sort()).toEqual(['getBoard', 'getIdea', 'listComments', 'listIdeas']);
+  expect(conditional.sort()).toEqual(['getBoard', 'getIdea', 'listComments', 'listEvents', 'listIdeas']);
 });
 
 test('awaiting a list of the client gives the type of a page, and iterating over the list gives the type of an entry', () => {
