@@ -460,22 +460,17 @@ export interface ListCommentsQuery {
 }
 
 export interface ListEventsQuery {
+  /** A cursor of this board, for the events after it. `now` skips all events up to now. */ after?: string | undefined;
   /**
-   * A `cursor` or `next_cursor` of this board: returns the events after it. `now` skips all events up to now. By
-   * default, the list starts with the oldest event.
-   */
-  after?: string | undefined;
-  /**
-   * Only these types of events, separated by commas: `idea.created`, `idea.status_changed`, `idea.merged`,
-   * `idea.unmerged`, `idea.voted`, `comment.created`. By default, all types except `idea.voted`. A board records
-   * votes from the first request that names `idea.voted`, until 30 days after the last.
+   * Only these types, separated by commas: `idea.created`, `idea.status_changed`, `idea.merged`, `idea.unmerged`,
+   * `idea.voted`, `comment.created`. The default is all except `idea.voted`.
    */
   types?: string | undefined;
   /** The maximum number of events; 20 by default. */
   limit?: number | undefined;
-  /** If there are no events yet, waits up to this number of seconds for one. A token can have 2 waiting requests. */
+  /** Waits up to this number of seconds if there are no events yet. A token can have 2 waiting requests. */
   wait?: number | undefined;
-  /** `excerpt` cuts the body of each idea to its first 300 characters and sets `body_truncated`. */
+  /** `excerpt` cuts the bodies of ideas to 300 characters. */
   body?: 'full' | 'excerpt' | undefined;
 }
 

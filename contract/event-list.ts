@@ -68,18 +68,16 @@ export const listEvents = c.query({
   method: 'GET',
   path: '/api/v1/events',
   summary: 'List events',
-  description: `Returns the events of the board from the last ${keptEventDays} days, oldest first. To follow the board, repeat the request with \`next_cursor\` as \`after\`. Each committed event comes exactly once in such a sequence. Only a token with the \`moderate\` grant gets events of ideas that were pending at the time of the event.`,
+  description: `Returns the events of the board from the last ${keptEventDays} days, oldest first. To follow the board, repeat the request with \`next_cursor\` as \`after\`. Each committed event comes exactly once in such a sequence. Only a token with the \`moderate\` grant gets events of ideas that were pending at the time of the event. A board records \`idea.voted\` from the first request whose \`types\` name it, until ${keptEventDays} days after the last such request.`,
   query: z.strictObject({
     ...BoardParameter,
     after: word(100)
       .optional()
-      .describe(
-        'A `cursor` or `next_cursor` of this board: returns the events after it. `now` skips all events up to now. By default, the list starts with the oldest event.',
-      )
+      .describe('A cursor of this board, for the events after it. `now` skips all events up to now.')
       .meta({ examples: ['now'] }),
     types: EventTypes.optional()
       .describe(
-        `Only these types of events, separated by commas: ${eventTypes.map(type => `\`${type}\``).join(', ')}. By default, all types except \`idea.voted\`. A board records votes from the first request that names \`idea.voted\`, until 30 days after the last.`,
+        `Only these types, separated by commas: ${eventTypes.map(type => `\`${type}\``).join(', ')}. The default is all except \`idea.voted\`.`,
       )
       .meta({ examples: ['idea.created,comment.created'] }),
     limit: queryInteger(1, 100)
@@ -89,15 +87,13 @@ export const listEvents = c.query({
     wait: queryInteger(0, maxWaitSeconds)
       .optional()
       .describe(
-        `If there are no events yet, waits up to this number of seconds for one. A token can have ${maxWaitsOfToken} waiting requests.`,
+        `Waits up to this number of seconds if there are no events yet. A token can have ${maxWaitsOfToken} waiting requests.`,
       )
       .meta({ examples: [0] }),
     body: z
       .enum(['full', 'excerpt'])
       .optional()
-      .describe(
-        `\`excerpt\` cuts the body of each idea to its first ${excerptLength} characters and sets \`body_truncated\`.`,
-      )
+      .describe(`\`excerpt\` cuts the bodies of ideas to ${excerptLength} characters.`)
       .meta({ default: 'full', examples: ['excerpt'] }),
   }),
   headers: ConditionalHeaders,
@@ -115,11 +111,8 @@ export const listEvents = c.query({
       name: 'list_events',
       title: 'List events',
       description:
-        'Lists what happened on a board in the last 30 days, oldest first, 20 per call: new ideas and comments, votes, status changes and merges. While has_more is true, pass next_cursor as after. Keep the last next_cursor to ask later for what is new. With after=now, you only get a cursor. wait keeps the call open until something happens: use it only if the user asked you to wait.',
-      resultFields: [
-        ...['data', 'has_more', 'next_cursor', 'id', 'cursor', 'event', 'type', 'timestamp', 'board', 'slug', 'idea'],
-        ...['title', 'status_key', 'actor', 'name', 'comment', 'target', 'vote', 'value'],
-      ],
+        'Lists what happened on a board in the last 30 days, oldest first. While has_more is true, pass next_cursor as after. Keep next_cursor to ask later for news. Wait only if the user asks for it.',
+      resultFields: ['data', 'has_more', 'next_cursor', 'id', 'event', 'type'],
       isDestructive: false,
       isIdempotent: true,
       defaults: { body: 'excerpt' },
