@@ -468,7 +468,7 @@ export interface ListEventsQuery {
   types?: string | undefined;
   /** The maximum number of events; 20 by default. */
   limit?: number | undefined;
-  /** Waits up to this number of seconds if there are no events yet. A token can have 2 waiting requests. */
+  /** Waits up to this number of seconds for an event. A token can have 2 waiting requests. */
   wait?: number | undefined;
   /** `excerpt` cuts the bodies of ideas to 300 characters. */
   body?: 'full' | 'excerpt' | undefined;

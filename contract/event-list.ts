@@ -87,7 +87,7 @@ export const listEvents = c.query({
     wait: queryInteger(0, maxWaitSeconds)
       .optional()
       .describe(
-        `Waits up to this number of seconds if there are no events yet. A token can have ${maxWaitsOfToken} waiting requests.`,
+        `Waits up to this number of seconds for an event. A token can have ${maxWaitsOfToken} waiting requests.`,
       )
       .meta({ examples: [0] }),
     body: z
@@ -111,8 +111,8 @@ export const listEvents = c.query({
       name: 'list_events',
       title: 'List events',
       description:
-        'Lists what happened on a board in the last 30 days, oldest first. While has_more is true, pass next_cursor as after. Keep next_cursor to ask later for news. Wait only if the user asks for it.',
-      resultFields: ['data', 'has_more', 'next_cursor', 'id', 'event', 'type'],
+        'Lists what happened on a board in the last 30 days, oldest first. While has_more is true, pass next_cursor as after.',
+      resultFields: ['data', 'has_more', 'next_cursor'],
       isDestructive: false,
       isIdempotent: true,
       defaults: { body: 'excerpt' },

@@ -296,7 +296,7 @@ describe('the cursor of the list of events', () => {
     expect(titlesOf((await list(follower, { after: data[0].cursor })).body)).toEqual(['new']);
   });
 
-  test('in a restored database, a cursor is valid if its event exists at the same position, and expired otherwise', async () => {
+  test('a cursor from before a restore is valid if its event exists at the same position, and expired otherwise', async () => {
     const follower = await createFollower();
     await create(follower, '1');
     await create(follower, '2');
@@ -367,7 +367,7 @@ describe('events of parallel transactions', () => {
     await slow.end();
   });
 
-  test('with ten writers that commit in random order, or roll back, each of five followers gets every committed event once', async () => {
+  test('each of five followers gets every committed event once while ten writers commit in random order or roll back', async () => {
     const follower = await createFollower();
     const ideas = await Promise.all(
       Array.from({ length: 10 }, (_, n) => insertIdea(server, follower.world, { title: `Idea ${n}` })),

@@ -156,7 +156,7 @@ describe('a request that waits for events', () => {
 });
 
 describe('the slots of a token for waiting requests', () => {
-  test('of six concurrent waits of one token on two servers, two wait and four get 429 too_many_waits with Retry-After', async () => {
+  test('two of six concurrent waits of one token on two servers wait, and four get 429 too_many_waits with Retry-After', async () => {
     const second = await startServerForTest({ on: server });
     const scene = await createScene();
     const answers = Promise.all([server, second, server, second, server, second].map(on => wait(scene, 55, on)));
