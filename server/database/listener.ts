@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { FailFastClient } from './client.ts';
-import type { Queryable } from './database.ts';
-import { runOn } from './query.ts';
+import { type Query, runOn } from './query.ts';
 
 /** A connection outside every pool that receives the notifications of one channel. It can also run statements. */
-export interface Listener extends Queryable {
+export interface Listener {
+  query<Values, Row>(query: Query<Values, Row>, values: NoInfer<Values>): Promise<Row[]>;
   close(): Promise<void>;
 }
 

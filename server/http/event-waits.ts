@@ -17,9 +17,6 @@ import { DomainError } from '../domain/domain-error.ts';
 const renewIntervalMs = 3_000;
 const leaseSeconds = 10;
 
-/** The Retry-After in seconds when a token has too many waiting requests. */
-export const waitRetrySeconds = 5;
-
 interface Slot {
   accountId: number;
   tokenId: number;
@@ -112,7 +109,7 @@ const selectMissed = query('select_boards_with_events', (db, $: Arguments<Waitin
 );
 
 /** A request that waits for events of a board. */
-export interface Wait {
+interface Wait {
   /** Begins a new round. The promise resolves at the next event of the board, or when the wait must end. */
   nextEvent(): Promise<void>;
   /** The position after which the request waits. */

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { keptEventDays } from '../../contract/limits.ts';
 import type { Queryable } from '../database/database.ts';
 import { type Query, query } from '../database/query.ts';
 import { primaryKeyOf } from '../database/tables.ts';
+import { keptEventHours } from '../domain/events/event-cursor.ts';
 
 /** The tables whose expired rows are deleted. */
 export const expiringTables = [
@@ -54,11 +54,6 @@ const deleteExpired = expiringTables.map(table => {
   );
 });
 
-/**
- * How many hours events are kept: a little longer than the API promises. The cursor of a reader has only the hour, and a
- * transaction may commit an event some minutes late. Nevertheless, the events after a valid cursor must exist.
- */
-const keptHours = keptEventDays * 24 + 2;
 /** The batch size for events. It is small, because each event is deleted with its deliveries and notifications. */
 const eventBatchSize = 1_000;
 
@@ -71,7 +66,7 @@ const deleteOldEvents = query(
         cte
           .selectFrom('events as e')
           .select(['e.account_id', 'e.id'])
-          .where('e.occurred_at', '<', sql<string>`now() - ${keptHours} * interval '1 hour'`)
+          .where('e.occurred_at', '<', sql<string>`now() - ${keptEventHours} * interval '1 hour'`)
           .where(e =>
             e.not(
               e.exists(

@@ -1,4 +1,11 @@
 import { hash } from 'node:crypto';
+import { keptEventDays } from '../../../contract/limits.ts';
+
+/**
+ * How many hours events are kept: a little longer than the API promises. A cursor has only the hour, and a transaction
+ * may commit an event some minutes late. Nevertheless, the events after a valid cursor must exist.
+ */
+export const keptEventHours = keptEventDays * 24 + 2;
 
 /** A place in the events of a board. All events with a greater position come after it. */
 export interface EventCursor {
