@@ -48,7 +48,8 @@ export async function sendOnce(
   }
 }
 
-function abortError(signal: AbortSignal | undefined, details: Omit<ErrorDetails, 'message'>): AbortError {
+/** Returns the error of a call that a signal aborted. */
+export function abortError(signal: AbortSignal | undefined, details: Omit<ErrorDetails, 'message'>): AbortError {
   return new AbortError({ message: 'The call was aborted', ...details, cause: signal?.reason });
 }
 

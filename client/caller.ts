@@ -60,7 +60,7 @@ export class Caller {
   readonly #fetch: Fetch;
   readonly #cache: ResponseCache | undefined;
   readonly #log: Log;
-  readonly #environment: Environment;
+  readonly environment: Environment;
   readonly #budget: RetryBudget;
 
   constructor(options: IdeaBoardOptions, environment: Environment = defaultEnvironment, budget = new RetryBudget()) {
@@ -73,16 +73,21 @@ export class Caller {
     this.#cache = typeof cache === 'object' ? cache : cache ? new MemoryCache() : undefined;
     this.options = { ...options, cache: this.#cache };
     this.#log = new Log(logLevel, logger);
-    this.#environment = environment;
+    this.environment = environment;
     this.#budget = budget;
   }
 
   withOptions(changes: Partial<IdeaBoardOptions>): Caller {
-    return new Caller({ ...this.options, ...changes }, this.#environment, this.#budget);
+    return new Caller({ ...this.options, ...changes }, this.environment, this.#budget);
   }
 
   call<O extends OperationId>(id: O, input: CallInput<O>, options?: AnyCallOptions): Call<Operations[O]['result']> {
     return this.#start(knownOperation(id), input, options);
+  }
+
+  /** Returns the limits of a call with these options. */
+  limitsOf(options: Limits): ResolvedLimits {
+    return resolveLimits(this.options, options);
   }
 
   request<T>(request: ApiRequest, options?: AnyCallOptions): Call<T> {
@@ -94,14 +99,14 @@ export class Caller {
   }
 
   async #run<T>(operation: Operation, input: CallInput | ApiRequest, options: AnyCallOptions): Promise<CallResult<T>> {
-    const { now, random, sleep } = this.#environment;
+    const { now, random, sleep } = this.environment;
     if (!operation.id) checkOptions(input, ['method', 'path', 'query', 'body']);
     checkOptions(options, [
       ...callOptionNames,
       ...(operation.takesKey ? ['idempotencyKey'] : []),
       ...(operation.method === 'GET' ? ['etag'] : []),
     ]);
-    const limits = resolveLimits(this.options, options);
+    const limits = this.limitsOf(options);
     const endsAt = now() + limits.totalTimeoutMs;
     const request = prepareRequest(operation, input, this.#defaults, options);
     for (let attempts = 1; ; attempts += 1) {
@@ -129,7 +134,7 @@ export class Caller {
     { signal, fetchOptions }: AnyCallOptions,
   ): Promise<CallResult<T>> {
     const event = eventOf(request, attempts);
-    const sentAt = this.#environment.now();
+    const sentAt = this.environment.now();
     this.#notify('onRequest', event);
     const send = this.#sendWith({ ...this.options.fetchOptions, ...fetchOptions });
     const answer = await sendOnce(send, request, { timeoutMs, signal, attempts });
@@ -137,7 +142,7 @@ export class Caller {
     this.#notify('onResponse', {
       ...event,
       status,
-      durationMs: this.#environment.now() - sentAt,
+      durationMs: this.environment.now() - sentAt,
       requestId: requestIdOf(headers),
       rateLimit: readRateLimit(headers),
     });
@@ -148,7 +153,9 @@ export class Caller {
     const cache = this.#cache;
     return (request, signal) => {
       const send = (one: PreparedRequest) => sendWithFetch(this.#fetch, { ...fetchOptions }, one, signal);
-      if (!cache || request.method !== 'GET' || request.isConditional) return send(request);
+      // Nobody reads the same page of events twice, so the cache would only fill up.
+      const isCacheable = request.method === 'GET' && !request.isConditional && request.operation !== 'listEvents';
+      if (!cache || !isCacheable) return send(request);
       return sendWithCache(cache, request, send, error => this.#log.write('error', `The cache failed: ${error}`));
     };
   }

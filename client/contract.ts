@@ -23,6 +23,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   listVotes: { method: 'GET', path: '/api/v1/ideas/:id/votes', isOnBoard: true, takesKey: false },
   commentOnIdea: { method: 'POST', path: '/api/v1/ideas/:id/comments', isOnBoard: true, takesKey: true },
   listComments: { method: 'GET', path: '/api/v1/ideas/:id/comments', isOnBoard: true, takesKey: false },
+  listEvents: { method: 'GET', path: '/api/v1/events', isOnBoard: true, takesKey: false },
   setIdeaStatus: { method: 'POST', path: '/api/v1/ideas/:id/status', isOnBoard: true, takesKey: true },
   addIdeaTag: { method: 'POST', path: '/api/v1/ideas/:id/tags', isOnBoard: true, takesKey: true },
   removeIdeaTag: { method: 'DELETE', path: '/api/v1/ideas/:id/tags/:tagId', isOnBoard: true, takesKey: false },
@@ -67,6 +68,7 @@ export type ErrorKey =
   | 'method_not_allowed'
   | 'request_timeout'
   | 'idempotency_key_in_use'
+  | 'cursor_expired'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'expectation_failed'
@@ -88,6 +90,7 @@ export type ErrorKey =
   | 'status_comments_closed'
   | 'headers_too_large'
   | 'rate_limited'
+  | 'too_many_waits'
   | 'internal_error'
   | 'service_unavailable';
 /** The bodies of webhooks, by their `type`. */
@@ -278,6 +281,24 @@ export interface Operations {
       | 'not_found'
       | 'validation_failed'
       | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** List events */
+  listEvents: {
+    query: ListEventsQuery;
+    body: undefined;
+    result: EventList;
+    errorKey:
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'cursor_expired'
+      | 'validation_failed'
+      | 'rate_limited'
+      | 'too_many_waits'
       | 'internal_error'
       | 'service_unavailable';
   };
@@ -772,85 +793,43 @@ export interface ListCommentsQuery {
   /** The `next_cursor` of the previous page. Repeat the other parameters. */
   cursor?: string | undefined;
 }
-/** The status to set. */
-export interface IdeaStatusInput {
-  /** A key of the board's status registry. */
-  status: string;
+export interface ListEventsQuery {
+  /** A cursor of this board, for the events after it. `now` skips all events up to now. */
+  after?: string | undefined;
   /**
-   * An official reply to the idea, for example the reason for the status. Plain text, 1 to 500 characters after trimming.
+   * Only these types, separated by commas: `idea.created`, `idea.status_changed`, `idea.merged`, `idea.unmerged`, `idea.voted`, `comment.created`. The default is all except `idea.voted`.
    */
-  reply?: string | undefined;
+  types?: string | undefined;
+  /** The maximum number of events; 20 by default. */
+  limit?: number | undefined;
+  /** Waits up to this number of seconds for an event. A token can have 2 waiting requests. */
+  wait?: number | undefined;
+  /** `excerpt` cuts the bodies of ideas to 300 characters. */
+  body?: ('full' | 'excerpt') | undefined;
 }
-/** The tag to assign. */
-export interface IdeaTagInput {
-  /** The id of a tag of the board, also as a string of digits. */
-  tag_id: number;
+/** Events of a board, oldest first. */
+export interface EventList {
+  /** The events, oldest first. */
+  data: ListedEvent[];
+  /** Whether there are more events now. */
+  has_more: boolean;
+  /** The value for `after` in the next request. The server always returns one. */
+  next_cursor: string;
 }
-/** The target of the merge. */
-export interface MergeInput {
-  /** The id of the idea to merge into, also as a string of digits. */
-  target_id: number;
-}
-/** The two ideas after a merge or an unmerge. `target` is null if the idea to unmerge was not merged. */
-export interface Merge {
-  idea: Idea;
-  /** The target of the merge. */
-  target: Idea | null;
-}
-/** The types of `details`, by the error key. Errors with other keys have no details. */
-export interface DetailsByKey {
-  board_required: GrantedBoards;
-  board_not_granted: GrantedBoards;
-  insufficient_scope: InsufficientGrant;
-  invalid_status: BoardStatuses;
-  invalid_tag: BoardTags;
-  consecutive_comment: LastComment;
-  rate_limited: ExceededLimit;
-}
-/** The boards that the `board` parameter can name. */
-export interface GrantedBoards {
-  /** The boards of the token, each with its grant. */
-  boards: {
-    slug: string;
-    name: string;
-    grant: Grant;
-  }[];
-}
-/** The lowest grant that allows the action (`needed`), and the grant of the token on the board (`held`). */
-export interface InsufficientGrant {
-  /** The slug of the board. */
-  board: string;
-  needed: Grant;
-  held: Grant;
-}
-/** The statuses of the board. */
-export interface BoardStatuses {
-  /** The keys of the status registry, in order. */
-  statuses: string[];
-}
-/** The tags of the board. */
-export interface BoardTags {
-  /** The tags of the board, sorted by name. */
-  tags: Tag[];
-}
-/** The comment that another user must follow before the same user can comment again. */
-export interface LastComment {
-  /** The user's comment, the last on the idea. */
-  last_comment: {
-    id: number;
-    created_at: string;
-  };
-}
-/** The rate limit that the request exceeded. */
-export interface ExceededLimit {
-  /** The exceeded rate limit: `apitoken:read`, `apitoken:write` or `ip`. */
-  limit: string;
-  /** Requests allowed per window. */
-  allowed: number;
-  /** The length of the window in seconds. */
-  window_seconds: number;
-  /** Seconds until the window ends. */
-  retry_after: number;
+/** An event with its id and its place. */
+export interface ListedEvent {
+  /** The id of the event. Webhooks send it in the header `webhook-id`. */
+  id: string;
+  /** The place of the event. As `after`, it gives the events after this one. */
+  cursor: string;
+  /** Exactly the body that webhooks deliver. */
+  event:
+    | IdeaCreatedEvent
+    | IdeaStatusChangedEvent
+    | IdeaMergedEvent
+    | IdeaUnmergedEvent
+    | IdeaVotedEvent
+    | CommentCreatedEvent;
 }
 /** An idea was published: on creation, or on approval of a pending idea. */
 export interface IdeaCreatedEvent {
@@ -912,6 +891,8 @@ export interface EventIdea {
    * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who may see the idea.
    */
   url: string;
+  /** Whether `body` is cut. Only in the list of events with `body=excerpt`. */
+  body_truncated?: boolean | undefined;
 }
 /** Who caused the event. */
 export interface Actor {
@@ -1011,6 +992,86 @@ export interface CommentCreatedEvent {
     changes: Change[];
     comment: Comment;
   };
+}
+/** The status to set. */
+export interface IdeaStatusInput {
+  /** A key of the board's status registry. */
+  status: string;
+  /**
+   * An official reply to the idea, for example the reason for the status. Plain text, 1 to 500 characters after trimming.
+   */
+  reply?: string | undefined;
+}
+/** The tag to assign. */
+export interface IdeaTagInput {
+  /** The id of a tag of the board, also as a string of digits. */
+  tag_id: number;
+}
+/** The target of the merge. */
+export interface MergeInput {
+  /** The id of the idea to merge into, also as a string of digits. */
+  target_id: number;
+}
+/** The two ideas after a merge or an unmerge. `target` is null if the idea to unmerge was not merged. */
+export interface Merge {
+  idea: Idea;
+  /** The target of the merge. */
+  target: Idea | null;
+}
+/** The types of `details`, by the error key. Errors with other keys have no details. */
+export interface DetailsByKey {
+  board_required: GrantedBoards;
+  board_not_granted: GrantedBoards;
+  insufficient_scope: InsufficientGrant;
+  invalid_status: BoardStatuses;
+  invalid_tag: BoardTags;
+  consecutive_comment: LastComment;
+  rate_limited: ExceededLimit;
+}
+/** The boards that the `board` parameter can name. */
+export interface GrantedBoards {
+  /** The boards of the token, each with its grant. */
+  boards: {
+    slug: string;
+    name: string;
+    grant: Grant;
+  }[];
+}
+/** The lowest grant that allows the action (`needed`), and the grant of the token on the board (`held`). */
+export interface InsufficientGrant {
+  /** The slug of the board. */
+  board: string;
+  needed: Grant;
+  held: Grant;
+}
+/** The statuses of the board. */
+export interface BoardStatuses {
+  /** The keys of the status registry, in order. */
+  statuses: string[];
+}
+/** The tags of the board. */
+export interface BoardTags {
+  /** The tags of the board, sorted by name. */
+  tags: Tag[];
+}
+/** The comment that another user must follow before the same user can comment again. */
+export interface LastComment {
+  /** The user's comment, the last on the idea. */
+  last_comment: {
+    id: number;
+    created_at: string;
+  };
+}
+/** The rate limit that the request exceeded. */
+export interface ExceededLimit {
+  /** The exceeded rate limit: `apitoken:read`, `apitoken:write` or `ip`. */
+  limit: string;
+  /** Requests allowed per window. */
+  allowed: number;
+  /** The length of the window in seconds. */
+  window_seconds: number;
+  /** Seconds until the window ends. */
+  retry_after: number;
 }
 /** Sent on request to test a webhook. It does not report a change. */
 export interface WebhookTestEvent {

@@ -1,6 +1,7 @@
 import type { Call, NotModified } from './call.ts';
 import { Caller } from './caller.ts';
 import type { BoardDetails, Token } from './contract.ts';
+import { Events } from './events.ts';
 import { Ideas } from './ideas.ts';
 import type { ApiRequest, CallOptions, ConditionalOptions, IdeaBoardOptions, WriteOptions } from './options.ts';
 
@@ -14,6 +15,8 @@ import type { ApiRequest, CallOptions, ConditionalOptions, IdeaBoardOptions, Wri
  */
 export class IdeaBoard {
   readonly ideas: Ideas;
+  /** Lists and follows the events of the board. */
+  readonly events: Events;
   /** Reads the board, with its statuses and its tags. */
   readonly board: BoardReader;
   /** Reads the properties of the token: its grants and the state of its rate limits. */
@@ -27,6 +30,7 @@ export class IdeaBoard {
   constructor(options: IdeaBoardOptions, caller = new Caller(options)) {
     this.#caller = caller;
     this.ideas = new Ideas(caller);
+    this.events = new Events(caller);
     this.board = { get: (callOptions?: CallOptions) => caller.call('getBoard', {}, callOptions) };
     this.token = { get: callOptions => caller.call('getToken', {}, callOptions) };
   }

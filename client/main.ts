@@ -20,6 +20,7 @@ export {
   type WebhookErrorKey,
   WebhookVerificationError,
 } from './errors.ts';
+export type { Events, EventsQuery, EventType, FollowedEvent, FollowOptions } from './events.ts';
 export type { Hooks, RequestEvent, ResponseEvent, RetryEvent } from './hooks.ts';
 export { type BoardReader, IdeaBoard } from './idea-board.ts';
 export type { Ideas } from './ideas.ts';

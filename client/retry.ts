@@ -42,6 +42,11 @@ export function retryDelayMs(error: IdeaBoardError, context: RetryContext): numb
   return Math.round(delayMs);
 }
 
+/** Whether a repeated request may succeed. */
+export function isTransient(error: IdeaBoardError): boolean {
+  return retryReason(error) !== undefined;
+}
+
 function retryReason({ key, status }: IdeaBoardError): 'refused' | 'failed' | undefined {
   if (status === 429 || key === 'idempotency_key_in_use') return 'refused';
   // A gateway answers 502 or 504 if it cannot reach the server.

@@ -29,6 +29,7 @@ const advice: Record<ErrorKey, string> = {
   request_timeout: 'Send the whole request at once.',
   idempotency_key_in_use:
     'The first call with this key is still running. Wait a few seconds, then send the same call again.',
+  cursor_expired: 'Call again without after to read the oldest events, or with after=now to skip them.',
   payload_too_large: 'Send less: titles have at most 200 characters, bodies 10,000 and comments 500.',
   unsupported_media_type: 'Send application/json without a Content-Encoding.',
   expectation_failed: 'Send no Expect header.',
@@ -53,6 +54,7 @@ const advice: Record<ErrorKey, string> = {
   status_comments_closed: 'Tell the user that ideas in this status take no comments (allow_comments of get_board).',
   headers_too_large: 'Send fewer or shorter headers.',
   rate_limited: 'Wait retry_after seconds, then make fewer calls. whoami shows how many are left.',
+  too_many_waits: 'Call again without wait, or wait some seconds first.',
   internal_error: 'The server failed. Retry once in a minute. If it fails again, tell the user.',
   service_unavailable: 'The database is unavailable or busy with the same idea. Wait retry_after seconds, then retry.',
 };

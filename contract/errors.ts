@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Grant } from './grants.ts';
 import { Id } from './identifiers.ts';
-import { maxTagsOfIdea } from './limits.ts';
+import { keptEventDays, maxTagsOfIdea, maxWaitsOfToken } from './limits.ts';
 import { Tag, tagExample } from './tag.ts';
 import { Timestamp } from './text.ts';
 
@@ -33,6 +33,10 @@ export const errors = {
   method_not_allowed: { status: 405, meaning: 'The path does not support this method. See the Allow header.' },
   request_timeout: { status: 408, meaning: 'The request did not arrive in time.' },
   idempotency_key_in_use: { status: 409, meaning: 'The first request with this Idempotency-Key is still running.' },
+  cursor_expired: {
+    status: 410,
+    meaning: `The events after this cursor may be incomplete: it is older than ${keptEventDays} days, or the database was restored from a backup. Start again without \`after\`, or with \`after=now\`.`,
+  },
   payload_too_large: { status: 413, meaning: 'The request body is larger than 64 KiB.' },
   unsupported_media_type: {
     status: 415,
@@ -61,6 +65,10 @@ export const errors = {
   status_comments_closed: { status: 423, meaning: "The idea's status does not allow comments." },
   headers_too_large: { status: 431, meaning: 'The request line and the headers are larger than 16 KiB.' },
   rate_limited: { status: 429, meaning: 'A rate limit is exceeded; try again after Retry-After seconds.' },
+  too_many_waits: {
+    status: 429,
+    meaning: `The token already has ${maxWaitsOfToken} requests that wait for events; try again after Retry-After seconds.`,
+  },
   internal_error: { status: 500, meaning: 'The server failed; the request id identifies the failure in its log.' },
   service_unavailable: {
     status: 503,

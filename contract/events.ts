@@ -6,14 +6,21 @@ import { Id } from './identifiers.ts';
 import { Timestamp } from './text.ts';
 
 /**
- * An idea in an event. It has no my_vote, because an event has no specific reader. It has no body_truncated, because its
- * body is always whole.
+ * An idea in an event. It has no my_vote, because an event has no specific reader. It has no body_truncated unless the
+ * reader asked for excerpts, because otherwise its body is whole.
  */
-export const EventIdea = Idea.omit({ my_vote: true, body_truncated: true }).meta({
-  title: 'EventIdea',
-  description: 'The idea right after the event.',
-  examples: [seen(ideaExamples.discussed)],
-});
+export const EventIdea = Idea.omit({ my_vote: true, body_truncated: true })
+  .extend({
+    body_truncated: z
+      .boolean()
+      .optional()
+      .describe('Whether `body` is cut. Only in the list of events with `body=excerpt`.'),
+  })
+  .meta({
+    title: 'EventIdea',
+    description: 'The idea right after the event.',
+    examples: [seen(ideaExamples.discussed)],
+  });
 
 const EventBoard = z
   .object({
@@ -151,6 +158,9 @@ export type EventType = keyof typeof events;
 export type EventBody<T extends EventType = EventType> = z.infer<(typeof events)[T]>;
 
 export const eventTypes = Object.keys(events) as EventType[];
+
+/** The types of events that a list of events has by default. Votes are many, and interest few clients. */
+export const defaultEventTypes = eventTypes.filter(type => type !== 'idea.voted');
 
 /** The event that the server sends when a person tests a webhook. */
 export const TestEvent = z

@@ -1,5 +1,6 @@
 import { boardRoutes } from './board.ts';
 import { commentRoutes } from './comments.ts';
+import { eventRoutes } from './event-list.ts';
 import { ideaRoutes } from './ideas.ts';
 import { mergeRoutes } from './merging.ts';
 import { oneIdeaRoutes } from './one-idea.ts';
@@ -20,6 +21,7 @@ export const operations = c.router(
     ...oneIdeaRoutes,
     ...voteRoutes,
     ...commentRoutes,
+    ...eventRoutes,
     ...statusRoutes,
     ...tagRoutes,
     ...mergeRoutes,

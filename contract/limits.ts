@@ -21,5 +21,12 @@ export const maxBoardsOfToken = 100;
 /** The maximum number of ideas that one request can read by their ids. */
 export const maxIdsOfRequest = 100;
 
+/** The number of days that the server keeps events. */
+export const keptEventDays = 30;
+
+/** The longest time that a request for events waits, and the maximum number of waiting requests of a token. */
+export const maxWaitSeconds = 55;
+export const maxWaitsOfToken = 2;
+
 /** The length of the excerpt of an idea's body, in code points. */
 export const excerptLength = 300;

@@ -11,12 +11,21 @@ export {
   messageWith,
   ValidationIssue,
 } from './errors.ts';
-export { type EventBody, type EventType, events, TestEvent, type TestEventBody } from './events.ts';
+export { EventList } from './event-list.ts';
+export { defaultEventTypes, type EventBody, type EventType, events, TestEvent, type TestEventBody } from './events.ts';
 export { Grant, grants, grantsOfQuery, includesGrant } from './grants.ts';
 export { Idea, VoteValue } from './idea.ts';
 export { IdeaInput, IdeaList } from './ideas.ts';
 export { contract, type OperationId, operations } from './index.ts';
-export { type Bucket, buckets, excerptLength, maxBodyBytes, maxIdsOfRequest, maxTagsOfIdea } from './limits.ts';
+export {
+  type Bucket,
+  buckets,
+  excerptLength,
+  maxBodyBytes,
+  maxIdsOfRequest,
+  maxTagsOfIdea,
+  maxWaitsOfToken,
+} from './limits.ts';
 export { Merge } from './merging.ts';
 export { ExpandedIdea } from './one-idea.ts';
 export { defaultPerPage } from './pagination.ts';

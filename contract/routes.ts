@@ -40,7 +40,7 @@ export interface ToolMetadata {
 /** The metadata of a route in ts-rest. The server needs these properties before it reads the body of a request. */
 export type RouteMetadata = {
   /** The tag of the operation in the OpenAPI document. */
-  tag: 'Board' | 'Ideas' | 'Comments' | 'Votes' | 'Moderation' | 'Token' | 'Tools' | 'Probes';
+  tag: 'Board' | 'Ideas' | 'Comments' | 'Votes' | 'Events' | 'Moderation' | 'Token' | 'Tools' | 'Probes';
 } & (
   | { auth: 'none' /** Whether requests count against the rate limit of their IP address. */; isLimitedPerIp: boolean }
   /**

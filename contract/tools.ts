@@ -122,6 +122,7 @@ export const useTools = c.mutation({
       'unsupported_media_type',
       'validation_failed',
       'rate_limited',
+      'too_many_waits',
       'internal_error',
       'service_unavailable',
     ),

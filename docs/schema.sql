@@ -349,6 +349,37 @@ CREATE INDEX events_id_idx ON events USING btree (id);
 CREATE INDEX events_idea_id_idx ON events USING btree (account_id, idea_id);
 CREATE INDEX events_occurred_at_idx ON events USING btree (occurred_at);
 
+-- table event_positions (tenant)
+
+CREATE TABLE event_positions (
+  account_id bigint NOT NULL,
+  event_id uuid NOT NULL,
+  board_id bigint NOT NULL,
+  type text NOT NULL,
+  is_pending boolean NOT NULL,
+  number bigint GENERATED ALWAYS AS IDENTITY NOT NULL,
+  "position" bigint,
+  CONSTRAINT event_positions_pkey PRIMARY KEY (account_id, event_id),
+  CONSTRAINT event_positions_event_id_fkey FOREIGN KEY (account_id, event_id) REFERENCES events(account_id, id) ON DELETE CASCADE
+);
+CREATE INDEX event_positions_placed_idx ON event_positions USING btree (account_id, board_id, type, "position") WHERE "position" IS NOT NULL;
+CREATE INDEX event_positions_unplaced_idx ON event_positions USING btree (account_id, board_id, number) WHERE "position" IS NULL;
+
+-- table event_waits (tenant)
+
+CREATE UNLOGGED TABLE event_waits (
+  account_id bigint NOT NULL,
+  token_id bigint NOT NULL,
+  slot smallint NOT NULL,
+  board_id bigint NOT NULL,
+  server_id uuid NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT event_waits_pkey PRIMARY KEY (account_id, token_id, slot),
+  CONSTRAINT event_waits_token_id_fkey FOREIGN KEY (account_id, token_id) REFERENCES api_tokens(account_id, id) ON DELETE CASCADE
+);
+CREATE INDEX event_waits_board_id_idx ON event_waits USING btree (account_id, board_id);
+CREATE INDEX event_waits_server_id_idx ON event_waits USING btree (server_id);
+
 -- table extension_subscriptions (local)
 
 CREATE TABLE extension_subscriptions (
@@ -819,6 +850,16 @@ CREATE TABLE user_blocks (
 );
 CREATE INDEX user_blocks_user_id_idx ON user_blocks USING btree (user_id);
 
+-- table vote_followings (tenant)
+
+CREATE TABLE vote_followings (
+  account_id bigint NOT NULL,
+  board_id bigint NOT NULL,
+  expires_at timestamp(3) with time zone NOT NULL,
+  CONSTRAINT vote_followings_pkey PRIMARY KEY (account_id, board_id),
+  CONSTRAINT vote_followings_board_id_fkey FOREIGN KEY (account_id, board_id) REFERENCES boards(account_id, id) ON DELETE CASCADE
+);
+
 -- table votes (tenant)
 
 CREATE TABLE votes (
@@ -1064,9 +1105,13 @@ begin
      where i.account_id = p_account_id and i.id = p_idea_id
     returning i.up_count, i.down_count into up_count, down_count;
 
-    -- Most votes interest no webhook and no extension. Then nothing is recorded.
+    -- Most votes interest no webhook, no extension and no client. Then nothing is recorded.
     if exists (select from listening_endpoints(p_account_id, p_board_id, 'idea.voted'))
       or exists (select from extension_subscriptions s where s.event_type = 'idea.voted')
+      or exists (
+        select from vote_followings f
+         where f.account_id = p_account_id and f.board_id = p_board_id and f.expires_at > now()
+      )
     then
       perform record_event(
         p_account_id, 'idea.voted', p_idea_id, null, p_actor_id, p_token_id,
@@ -1253,6 +1298,55 @@ BEGIN ATOMIC
    WHERE ((w.account_id = listening_endpoints.p_account_id) AND ((w.board_id IS NULL) OR (w.board_id = listening_endpoints.p_board_id)) AND (w.disabled_at IS NULL) AND ((w.event_types = '{}'::text[]) OR (listening_endpoints.p_type = ANY (w.event_types))));
 END;
 
+-- function offer_event(bigint,bigint,uuid,text,boolean)
+
+CREATE FUNCTION offer_event(p_account_id bigint, p_board_id bigint, p_event_id uuid, p_type text, p_is_pending boolean)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  insert into event_positions (account_id, event_id, board_id, type, is_pending)
+  values (p_account_id, p_event_id, p_board_id, p_type, p_is_pending);
+
+  if exists (
+    select from event_waits w
+     where w.account_id = p_account_id and w.board_id = p_board_id and w.expires_at > clock_timestamp()
+  ) then
+    perform pg_notify('idea_board_events', p_board_id::text);
+  end if;
+end
+$function$;
+
+-- function place_events(bigint,bigint,integer)
+
+CREATE FUNCTION place_events(p_account_id bigint, p_board_id bigint, p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+AS $function$
+declare
+  v_count integer;
+begin
+  perform pg_advisory_xact_lock(hashtextextended('idea-board events ' || p_board_id, 0));
+  -- The snapshot of this statement is newer than the lock.
+  with unplaced as (
+    select p.event_id, p.number
+      from event_positions p
+     where p.account_id = p_account_id and p.board_id = p_board_id and p.position is null
+     order by p.number
+     limit p_limit
+  ), placed as (
+    select u.event_id, nextval('event_positions_number_seq') as position
+      from (select event_id from unplaced order by number) u
+  )
+  update event_positions p
+     set position = placed.position
+    from placed
+   where p.account_id = p_account_id and p.event_id = placed.event_id;
+  get diagnostics v_count = row_count;
+  return v_count;
+end
+$function$;
+
 -- function record_event(bigint,text,bigint,bigint,bigint,bigint,jsonb,timestamp with time zone)
 
 CREATE FUNCTION record_event(p_account_id bigint, p_type text, p_idea_id bigint, p_target_id bigint, p_actor_id bigint, p_token_id bigint, p_details jsonb, p_now timestamp with time zone)
@@ -1289,6 +1383,14 @@ begin
     p_account_id, v_board_id, p_idea_id, p_actor_id, p_type, v_data, event_body(p_type, v_data, p_now), p_now
   )
   returning id into v_event_id;
+
+  -- An unpublished idea concerns its author and the moderators. No client that follows the board receives it.
+  if p_type not in ('idea.pending', 'idea.rejected') then
+    perform offer_event(
+      p_account_id, v_board_id, v_event_id, p_type,
+      coalesce(v_data #>> '{idea,moderation_state}', 'published') = 'pending'
+    );
+  end if;
 
   for v_delivery in
     insert into webhook_deliveries (account_id, endpoint_id, event_id, lane, created_at, next_attempt_at)

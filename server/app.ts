@@ -15,6 +15,7 @@ import { DomainError } from './domain/domain-error.ts';
 import { buildUnsubscribeTokens } from './domain/notifications/unsubscribe-token.ts';
 import { boardEndpoints } from './endpoints/board.ts';
 import { commentEndpoints } from './endpoints/comments.ts';
+import { eventEndpoints } from './endpoints/events.ts';
 import { ideaEndpoints } from './endpoints/ideas.ts';
 import { moderationEndpoints } from './endpoints/moderation.ts';
 import { probeEndpoints } from './endpoints/probes.ts';
@@ -28,6 +29,7 @@ import { answerConditionally } from './http/conditional.ts';
 import { shareWithOrigins } from './http/cors.ts';
 import { drainConnections } from './http/draining.ts';
 import { answerErrors } from './http/error-handler.ts';
+import { buildEventWaits } from './http/event-waits.ts';
 import { answerUnroutable, collectMethods } from './http/method-not-allowed.ts';
 import { buildOperationRunner, chargeFailedReplay } from './http/operation-runner.ts';
 import { readJsonBodies, refuseEncodedBody } from './http/request-body.ts';
@@ -122,11 +124,16 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   });
 
   const runner = buildOperationRunner(server);
+  const waits = buildEventWaits(server);
+  // A stopping server answers the waiting requests at once.
+  app.addHook('preClose', async () => waits.end());
+  app.addHook('onClose', () => waits.close());
   const endpoints = {
     ...boardEndpoints(runner),
     ...ideaEndpoints(runner),
     ...voteEndpoints(runner),
     ...commentEndpoints(runner),
+    ...eventEndpoints(server, runner, waits),
     ...moderationEndpoints(runner),
     ...tokenEndpoints(server),
     ...probeEndpoints(server),

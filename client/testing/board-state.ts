@@ -18,6 +18,9 @@ import { Refusal } from './refusal.ts';
 /** The name of every token of the test server. */
 const tokenName = contract.Token.parse(exampleOf(contract.Token)).name;
 
+/** An event of the board. */
+export type BoardEvent = Exclude<EventBody, { type: 'webhook.test' }>;
+
 /** A token of the test server. Each token is a separate voter. */
 export interface TestToken {
   id: number;
@@ -60,10 +63,10 @@ export class BoardState {
   readonly tags: Tag[];
   readonly #ideas: StoredIdea[] = [];
   readonly #baseUrl: string;
-  readonly #emit: (event: EventBody) => void;
+  readonly #emit: (event: BoardEvent) => void;
   #lastId = 0;
 
-  constructor(settings: Partial<Board>, baseUrl: string, emit: (event: EventBody) => void) {
+  constructor(settings: Partial<Board>, baseUrl: string, emit: (event: BoardEvent) => void) {
     const example = contract.BoardDetails.parse(exampleOf(contract.BoardDetails));
     // The time windows of the example board are closed at the moment, so the test board has none.
     const windows = {
@@ -290,7 +293,7 @@ export class BoardState {
   ) {
     const { id, slug, name } = this.board;
     const about = { board: { id, slug, name }, idea: this.#inEvent(idea), actor: { ...user, token_id }, changes: [] };
-    this.#emit({ type, timestamp: new Date().toISOString(), data: { ...about, ...more } } as EventBody);
+    this.#emit({ type, timestamp: new Date().toISOString(), data: { ...about, ...more } } as BoardEvent);
   }
 
   #refuseIf(condition: boolean, key: ErrorKey) {

@@ -27,8 +27,7 @@ export class Deliveries {
     return secret;
   }
 
-  send(event: EventBody) {
-    const id = `evt_${crypto.randomUUID()}`;
+  send(event: EventBody, id: string) {
     for (const { url, secret } of this.#receivers) {
       this.#running = this.#running.then(async () => {
         const status = await this.#post(url, await signWebhook(event, secret, { id }));

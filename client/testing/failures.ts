@@ -1,5 +1,5 @@
 import type { ErrorKeyOf, OperationId } from '@idea-board/client';
-import { type DetailsOf, type ErrorKey, errorDetails } from '@idea-board/contract';
+import { type DetailsOf, type ErrorKey, errorDetails, errors } from '@idea-board/contract';
 import { Refusal } from './refusal.ts';
 
 /** The failures that a test can plan for an operation: its error keys, and the failures without an API answer. */
@@ -11,7 +11,7 @@ type TransportFailure = 'connection_failed' | 'timed_out' | 'unexpected_answer';
 export interface FailOptions {
   /** The number of requests that fail. The default is 1. Pass Infinity to let every request fail. */
   times?: number | undefined;
-  /** The seconds in the header `Retry-After` of `rate_limited` and `service_unavailable`. The default is 1. */
+  /** The seconds in the header `Retry-After` of `rate_limited`, `too_many_waits` and `service_unavailable`. The default is 1. */
   retryAfterSeconds?: number | undefined;
 }
 
@@ -52,7 +52,7 @@ function isOfTransport(key: Failure['key']): key is TransportFailure {
 function refusalOf(key: ErrorKey, retryAfterSeconds: number): Refusal {
   const schema = key in errorDetails ? errorDetails[key as keyof typeof errorDetails] : undefined;
   const example = schema?.meta()?.examples as unknown[] | undefined;
-  const waits = key === 'rate_limited' || key === 'service_unavailable';
+  const waits = [429, 503].includes(errors[key].status);
   const details = example && {
     ...(example[0] as object),
     ...(key === 'rate_limited' ? { retry_after: retryAfterSeconds } : {}),

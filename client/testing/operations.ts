@@ -1,6 +1,7 @@
 import type { Idea, ListCommentsQuery, ListVotesQuery, OperationId, Operations } from '@idea-board/client';
 import { excerptLength, maxIdsOfRequest } from '@idea-board/contract';
 import { type BoardState, listVotesOf, type StoredIdea, type TestToken, tallyOf } from './board-state.ts';
+import type { EventLog } from './event-log.ts';
 import { matches, pageOf, rankOf } from './lists.ts';
 
 /** A valid request of an operation. */
@@ -10,14 +11,18 @@ export interface ValidRequest<O extends OperationId = OperationId> {
   query: NonNullable<Operations[O]['query']>;
   body: Operations[O]['body'];
   token: TestToken;
+  /** Aborts when the client disconnects. */
+  signal: AbortSignal;
 }
 
 /** The operations on a board. Each returns the result of a request, or throws a Refusal. */
 export type Handlers = {
-  [O in Exclude<OperationId, 'getToken'>]: (request: ValidRequest<O>) => Operations[O]['result'];
+  [O in Exclude<OperationId, 'getToken'>]: (
+    request: ValidRequest<O>,
+  ) => O extends 'listEvents' ? Promise<Operations[O]['result']> : Operations[O]['result'];
 };
 
-export function handlersOf(state: BoardState): Handlers {
+export function handlersOf(state: BoardState, events: EventLog): Handlers {
   return {
     getBoard: () => state.details,
     listIdeas({ query, token }) {
@@ -49,6 +54,8 @@ export function handlersOf(state: BoardState): Handlers {
     listVotes: ({ id, query, token }) => listVotes(state.find(id, token), query),
     commentOnIdea: ({ id, body, token }) => state.comment(id, body.body, token),
     listComments: ({ id, query, token }) => listComments(state.find(id, token), query),
+    // The validation has split the types.
+    listEvents: ({ query, token, signal }) => events.list(query as Parameters<EventLog['list']>[0], token, signal),
     setIdeaStatus: ({ id, body, token }) => state.present(state.setStatus(id, body, token), token.id),
     addIdeaTag: ({ id, body, token }) => state.present(state.addTag(id, body.tag_id, token), token.id),
     removeIdeaTag: ({ id, tagId, token }) => state.present(state.removeTag(id, tagId, token), token.id),

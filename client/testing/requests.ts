@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { grantsOfQuery, includesGrant, operations, type Route, type RouteMetadata } from '@idea-board/contract';
 import { parseRequest } from '@idea-board/contract/validation';
 import type { BoardState, TestToken } from './board-state.ts';
+import type { EventLog } from './event-log.ts';
 import type { Failures } from './failures.ts';
 import { type Answer, answerConditionally, queryOf, rateLimitHeaders, readBody } from './http.ts';
 import { handlersOf, type ValidRequest } from './operations.ts';
@@ -10,6 +11,7 @@ import type { Tokens } from './tokens.ts';
 
 interface Served {
   state: BoardState;
+  events: EventLog;
   failures: Failures;
   tokens: Tokens;
 }
@@ -25,8 +27,8 @@ const routes = Object.entries(operations as Record<string, Route>).map(([operati
 type ServedRoute = (typeof routes)[number];
 
 /** Returns the function that answers requests, with the checks in the order of the real server. */
-export function answererOf({ state, failures, tokens }: Served) {
-  const handlers = handlersOf(state) as unknown as Record<string, (request: ValidRequest) => unknown>;
+export function answererOf({ state, events, failures, tokens }: Served) {
+  const handlers = handlersOf(state, events) as unknown as Record<string, (request: ValidRequest) => unknown>;
   const replays = new Map<string, { fingerprint: string; answer: Answer }>();
 
   return async (request: IncomingMessage, response: ServerResponse) => {
@@ -43,12 +45,18 @@ export function answererOf({ state, failures, tokens }: Served) {
     authorize(state, token, metadata, query);
     const valid = await validate(request, route, query, params);
 
+    const gone = new AbortController();
+    response.once('close', () => gone.abort());
     const run = (): Answer => {
-      const body = operation === 'getToken' ? tokens.describe(token) : handlers[operation]?.({ ...valid, token });
+      const body =
+        operation === 'getToken'
+          ? tokens.describe(token)
+          : handlers[operation]?.({ ...valid, token, signal: gone.signal });
       return { status: route.status, body };
     };
     if (request.method !== 'POST') {
-      const answer = run();
+      const { status, body } = run();
+      const answer = { status, body: await body };
       return metadata.auth === 'board' && route.method === 'GET' ? answerConditionally(request, answer) : answer;
     }
     const key = request.headers['idempotency-key'];
@@ -98,7 +106,7 @@ async function validate(
   { operation }: ServedRoute,
   query: object,
   params: Record<string, string>,
-): Promise<Omit<ValidRequest, 'token'>> {
+): Promise<Omit<ValidRequest, 'token' | 'signal'>> {
   const body = await readBody(request);
   const ids = Object.entries(params).map(([name, text]) => [name, /^[0-9]+$/.test(text) ? Number(text) : 0] as const);
   if (ids.some(([, id]) => !Number.isSafeInteger(id) || id === 0)) throw new Refusal('not_found');
@@ -107,7 +115,7 @@ async function validate(
   return { id: 0, tagId: 0, ...Object.fromEntries(ids), query: parsed.query, body: parsed.body } as never;
 }
 
-function fingerprintOf({ query, ...others }: Omit<ValidRequest, 'token'>): string {
+function fingerprintOf({ query, ...others }: Omit<ValidRequest, 'token' | 'signal'>): string {
   // The test server has one board, so a request may name the board or omit it.
   return JSON.stringify([others, { ...query, board: undefined }]);
 }

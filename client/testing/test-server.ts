@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -5,6 +6,7 @@ import type { Board, EventBody, OperationId } from '@idea-board/client';
 import { events, type Grant, TestEvent } from '@idea-board/contract';
 import { BoardState, exampleOf } from './board-state.ts';
 import { Deliveries, type Delivery } from './deliveries.ts';
+import { EventLog } from './event-log.ts';
 import { type FailOptions, type FailureKeyOf, Failures } from './failures.ts';
 import { send } from './http.ts';
 import { Refusal } from './refusal.ts';
@@ -56,9 +58,15 @@ export async function startTestServer({ board = {}, port = 0 }: TestServerOption
   const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const deliveries = new Deliveries();
   const failures = new Failures();
-  const state = new BoardState(board, baseUrl, event => deliveries.send(event));
+  const log = new EventLog();
+  const state = new BoardState(board, baseUrl, event => {
+    const id = newEventId();
+    // Copies the event, because the tags of the idea in it change later.
+    log.add({ id, event: structuredClone(event) });
+    deliveries.send(event, id);
+  });
   const tokens = new Tokens(state.board);
-  const answer = answererOf({ state, failures, tokens });
+  const answer = answererOf({ state, events: log, failures, tokens });
 
   server.on('request', async (request, response) => {
     const answered = await answer(request, response).catch((error: unknown) => {
@@ -81,7 +89,7 @@ export async function startTestServer({ board = {}, port = 0 }: TestServerOption
     sendWebhooksTo: url => deliveries.add(url),
     sendExample(type) {
       const schema = type === 'webhook.test' ? TestEvent : events[type];
-      deliveries.send(exampleOf(schema) as EventBody);
+      deliveries.send(exampleOf(schema) as EventBody, newEventId());
     },
     deliveries: () => deliveries.finished(),
     async close() {
@@ -92,4 +100,8 @@ export async function startTestServer({ board = {}, port = 0 }: TestServerOption
       await Promise.all([closed, deliveries.close()]);
     },
   };
+}
+
+function newEventId(): string {
+  return `evt_${randomUUID()}`;
 }

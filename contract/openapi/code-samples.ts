@@ -24,6 +24,7 @@ const methods: Record<OperationId, string | null> = {
   listVotes: 'ideas.votes',
   commentOnIdea: 'ideas.comment',
   listComments: 'ideas.comments',
+  listEvents: 'events.list',
   setIdeaStatus: 'ideas.setStatus',
   addIdeaTag: 'ideas.addTag',
   removeIdeaTag: 'ideas.removeTag',

@@ -72,6 +72,7 @@ export const tags = [
   { name: 'Ideas', description: 'Read, search and create ideas.' },
   { name: 'Votes', description: 'Vote on ideas.' },
   { name: 'Comments', description: 'Read and add comments.' },
+  { name: 'Events', description: 'Follow what happens on a board.' },
   { name: 'Moderation', description: 'Set statuses, tag and merge. Needs the `moderate` grant.' },
   { name: 'Token', description: 'The token and its rate limits.' },
   { name: 'Tools', description: 'The same operations as tools for agents, over the Model Context Protocol.' },

@@ -93,6 +93,15 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string) {
       await start(name);
       return status;
     },
+    /** Kills a process with SIGKILL and starts it again. */
+    async kill(name: ProcessName) {
+      const one = running.get(name) as ServerProcess;
+      running.delete(name);
+      await one.kill();
+      memory.leave(one.pid);
+      if (name !== 'worker') balancer.remove(one.baseUrl);
+      await start(name);
+    },
     /** Stops all processes gracefully and returns their exit statuses. */
     async stop() {
       const ended: Record<string, number | NodeJS.Signals> = {};

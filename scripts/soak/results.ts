@@ -7,13 +7,13 @@ import type { Harm } from './harm.ts';
 import type { MemoryFigures } from './memory.ts';
 import type { SoakReport } from './run-soak.ts';
 
-const heading = '## Soak';
+export const soakHeading = '## Soak';
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
 export function describeSoak(report: SoakReport): string {
   const { observations, ledger, memory, harms, bigMerge, faults } = report;
   const answers = [...observations.answers.values()].reduce((sum, count) => sum + count, 0);
-  return `${heading}
+  return `${soakHeading}
 
 \`npm run soak -- --minutes ${report.minutes}\`, on ${report.startedAt.toISOString().slice(0, 10)}: two servers behind a load balancer and a worker, started by
 \`npm start\` and \`npm run worker\`, a PostgreSQL that writes every commit to the disk, and 12 clients. Each client sends one
@@ -60,15 +60,18 @@ function standing({ votes }: SoakReport['ledger']): number {
     .toArray().length;
 }
 
-/** Replaces the section with the results of the soak test. Appends the section if it is missing. */
-export function replaceSection(text: string, section: string): string {
+/** Replaces the section with this heading. Appends the section if it is missing. */
+export function replaceSection(text: string, heading: string, section: string): string {
   const start = text.indexOf(`${heading}\n`);
   if (start < 0) return `${text.trimEnd()}\n\n${section}`;
   const next = text.indexOf('\n## ', start + heading.length);
   return `${text.slice(0, start)}${section}${next < 0 ? '' : text.slice(next)}`;
 }
 
-function describeMachine({ postgresVersion, loadBefore }: SoakReport): string {
+export function describeMachine({
+  postgresVersion,
+  loadBefore,
+}: Pick<SoakReport, 'postgresVersion' | 'loadBefore'>): string {
   const memoryGb = Math.round(totalmem() / 2 ** 30);
   const model = cpus()[0]?.model ?? 'unknown processor';
   return `Idea-Board ${version}, Node ${process.versions.node}, PostgreSQL ${postgresVersion}, ${platform()}; ${cpus().length} cores (${model}) and ${memoryGb} GB.

@@ -5,6 +5,7 @@ import pg from 'pg';
 import type { Logger } from 'pino';
 import { entities } from '../entities/entities.ts';
 import { FailFastClient } from './client.ts';
+import { type Listener, type ListenerOptions, openListener } from './listener.ts';
 import { columnTypes, configOf, type Query } from './query.ts';
 import type { Tables } from './tables.ts';
 import { buildTurns, type InTurn } from './turns.ts';
@@ -38,6 +39,8 @@ export interface Database extends QueryBuilding {
   readonly inTurn: InTurn;
   /** A small pool with short timeouts for the readiness probe. Other requests do not use its connections. */
   readonly reserve: Queryable;
+  /** Opens a connection outside the pools that receives the notifications of a channel. */
+  listen(options: Omit<ListenerOptions, 'connection'>): Promise<Listener>;
   readonly orm: MikroORM;
   readonly pool: pg.Pool;
   close(): Promise<void>;
@@ -81,6 +84,8 @@ export async function openDatabase(options: DatabaseOptions): Promise<Database> 
 
   return {
     reserve: { query: queryOf(reserve) },
+    listen: given =>
+      openListener({ ...given, connection: { ...connectionOf(options), application_name: 'idea-board listener' } }),
     orm,
     pool,
     db,
@@ -212,7 +217,11 @@ function buildQueriesOn(client: pg.PoolClient, before?: () => Promise<void>): Ky
 }
 
 function openPool(options: DatabaseOptions, settings: pg.PoolConfig): pg.Pool {
-  return new pg.Pool({
+  return new pg.Pool({ ...connectionOf(options), ...settings });
+}
+
+function connectionOf(options: DatabaseOptions): pg.ClientConfig {
+  return {
     connectionString: options.url,
     application_name: 'idea-board',
     connectionTimeoutMillis: options.connectTimeoutMs,
@@ -225,8 +234,7 @@ function openPool(options: DatabaseOptions, settings: pg.PoolConfig): pg.Pool {
     // Cursors contain times as text. This text must not depend on the database's settings for dates and time zones.
     options: '-c DateStyle=ISO -c TimeZone=UTC',
     types: columnTypes,
-    ...settings,
-  });
+  };
 }
 
 function databaseName(url: string): string {

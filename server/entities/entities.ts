@@ -3,7 +3,7 @@ import { ApiToken, ApiTokenBoard, IdempotencyKey, RateLimit } from './api-token.
 import { Board, Status, Tag } from './board.ts';
 import { ChatChannel } from './chat-channel.ts';
 import { EmbeddingSecret, UsedEmbeddingToken } from './embedding.ts';
-import { Event, ExtensionSubscription, Notification } from './event.ts';
+import { Event, EventPosition, EventWait, ExtensionSubscription, Notification, VoteFollowing } from './event.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { Comment, Follower, Idea, IdeaTag, Mention, Merge, Vote, VoteNetwork, Voter } from './idea.ts';
 import { Identity, IdentityProvider } from './identity.ts';
@@ -32,6 +32,8 @@ export const entities = [
   Comment,
   EmbeddingSecret,
   Event,
+  EventPosition,
+  EventWait,
   ExtensionSubscription,
   Follower,
   Heartbeat,
@@ -61,6 +63,7 @@ export const entities = [
   User,
   UserBlock,
   Vote,
+  VoteFollowing,
   VoteNetwork,
   Voter,
   WebhookAttempt,

@@ -26,6 +26,38 @@ export const Event = defineTable('Event', 'events', {
   toldAt: timestamp().nullable(),
 });
 
+/** The place of an event in the events of its board, for clients that follow the board. */
+export const EventPosition = defineTable('EventPosition', 'event_positions', {
+  accountId: bigint().primary(),
+  eventId: p.uuid().primary(),
+  boardId: bigint(),
+  type: p.text(),
+  /** Whether the idea of the event was pending. Only moderators read such an event. */
+  isPending: p.boolean(),
+  /** The order in which the events were recorded. */
+  number: bigint().autoincrement(),
+  /** The order in which clients read the events. Null until a reader places the event, after its commit. */
+  position: bigint().nullable(),
+});
+
+/** A request that waits for events of a board. A token has a limited number of slots for such requests. */
+export const EventWait = defineTable('EventWait', 'event_waits', {
+  accountId: bigint().primary(),
+  tokenId: bigint().primary(),
+  slot: p.smallint().primary(),
+  boardId: bigint(),
+  /** The server process of the request. It renews the row while the request waits. */
+  serverId: p.uuid(),
+  expiresAt: timestamp(),
+});
+
+/** A board with clients that follow its votes. Other boards record votes only for webhooks and extensions. */
+export const VoteFollowing = defineTable('VoteFollowing', 'vote_followings', {
+  accountId: bigint().primary(),
+  boardId: bigint().primary(),
+  expiresAt: timestamp(),
+});
+
 /**
  * A notification in the app. If SMTP_URL is set, a user with a notification_email also gets the notification by mail.
  */

@@ -6,7 +6,7 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import type { Role } from '../entities/membership.ts';
 import { auditRefusedGrant } from './audit-refusals.ts';
-import { authenticate, chargeAddress } from './authenticate.ts';
+import { authenticate, authenticateAgain, chargeAddress } from './authenticate.ts';
 import type { GrantedBoard, Principal } from './find-tokens.ts';
 import { type Admission, pathOf, routeMetadata } from './request-context.ts';
 
@@ -48,7 +48,7 @@ export function authorize(
   query: Record<string, unknown>,
 ) {
   try {
-    request.admission = admissionFor(server, principal, metadata, query);
+    request.admission = admissionFor(server, request, principal, metadata, query);
   } catch (error) {
     auditRefusedGrant(server.audit, request, principal, error);
     throw error;
@@ -56,15 +56,21 @@ export function authorize(
 }
 
 function admissionFor(
-  { config }: ServerDependencies,
+  server: ServerDependencies,
+  request: FastifyRequest,
   principal: Principal,
   metadata: RouteMetadata,
   query: Record<string, unknown>,
 ): Admission {
+  const { config } = server;
+  const renew = async () => {
+    const found = await authenticateAgain(server, request);
+    return admissionFor(server, request, principal.isReadOnly ? withoutWriting(found) : found, metadata, query);
+  };
   if (config.PLANS_WITHOUT_AGENT_API.includes(principal.account.plan)) {
     throw new DomainError('agent_api_unavailable');
   }
-  if (metadata.auth !== 'board') return { principal, actor: null };
+  if (metadata.auth !== 'board') return { principal, actor: null, renew };
 
   const board = resolveBoard(principal, query.board);
   const needed = neededGrant(metadata, query);
@@ -78,6 +84,7 @@ function admissionFor(
   const { account, issuer, tokenId, voterId } = principal;
   return {
     principal,
+    renew,
     actor: { accountId: account.id, boardId: board.id, userId: issuer.id, tokenId, voterId, isModerator },
   };
 }
@@ -111,6 +118,11 @@ function neededGrant(metadata: RouteMetadata & { auth: 'board' }, query: Record<
     (needed, grant) => (includesGrant(grant, needed) ? grant : needed),
     metadata.grant,
   );
+}
+
+/** Returns the principal with at most the grant `read` on each board, for a read-only connection. */
+export function withoutWriting(principal: Principal): Principal {
+  return { ...principal, isReadOnly: true, boards: principal.boards.map(board => ({ ...board, grant: 'read' })) };
 }
 
 const moderatingRoles: readonly (Role | null)[] = ['owner', 'admin', 'moderator'];

@@ -8,7 +8,7 @@ import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { auditFailedAuthentication, refuseExhausted } from './audit-refusals.ts';
 import type { Principal } from './find-tokens.ts';
-import { lookUpToken, type TokenLookup } from './look-up-token.ts';
+import { findPrincipal, lookUpToken, type TokenLookup } from './look-up-token.ts';
 import {
   type BucketState,
   type Counter,
@@ -19,6 +19,7 @@ import {
   stateOf,
   tokenCounter,
 } from './rate-limit.ts';
+import { routeMetadata } from './request-context.ts';
 
 /** Finds a request's token and counts the request against rate limits. Throws unauthorized or rate_limited errors. */
 export async function authenticate(
@@ -47,6 +48,18 @@ export async function authenticate(
   noteUse(database, principal, now).catch(error => {
     request.log.warn({ err: error }, 'could not store the last use of a token');
   });
+  return principal;
+}
+
+/** Finds the token of a request again, without counting the request. Throws unauthorized. */
+export async function authenticateAgain(
+  { clock, config, database }: ServerDependencies,
+  request: FastifyRequest,
+): Promise<Principal> {
+  const { authorization } = request.headers;
+  const acceptsOauth = routeMetadata(request)?.auth === 'tools';
+  const principal = await findPrincipal(database, { authorization, acceptsOauth, config, now: clock.now() });
+  if (!principal) throw new DomainError('unauthorized');
   return principal;
 }
 

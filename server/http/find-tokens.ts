@@ -140,5 +140,7 @@ export function principalOf(row: TokenRow) {
     issuer: { id: row.issuer_id, name: row.issuer_name, role: row.role, isBlocked: row.is_blocked },
     voterId: row.voter_id,
     boards: row.boards,
+    /** Whether the request came through a read-only connection. */
+    isReadOnly: false,
   };
 }

@@ -78,23 +78,8 @@ export async function lookUpToken(database: Queryable, lookup: TokenLookup): Pro
 const noHash = Buffer.alloc(32);
 
 async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<LookupResult[]> {
-  // Uses the id 0, because the ids of the tokens are not known here and the time window is the same for every token.
-  const windows = lookups.map(lookup => counterOf(lookup, 0));
-  const rows = await database.query(findTokens, {
-    tokenIds: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.tokenId : null)),
-    hashes: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.hash : null)),
-    accessHashes: lookups.map(({ credential }) => (credential.kind === 'access' ? credential.hash : null)),
-    audiences: lookups.map(({ credential, config }) => (credential.kind === 'access' ? mcpUrlOf(config) : null)),
-    times: lookups.map(({ now }) => now.toISOString()),
-    buckets: lookups.map(({ bucket }) => bucket ?? null),
-    bucketsStartedAt: windows.map(window => window?.windowStartedAt.toISOString() ?? null),
-    bucketsExpireAt: windows.map(window => window?.expiresAt.toISOString() ?? null),
-    paths: lookups.map(({ idempotency }) => idempotency?.path ?? null),
-    idempotencyKeys: lookups.map(({ idempotency }) => idempotency?.key ?? null),
-    counters: lookups.map(({ ip }) => ip.key),
-    countersStartedAt: lookups.map(({ ip }) => ip.windowStartedAt.toISOString()),
-    countersExpireAt: lookups.map(({ ip }) => ip.expiresAt.toISOString()),
-  });
+  const counters = lookups.map(({ ip }) => ip);
+  const rows = await database.query(findTokens, argumentsOf(lookups, counters));
   const counts = { ...rows[0]?.counts };
   const rowsByPlace = new Map(rows.map(row => [row.place, row]));
 
@@ -113,7 +98,41 @@ async function lookUpTokens(database: Queryable, lookups: Lookup[]): Promise<Loo
   return answers;
 }
 
-function counterOf({ bucket, config, now }: Lookup, tokenId: number): Counter | undefined {
+type Uncounted = Omit<Lookup, 'ip'>;
+
+function argumentsOf(lookups: Uncounted[], counters: Counter[]) {
+  // The ids of the tokens are unknown here. Uses the id 0, because the time window is the same for every token.
+  const windows = lookups.map(lookup => counterOf(lookup, 0));
+  return {
+    tokenIds: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.tokenId : null)),
+    hashes: lookups.map(({ credential }) => (credential.kind === 'api' ? credential.hash : null)),
+    accessHashes: lookups.map(({ credential }) => (credential.kind === 'access' ? credential.hash : null)),
+    audiences: lookups.map(({ credential, config }) => (credential.kind === 'access' ? mcpUrlOf(config) : null)),
+    times: lookups.map(({ now }) => now.toISOString()),
+    buckets: lookups.map(({ bucket }) => bucket ?? null),
+    bucketsStartedAt: windows.map(window => window?.windowStartedAt.toISOString() ?? null),
+    bucketsExpireAt: windows.map(window => window?.expiresAt.toISOString() ?? null),
+    paths: lookups.map(({ idempotency }) => idempotency?.path ?? null),
+    idempotencyKeys: lookups.map(({ idempotency }) => idempotency?.key ?? null),
+    counters: counters.map(({ key }) => key),
+    countersStartedAt: counters.map(({ windowStartedAt }) => windowStartedAt.toISOString()),
+    countersExpireAt: counters.map(({ expiresAt }) => expiresAt.toISOString()),
+  };
+}
+
+/** Finds the principal of an Authorization header, without counting a request. Returns null if the token is invalid. */
+export async function findPrincipal(
+  database: Queryable,
+  given: Pick<TokenLookup, 'authorization' | 'acceptsOauth' | 'config' | 'now'>,
+): Promise<Principal | null> {
+  const credential = readCredential(given);
+  const lookup = { ...given, credential, bucket: undefined, idempotency: undefined };
+  const [row] = await database.query(findTokens, argumentsOf([lookup], []));
+  if (!row || row.place === null || credential.kind === 'none') return null;
+  return row.is_usable && timingSafeEqual(row.secret_hash, credential.hash) ? principalOf(row) : null;
+}
+
+function counterOf({ bucket, config, now }: Uncounted, tokenId: number): Counter | undefined {
   return bucket && tokenCounter(bucket, tokenId, config, now);
 }
 
@@ -154,7 +173,10 @@ type Credential =
 /** The format of an OAuth access token. The token is opaque: it does not reveal its grant. */
 const accessToken = /^iba_[A-Za-z0-9_-]{43}$/;
 
-function readCredential({ authorization, acceptsOauth }: TokenLookup): Credential {
+function readCredential({
+  authorization,
+  acceptsOauth,
+}: Pick<TokenLookup, 'authorization' | 'acceptsOauth'>): Credential {
   const text = /^Bearer +(\S+) *$/i.exec(authorization ?? '')?.[1] ?? '';
   if (acceptsOauth && accessToken.test(text)) return { kind: 'access', hash: hashOf(text) };
   const token = parseTokenText(text);

@@ -11,7 +11,7 @@ import type { Actor, Operation, ReadOperation, WriteOperation } from '../domain/
 import { auditLimit } from './audit-refusals.ts';
 import type { Idempotency, StoredAnswer } from './look-up-token.ts';
 import { charge, type HeaderSetter, refund, setRateLimitHeaders } from './rate-limit.ts';
-import { admissionOf } from './request-context.ts';
+import { actorOf, admissionOf } from './request-context.ts';
 
 const idempotencyHours = 24;
 
@@ -99,12 +99,6 @@ function linkFor({ config }: ServerDependencies, request: FastifyRequest): LinkT
 
 function turnsOf({ request, turns }: WriteInput): string[] {
   return turns?.(actorOf(request)) ?? [];
-}
-
-function actorOf(request: FastifyRequest): Actor {
-  const { actor } = admissionOf(request);
-  if (!actor) throw new Error('The route is not for a board');
-  return actor;
 }
 
 /** Answers a repeated request with the stored answer, and no longer counts the request against the rate limit. */

@@ -10,6 +10,8 @@ import type { BucketState, Counter } from './rate-limit.ts';
 export interface Admission {
   principal: Principal;
   actor: Actor | null;
+  /** Authenticates and authorizes the request again, without counting it against a rate limit. */
+  renew(): Promise<Admission>;
 }
 
 declare module 'fastify' {
@@ -46,6 +48,17 @@ export function routeMetadata(request: FastifyRequest): RouteMetadata | undefine
 export function admissionOf(request: FastifyRequest): Admission {
   if (!request.admission) throw new Error('The route is not authenticated');
   return request.admission;
+}
+
+export function actorOf(request: FastifyRequest): Actor {
+  const { actor } = admissionOf(request);
+  if (!actor) throw new Error('The route is not for a board');
+  return actor;
+}
+
+/** Checks again whether a request that has waited is still allowed, and updates its actor. Throws the refusal. */
+export async function readmit(request: FastifyRequest): Promise<void> {
+  request.admission = await admissionOf(request).renew();
 }
 
 export function pathOf(request: FastifyRequest): string {

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Queryable } from '../database/database.ts';
 import { type Query, query } from '../database/query.ts';
 import { primaryKeyOf } from '../database/tables.ts';
+import { keptEventHours } from '../domain/events/event-cursor.ts';
 
 /** The tables whose expired rows are deleted. */
 export const expiringTables = [
@@ -15,6 +16,8 @@ export const expiringTables = [
   'oauth_records',
   'used_embedding_tokens',
   'vote_networks',
+  'event_waits',
+  'vote_followings',
 ] as const;
 
 const expiredBatchSize = 5_000;
@@ -51,8 +54,6 @@ const deleteExpired = expiringTables.map(table => {
   );
 });
 
-/** How many days events are kept. */
-const keptDays = 30;
 /** The batch size for events. It is small, because each event is deleted with its deliveries and notifications. */
 const eventBatchSize = 1_000;
 
@@ -65,7 +66,7 @@ const deleteOldEvents = query(
         cte
           .selectFrom('events as e')
           .select(['e.account_id', 'e.id'])
-          .where('e.occurred_at', '<', sql<string>`now() - ${keptDays} * interval '1 day'`)
+          .where('e.occurred_at', '<', sql<string>`now() - ${keptEventHours} * interval '1 hour'`)
           .where(e =>
             e.not(
               e.exists(

@@ -47,6 +47,7 @@ export function buildToolRunner(server: ServerDependencies, endpoints: Endpoints
 const keysOfTransport: ReadonlySet<ErrorKey> = new Set<ErrorKey>([
   'unauthorized',
   'rate_limited',
+  'too_many_waits',
   'internal_error',
   'service_unavailable',
 ]);

@@ -5,7 +5,7 @@ import { useTools } from '../../contract/tools.ts';
 import type { Config } from '../config.ts';
 import type { ServerDependencies } from '../dependencies.ts';
 import { DomainError } from '../domain/domain-error.ts';
-import { authorize, usableGrant } from '../http/admit.ts';
+import { authorize, usableGrant, withoutWriting } from '../http/admit.ts';
 import { authenticate, chargeAddress } from '../http/authenticate.ts';
 import { noteErrors } from '../http/error-handler.ts';
 import type { Principal } from '../http/find-tokens.ts';
@@ -115,11 +115,6 @@ export function serveTools(server: ServerDependencies, endpoints: Endpoints) {
       errorHandler: (error, request, reply) => handle(request, reply, error),
     });
   };
-}
-
-/** Returns the principal with at most the grant `read` on each board, for a read-only connection. */
-function withoutWriting(principal: Principal): Principal {
-  return { ...principal, boards: principal.boards.map(board => ({ ...board, grant: 'read' })) };
 }
 
 /** Returns the highest grant that the principal can use now on any of its boards. */

@@ -41,10 +41,10 @@ export function typesOf(schema: unknown, fields?: readonly string[]): { type: 'o
 }
 
 function terse({ type, anyOf, items, properties }: Json, fields: readonly string[] | undefined): Json {
-  const [first, ...others] = ((anyOf as Json[] | undefined) ?? []).filter(one => one.type !== 'null');
-  if (first && others.length === 0) {
-    const whole = terse(first, fields);
-    return { ...whole, type: [whole.type, 'null'] };
+  if (anyOf) {
+    const variants = anyOf as Json[];
+    const whole = terse(merge(variants.filter(one => one.type !== 'null')), fields);
+    return variants.some(one => one.type === 'null') ? { ...whole, type: [whole.type, 'null'] } : whole;
   }
   if (properties) {
     const listed = Object.entries(properties as Record<string, Json>).filter(
@@ -55,6 +55,18 @@ function terse({ type, anyOf, items, properties }: Json, fields: readonly string
   if (items) return { type, items: terse(items as Json, fields) };
   if (type === undefined) throw new Error('A field of a result has no single type');
   return { type };
+}
+
+/** Merges variants of a schema, such as the types of events, into one schema with the fields of all variants. */
+function merge(variants: Json[]): Json {
+  const [first = {}, ...others] = new Map(variants.map(one => [JSON.stringify(one), one])).values();
+  if (others.length === 0) return first;
+  const all = [first, ...others];
+  const objects = all.flatMap(one => (one.properties as Record<string, Json> | undefined) ?? []);
+  if (objects.length < all.length) return all.every(one => one.type === first.type) ? { type: first.type } : {};
+  const names = new Set(objects.flatMap(properties => Object.keys(properties)));
+  const properties = [...names].map(name => [name, { anyOf: objects.flatMap(one => one[name] ?? []) }]);
+  return { type: 'object', properties: Object.fromEntries(properties) };
 }
 
 /**
@@ -72,5 +84,6 @@ export function userTextOf(schema: unknown): string[] {
     for (const variant of (one.anyOf ?? []) as Json[]) search(variant, path);
   };
   search(toJsonSchema(schema, 'output') ?? {}, '');
-  return found;
+  // Variants of a schema may have the same fields.
+  return [...new Set(found)];
 }

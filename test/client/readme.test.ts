@@ -145,6 +145,7 @@ const printedInBoth = [
   /^200, request true, apitoken:read has \d+ left$/,
   /^getToken: 200 \(nightly-report\)$/,
   /^Nothing was sent\. query\.per_page: /,
+  /^Followed: Weekly report$/,
   /^Ada commented$/,
 ];
 

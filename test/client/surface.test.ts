@@ -74,6 +74,10 @@ test("the client's TypeScript types of results, errors, bodies and queries equal
   expectTypeOf<Same<declared.GetIdeaQuery, Query<'getIdea'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.ListVotesQuery, Query<'listVotes'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.ListCommentsQuery, Query<'listComments'>>>().toEqualTypeOf<true>();
+  // In a request, the types are one text. The server splits it.
+  expectTypeOf<
+    Same<Omit<declared.ListEventsQuery, 'types'>, Omit<Query<'listEvents'>, 'types'>>
+  >().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.EventBody, EventBody | TestEventBody>>().toEqualTypeOf<true>();
   expectTypeOf<declared.ErrorKey>().toEqualTypeOf<ErrorKey>();
   type Details = { -readonly [K in keyof typeof errorDetails]: DetailsOf<K> };

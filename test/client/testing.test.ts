@@ -91,6 +91,8 @@ describe('the answers of the test server', () => {
   const steps: Step[] = [
     { line: 'POST /api/v1/ideas', body: { title: '  Éxport a\nboard ', body: 'x'.repeat(400) } },
     { line: 'POST /api/v1/ideas', as: 'moderator', body: { title: 'Dark mode', body: 'For late evenings.' } },
+    // From now on, the board of the real server records votes.
+    { line: 'GET /api/v1/events?types=idea.voted' },
     { line: 'GET /api/v1/token', as: 'nobody' },
     { line: 'GET /api/v1/ideas?body=excerpt' },
     { line: 'GET /api/v1/ideas?per_page=1' },
@@ -181,6 +183,11 @@ describe('the answers of the test server', () => {
     { line: 'GET /api/v1/ideas' },
     { line: 'POST /api/v1/ideas/first/vote', body: { value: 'up' } },
     { line: 'POST /api/v1/ideas/first/comments', body: { body: 'Archived.' } },
+    { line: 'GET /api/v1/events?limit=100', as: 'reader' },
+    { line: 'GET /api/v1/events?types=comment.created,idea.voted&limit=2&body=excerpt', as: 'reader' },
+    { line: 'GET /api/v1/events?after=now&wait=1', as: 'reader' },
+    { line: 'GET /api/v1/events?after=x', as: 'reader' },
+    { line: 'GET /api/v1/events?types=idea.vanished&wait=56&limit=0', as: 'reader' },
     { line: 'GET /health', as: 'nobody' },
   ];
 
@@ -256,9 +263,11 @@ describe('the answers of the test server', () => {
 
   /** Replaces values that differ between two servers by their type. */
   function neutral(name: string, value: unknown): unknown {
-    if (['id', 'idea_id', 'merged_into_id', 'carried_from_id', 'url', 'next_cursor'].includes(name))
+    if (
+      ['id', 'idea_id', 'merged_into_id', 'carried_from_id', 'url', 'cursor', 'next_cursor', 'token_id'].includes(name)
+    )
       return value === null ? null : typeof value;
-    if (['author', 'issuer', 'board', 'slug', 'tags', 'boards'].includes(name))
+    if (['author', 'actor', 'issuer', 'board', 'slug', 'tags', 'boards'].includes(name))
       return Array.isArray(value) ? value.length : typeof value;
     return typeof value === 'string'
       ? value.replace(/board-\w+|web-app/g, 'BOARD').replace(/^\d{4}-.*Z$/, 'TIME')

@@ -32,6 +32,7 @@ const decided = {
   method_not_allowed: 405,
   request_timeout: 408,
   idempotency_key_in_use: 409,
+  cursor_expired: 410,
   payload_too_large: 413,
   unsupported_media_type: 415,
   expectation_failed: 417,
@@ -47,6 +48,7 @@ const decided = {
   status_comments_closed: 423,
   headers_too_large: 431,
   rate_limited: 429,
+  too_many_waits: 429,
   internal_error: 500,
   service_unavailable: 503,
 } as const;

@@ -916,6 +916,20 @@ describe('removal of users and accounts', () => {
       gone.ownerId,
       delivery.eventId,
     ]);
+    await db.sql(
+      `insert into event_positions (account_id, event_id, board_id, type, is_pending)
+      values ($1, $2, $3, 'idea.merged', false)`,
+      [gone.accountId, delivery.eventId, gone.boardId],
+    );
+    await db.sql(
+      `insert into event_waits (account_id, token_id, slot, board_id, server_id, expires_at)
+      values ($1, $2, 1, $3, gen_random_uuid(), now())`,
+      [gone.accountId, id, gone.boardId],
+    );
+    await db.sql('insert into vote_followings (account_id, board_id, expires_at) values ($1, $2, now())', [
+      gone.accountId,
+      gone.boardId,
+    ]);
     await db.sql(`insert into embedding_secrets (account_id, secret) values ($1, '')`, [gone.accountId]);
     await db.sql(
       'insert into used_embedding_tokens (account_id, token_hash, expires_at) values ($1, sha256(now()::text::bytea), now())',

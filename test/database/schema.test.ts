@@ -76,10 +76,13 @@ describe('the migrated schema', () => {
   const ownerOfTable = {
     api_token_boards: 'api_tokens',
     comments: 'ideas',
+    event_positions: 'events',
+    event_waits: 'api_tokens',
     followers: 'ideas',
     idea_tags: 'ideas',
     idempotency_keys: 'api_tokens',
     merges: 'ideas',
+    vote_followings: 'boards',
     vote_networks: 'votes',
     votes: 'ideas',
     webhook_attempts: 'webhook_deliveries',

@@ -184,6 +184,10 @@ class RequestMaker {
 
   private queryValue(name: string, schema: Schema, slugs: string[]): string {
     if (name === 'board') return this.random.pick(slugs);
+    if (name === 'after') return 'now';
+    if (name === 'types') return 'idea.created,idea.voted';
+    // A wait would only make the test slow.
+    if (name === 'wait') return '0';
     if (name === 'cursor') return this.random.pick(this.world.cursors);
     return String(this.value(schema, name));
   }
@@ -233,6 +237,9 @@ class RequestMaker {
         'page=0',
         'page=1&page=2',
         'per_page=101',
+        'after=AQAA',
+        'wait=56',
+        'types=,',
         'cursor=!!!',
         'cursor=WyJuZXdlc3QiLDEsMV0',
         'q=%00',

@@ -45,6 +45,12 @@ const insert: Record<(typeof expiringTables)[number], (expiresAt: string) => str
     )
     insert into vote_networks (account_id, idea_id, voter_id, network, expires_at)
     select account_id, idea_id, voter_id, decode(repeat('00', 16), 'hex'), ${expiresAt} from cast_votes`,
+  event_waits: expiresAt => `insert into event_waits (account_id, token_id, slot, board_id, server_id, expires_at)
+    select ${accountId}, ${tokenId}, n, 1, gen_random_uuid(), ${expiresAt} from numbers`,
+  vote_followings: expiresAt => `, b as (
+      insert into boards (account_id, slug, name) select ${accountId}, 'board-' || n, 'A board' from numbers returning *
+    )
+    insert into vote_followings (account_id, board_id, expires_at) select account_id, id, ${expiresAt} from b`,
 };
 
 const add = (table: (typeof expiringTables)[number], from: number, to: number, expiresAt: string) =>

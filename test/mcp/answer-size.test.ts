@@ -144,6 +144,7 @@ const calls: Record<string, [least: number, args: () => Record<string, unknown>]
   voteIdea: [50, () => ({ id: ideaIds[2], value: 'up' })],
   commentOnIdea: [1_200, () => ({ id: ideaIds[3], body: quotes(500) })],
   listComments: [24_000, () => ({ id: commentedId })],
+  listEvents: [50_000, () => ({})],
   setIdeaStatus: [22_000, () => ({ id: ideaIds[2], status: `${'k'.repeat(48)}${maxStatusesOfBoard - 2}` })],
   addIdeaTag: [22_000, () => ({ id: ideaIds[0], tag_id: tagIds[maxTagsOfIdea - 1] })],
   removeIdeaTag: [22_000, () => ({ id: ideaIds[4], tag_id: tagIds[0] })],

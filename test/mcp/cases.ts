@@ -2,6 +2,7 @@ import { type ErrorKey, keysIn } from '../../contract/errors.ts';
 import { type Grant, grants } from '../../contract/grants.ts';
 import { operations } from '../../contract/index.ts';
 import type { Route, RouteMetadata } from '../../contract/routes.ts';
+import { encodeEventCursor } from '../../server/domain/events/event-cursor.ts';
 import type { Targets } from '../helpers/operations.ts';
 import type { Scene } from './scenes.ts';
 
@@ -126,6 +127,7 @@ const inputs: Record<string, (targets: Targets) => Partial<Given>> = {
   createIdea: () => ({ body: { title: 'Dark mode', body: 'My eyes hurt at night.' } }),
   voteIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { value: 'up' } }),
   commentOnIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { body: 'We need this too.' } }),
+  listEvents: () => ({ query: { types: 'idea.created,idea.merged', limit: 2 } }),
   setIdeaStatus: ({ ideaId }) => ({ params: { id: ideaId }, body: { status: 'planned' } }),
   addIdeaTag: ({ ideaId, tagId }) => ({ params: { id: ideaId }, body: { tag_id: tagId } }),
   removeIdeaTag: ({ ideaId, assignedTagId }) => ({ params: { id: ideaId, tagId: assignedTagId } }),
@@ -184,6 +186,20 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
         : { ...given, query: { ...given.query, nonsense: '1' } },
   },
   not_found: { given: given => ({ ...given, params: { ...given.params, id: 999_999_999 } }) },
+  cursor_expired: {
+    given: (given, { ideaId: boardId }) => {
+      // In a scene, the idea and the board have the same id.
+      const cursor = { boardId, position: 0, event: '00000000', incarnation: '00000000', hour: 1 };
+      return { ...given, query: { after: encodeEventCursor(cursor) } };
+    },
+  },
+  too_many_waits: {
+    sql: ({ accountId, tokenId, boardId }) => `
+      insert into event_waits (account_id, token_id, slot, board_id, server_id, expires_at)
+      select ${accountId}, ${tokenId}, slot, ${boardId}, gen_random_uuid(), now() + interval '1 hour'
+      from generate_series(1, 2) slot;`,
+    given: given => ({ ...given, query: { wait: 1 } }),
+  },
   board_frozen: ofBoard('is_frozen = true'),
   submissions_not_open_yet: ofBoard(`submissions_open_at = '2026-03-15'`),
   submissions_closed: ofBoard(`submissions_close_at = '2026-03-13'`),

@@ -26,11 +26,12 @@ const dying = `
   end $$;`;
 
 /**
- * Hides two tables. Every operation on a board reads one of them. The check of the token, which comes before the
- * operation, reads neither.
+ * Hides three tables. Every operation on a board reads one of them. The check of the token, which comes before the
+ * operation, reads none of them.
  */
-const hidden = 'alter table ideas rename to hidden_ideas; alter table statuses rename to hidden_statuses;';
-const shown = 'alter table hidden_ideas rename to ideas; alter table hidden_statuses rename to statuses;';
+const tables = ['ideas', 'statuses', 'event_positions'];
+const hidden = tables.map(name => `alter table ${name} rename to hidden_${name};`).join(' ');
+const shown = tables.map(name => `alter table hidden_${name} rename to ${name};`).join(' ');
 
 export const faults: Fault[] = [
   {
@@ -52,8 +53,10 @@ export const faults: Fault[] = [
     key: 'service_unavailable',
     breaks: `${dying} ${hidden}
       create view ideas as select * from hidden_ideas where die();
-      create view statuses as select * from hidden_statuses where die();`,
-    mends: `drop view ideas; drop view statuses; ${shown} drop function die;`,
+      create view statuses as select * from hidden_statuses where die();
+      -- The table is empty, so its rows cannot call the function.
+      create view event_positions as select hidden.* from die() as d left join hidden_event_positions hidden on d;`,
+    mends: `${tables.map(name => `drop view ${name};`).join(' ')} ${shown} drop function die;`,
     concerns: isOfBoard,
   },
   {

@@ -26,6 +26,9 @@ const texts: Record<string, string[]> = {
   list_ideas: ['data[].title', 'data[].body', 'data[].author.name'],
   list_comments: ['data[].body', 'data[].author.name'],
   list_votes: ['data[].voter.name', 'data[].voter.issuer.name'],
+  list_events: ['idea.title', 'idea.body', 'idea.author.name', 'reply.body', 'reply.author.name']
+    .concat(['target.title', 'target.body', 'target.author.name', 'comment.body', 'comment.author.name'])
+    .map(path => `data[].event.data.${path}`),
   comment_on_idea: ['body', 'author.name'],
   get_idea: [
     'title',

@@ -21,7 +21,9 @@ const removalOfAll = (table: keyof Tables) => batchedRemoval<typeof table, Batch
  * ideas, so that no cascading delete takes long. Statuses and tags are removed with their boards.
  */
 const removals = [
-  ...(['notifications', 'webhook_attempts', 'webhook_deliveries', 'events'] as const).map(removalOfAll),
+  ...(['notifications', 'webhook_attempts', 'webhook_deliveries', 'event_positions', 'events'] as const).map(
+    removalOfAll,
+  ),
   ...(['vote_networks', 'votes', 'mentions', 'comments', 'followers', 'idea_tags', 'merges'] as const).map(
     removalOfAll,
   ),
@@ -66,12 +68,19 @@ const removals = [
     ),
   ),
   ...(['identities', 'identity_providers'] as const).map(removalOfAll),
-  ...(['api_token_boards', 'api_tokens', 'voters', 'memberships', 'invitations', 'user_blocks'] as const).map(
-    removalOfAll,
-  ),
-  ...(['webhook_endpoints', 'chat_channels', 'embedding_secrets', 'used_embedding_tokens', 'boards'] as const).map(
-    removalOfAll,
-  ),
+  ...(
+    ['event_waits', 'api_token_boards', 'api_tokens', 'voters', 'memberships', 'invitations', 'user_blocks'] as const
+  ).map(removalOfAll),
+  ...(
+    [
+      'webhook_endpoints',
+      'chat_channels',
+      'embedding_secrets',
+      'used_embedding_tokens',
+      'vote_followings',
+      'boards',
+    ] as const
+  ).map(removalOfAll),
 ];
 
 const lockAccount = query('lock_account_for_erasure', (db, $: Arguments<{ accountId: number; dueBefore: Date }>) =>

@@ -55,6 +55,9 @@ export async function populate(server: TestServer): Promise<Populated> {
   await addWebhook(server, other, { url: `${receiver.url}/echo` });
   await server.sql(
     `with secret as (insert into embedding_secrets (account_id, secret) values ($1, 'no ciphertext')),
+    followed as (
+      insert into vote_followings (account_id, board_id, expires_at) values ($1, $2, now() + interval '1 day')
+    ),
     used as (insert into used_embedding_tokens (account_id, token_hash, expires_at) values ($1, sha256('x'), now()))
     insert into chat_channels (account_id, board_id, kind, url) values ($1, $2, 'slack', 'no ciphertext')`,
     [world.accountId, world.boardId],
@@ -64,6 +67,11 @@ export async function populate(server: TestServer): Promise<Populated> {
   const second = await issueToken(server, world, 'write', { issuerId: personId, name: "Zabriskie's second" });
   const ownToken = await issueToken(server, world, 'moderate', { name: 'Of the owner' });
   const otherToken = await issueToken(server, other, 'moderate');
+  await server.sql(
+    `insert into event_waits (account_id, token_id, slot, board_id, server_id, expires_at)
+    values ($1, $2, 1, $3, gen_random_uuid(), now() + interval '1 day')`,
+    [world.accountId, ownToken.id, world.boardId],
+  );
   const by = askerFor(server);
 
   // A tag has an id and a name, like a person. The erasure must not change this tag, although its id is the person's.

@@ -1,0 +1,125 @@
+import { abortError } from './attempt.ts';
+import type { Call, NotModified } from './call.ts';
+import type { Caller } from './caller.ts';
+import { checkOptions } from './check-options.ts';
+import { type EventBody, type EventList, eventTypes, type ListEventsQuery, type ListedEvent } from './contract.ts';
+import { IdeaBoardError } from './errors.ts';
+import type { CallOptions, ConditionalOptions } from './options.ts';
+import { isTransient } from './retry.ts';
+import type { WebhookEvent } from './verify-webhook.ts';
+
+/** The type of an event of a board. */
+export type EventType = Exclude<EventBody['type'], 'webhook.test'>;
+
+/** The query of a list of events. */
+export interface EventsQuery extends Omit<ListEventsQuery, 'types'> {
+  /** Only these types of events. By default, all types except `idea.voted`. */
+  types?: readonly EventType[] | undefined;
+}
+
+/** The options of `client.events.follow()`. */
+export interface FollowOptions extends CallOptions {
+  /**
+   * The cursor after which the iteration starts, usually the last value that `onCursor` received. `now` skips all events
+   * up to now. By default, the iteration starts with the oldest event that the server has.
+   */
+  after?: string | undefined;
+  /** Only these types of events. By default, all types except `idea.voted`. */
+  types?: readonly EventType[] | undefined;
+  /**
+   * Receives the cursor to continue with: after your loop has handled an event, and about once an hour without events.
+   * Save the cursor here. The iteration waits for the returned promise.
+   */
+  onCursor?: ((cursor: string) => unknown) | undefined;
+}
+
+/** An event with its cursor. A check of `type` narrows its type in TypeScript. */
+export type FollowedEvent = WebhookEvent & {
+  /** The place of the event. As `after`, it gives the events after this one. */
+  cursor: string;
+};
+
+/** The largest pages need the fewest requests. */
+const pageSize = 100;
+/** The longest wait that the server accepts, and the part of the timeout that is not spent on waiting. */
+const longestWaitSeconds = 55;
+const marginSeconds = 5;
+/** Without more events on the server, at least this time passes between two requests: half the default read limit. */
+const pauseMs = 1_000;
+/** The first and the longest delay after a call that failed with all its retries. Until then, delays double. */
+const firstDelayMs = 1_000;
+const longestDelayMs = 30_000;
+
+/** The events of a board. */
+export class Events {
+  readonly #caller: Caller;
+
+  /** @internal */
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /** Lists events, oldest first. Pass `next_cursor` of the result as `after` to get the next events. */
+  list(query: EventsQuery | undefined, options: ConditionalOptions): Call<EventList | NotModified>;
+  list(query?: EventsQuery, options?: CallOptions): Call<EventList>;
+  list({ types, ...query }: EventsQuery = {}, options?: CallOptions) {
+    return this.#caller.call('listEvents', { query: { ...query, types: types?.join(',') } }, options);
+  }
+
+  /**
+   * Follows the events of a board: iterates over its events and waits for later events. The iteration survives restarts
+   * of the server, lost connections and rate limits. It ends when your loop ends, or throws an error if the signal
+   * aborts, if the server refuses the token, or if the cursor has expired.
+   *
+   * ```ts
+   * for await (const event of client.events.follow({ after: await load(), onCursor: save })) await handle(event);
+   * ```
+   */
+  async *follow(options: FollowOptions = {}): AsyncGenerator<FollowedEvent, void, undefined> {
+    const { after, types, onCursor, ...callOptions } = options;
+    checkOptions({ after, types, onCursor }, ['after', 'types', 'onCursor']);
+    const { now, sleep } = this.#caller.environment;
+    const { signal } = callOptions;
+    const { timeoutMs, totalTimeoutMs } = this.#caller.limitsOf(callOptions);
+    const patience = Math.floor(Math.min(timeoutMs, totalTimeoutMs) / 1000) - marginSeconds;
+    const wait = Math.max(0, Math.min(longestWaitSeconds, patience));
+    let cursor = after;
+    for (;;) {
+      const requestedAt = now();
+      const page = await this.#nextPage({ after: cursor, types, limit: pageSize, wait }, callOptions);
+      for (const listed of page.data) {
+        if (signal?.aborted) throw abortError(signal, { operation: 'listEvents', attempts: 0 });
+        yield followed(listed);
+        // The loop asks for the next event, so it has handled this one.
+        cursor = listed.cursor;
+        await onCursor?.(cursor);
+      }
+      if (page.next_cursor !== cursor) {
+        cursor = page.next_cursor;
+        await onCursor?.(cursor);
+      }
+      if (!page.has_more) await sleep(Math.max(0, requestedAt + pauseMs - now()), signal);
+    }
+  }
+
+  /** Reads a page. Repeats the call until it succeeds, or fails with an error that a repetition cannot change. */
+  async #nextPage(query: EventsQuery, options: CallOptions): Promise<EventList> {
+    const { random, sleep } = this.#caller.environment;
+    for (let failures = 0; ; failures += 1) {
+      try {
+        return await this.list(query, options);
+      } catch (error) {
+        if (!(error instanceof IdeaBoardError) || !isTransient(error)) throw error;
+        const backoffMs = Math.min(firstDelayMs * 2 ** failures, longestDelayMs) * (0.5 + random() / 2);
+        await sleep(error.retryAfterMs ?? backoffMs, options.signal);
+      }
+    }
+  }
+}
+
+function followed({ id, cursor, event }: ListedEvent): FollowedEvent {
+  const isKnown = (eventTypes as readonly string[]).includes(event.type);
+  if (isKnown) return { ...event, id, cursor };
+  // A newer server has a type of event that this version of the package does not know.
+  return { type: 'unknown', id, cursor, body: event as { type: string } };
+}

@@ -1,0 +1,308 @@
+import { type Expression, sql as fragment } from 'kysely';
+import { defaultEventTypes, type EventBody, type EventType, eventTypes } from '../../../contract/events.ts';
+import { keptEventDays } from '../../../contract/limits.ts';
+import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import { DomainError } from '../domain-error.ts';
+import type { LinkSettings } from '../ideas/present-idea.ts';
+import type { Operation } from '../operation.ts';
+import { decodeEventCursor, type EventCursor, encodeEventCursor, hourOf, incarnationOf } from './event-cursor.ts';
+import { presentEvent, recordedEventOf } from './recorded-event.ts';
+
+/*
+ * Transactions commit in another order than they record their events. So a reader who remembered the newest event could
+ * miss an event that commits later. Therefore an event gets its position after its commit: the first reader places all
+ * committed events of the board (see the database function place_events).
+ */
+
+export interface EventFilter {
+  /** The place after which the list starts. Undefined: before the oldest event. */
+  after: EventCursor | 'now' | undefined;
+  types: readonly EventType[] | undefined;
+  limit: number;
+}
+
+export interface EventPage {
+  rows: ListedEvent[];
+  /** Returns the place right after an event of the page. */
+  placeAfter(event: ListedEvent): EventCursor;
+  hasMore: boolean;
+  /** The place after the last event of the page. Without more events, the newest place of the board. */
+  next: EventCursor;
+}
+
+type ListedEvent = RowOf<typeof selectEvents>;
+
+/** Reads the parameter `after`. Throws validation_failed if it is no cursor of the board. */
+export function readPlace(after: string | undefined, boardId: number): EventFilter['after'] {
+  if (after === undefined || after === 'now') return after;
+  const cursor = decodeEventCursor(after);
+  if (cursor?.boardId !== boardId) {
+    const issue = { path: ['query', 'after'], code: 'custom', message: 'Is not a cursor of an event of this board' };
+    throw new DomainError('validation_failed', { issues: [issue] });
+  }
+  return cursor;
+}
+
+/** Identifies the database: a restored cluster has another identifier or timeline, and a restored dump another table. */
+const incarnation = fragment<string>`concat_ws(' ', (pg_control_system()).system_identifier,
+  left(pg_walfile_name(pg_current_wal_lsn()), 8), 'event_positions'::regclass::oid)`;
+
+interface FeedArguments {
+  accountId: number;
+  boardId: number;
+  types: readonly string[];
+  position: number;
+  now: Date;
+}
+
+/** Selects the newest position of a board, the event at a position, and whether the board has events to place. */
+const selectFeed = query('select_event_feed', (db, $: Arguments<FeedArguments>) =>
+  db
+    .selectFrom('boards as b')
+    .where(b => b.and({ 'b.account_id': $.accountId, 'b.id': $.boardId }))
+    .leftJoinLateral(
+      from =>
+        from
+          .selectFrom(typesOf($.types))
+          .crossJoinLateral(newest =>
+            newest
+              .selectFrom('event_positions as p')
+              .select(['p.position', 'p.event_id'])
+              .where(p => p.and({ 'p.account_id': $.accountId, 'p.board_id': $.boardId }))
+              .whereRef('p.type', '=', 't.type')
+              .where('p.position', 'is not', null)
+              .orderBy('p.position', 'desc')
+              .limit(1)
+              .as('newest'),
+          )
+          .select(['newest.position', 'newest.event_id'])
+          .orderBy('newest.position', 'desc')
+          .limit(1)
+          .as('head'),
+      join => join.onTrue(),
+    )
+    .leftJoin('event_positions as found', join =>
+      join
+        .on(found => found.and({ 'found.account_id': $.accountId, 'found.board_id': $.boardId }))
+        .on(found => found('found.type', '=', found.fn.any($.types)))
+        .on('found.position', '=', $.position),
+    )
+    .select([
+      'head.position as head',
+      'head.event_id as head_event_id',
+      'found.event_id',
+      incarnation.as('incarnation'),
+    ])
+    .select(b => [
+      b
+        .exists(
+          b
+            .selectFrom('event_positions as u')
+            .where(u => u.and({ 'u.account_id': $.accountId, 'u.board_id': $.boardId }))
+            .where('u.position', 'is', null),
+        )
+        .$castTo<boolean>()
+        .as('has_unplaced'),
+      b
+        .exists(
+          b
+            .selectFrom('vote_followings as f')
+            .where(f => f.and({ 'f.account_id': $.accountId, 'f.board_id': $.boardId }))
+            .where('f.expires_at', '>', fragment<string>`${$.now}::timestamptz + interval '31 days'`),
+        )
+        .$castTo<boolean>()
+        .as('has_votes'),
+    ]),
+);
+
+function typesOf(types: Expression<readonly string[]>) {
+  return fragment<{ type: string }>`unnest(${types}::text[])`.as<'t'>(fragment`t(type)`);
+}
+
+/**
+ * Makes the board record its votes for the next 32 days. A cursor is valid for 30 days, so a client that follows the votes
+ * misses none.
+ */
+const followVotes = query('follow_votes', (db, $: Arguments<{ accountId: number; boardId: number; expiresAt: Date }>) =>
+  db
+    .insertInto('vote_followings')
+    .values({ account_id: $.accountId, board_id: $.boardId, expires_at: $.expiresAt })
+    .onConflict(conflict =>
+      conflict.columns(['account_id', 'board_id']).doUpdateSet(row => ({ expires_at: row.ref('excluded.expires_at') })),
+    ),
+);
+const votesFollowedDays = keptEventDays + 2;
+
+const placeEvents = query('place_events', (db, $: Arguments<{ accountId: number; boardId: number; limit: number }>) =>
+  db.selectNoFrom(
+    fragment<number>`place_events(${$.accountId}::bigint, ${$.boardId}::bigint, ${$.limit}::integer)`.as('count'),
+  ),
+);
+
+interface Read {
+  accountId: number;
+  boardId: number;
+  types: readonly string[];
+  after: number;
+  head: number;
+  isModerator: boolean;
+  limit: number;
+}
+
+/** Reads the next events of each type from the index, and merges them. So a rare type costs no more than a common one. */
+const selectEvents = query('select_events_after', (db, $: Arguments<Read>) =>
+  db
+    .selectFrom(from =>
+      from
+        .selectFrom(typesOf($.types))
+        .crossJoinLateral(nextOfType =>
+          nextOfType
+            .selectFrom('event_positions as p')
+            .select(['p.event_id', p => p.ref('p.position').$notNull().as('position')])
+            .where(p => p.and({ 'p.account_id': $.accountId, 'p.board_id': $.boardId }))
+            .whereRef('p.type', '=', 't.type')
+            .where('p.position', '>', $.after)
+            .where('p.position', '<=', $.head)
+            .where(p => p.or([p('p.is_pending', '=', false), $.isModerator]))
+            .orderBy('p.position')
+            .limit($.limit)
+            .as('next'),
+        )
+        .select(['next.event_id', 'next.position'])
+        .orderBy('next.position')
+        .limit($.limit)
+        .as('page'),
+    )
+    .innerJoin('events as e', join => join.onRef('e.id', '=', 'page.event_id').on('e.account_id', '=', $.accountId))
+    .select(['e.id', 'page.position'])
+    .select(recordedEventOf)
+    .orderBy('page.position'),
+);
+
+/** The number of events that one transaction places, and the number of such transactions of one request. */
+const placedAtOnce = 2_000;
+const maxPlacings = 10;
+
+/**
+ * Lists the events of the actor's board after a place, oldest first. Throws cursor_expired. Places at most 20,000 events,
+ * so that the first reader of a busy board gets a first page soon.
+ */
+export async function listEvents(
+  op: Operation,
+  { after, types = defaultEventTypes, limit }: EventFilter,
+): Promise<EventPage> {
+  const { accountId, boardId, isModerator } = op.actor;
+  const board = { accountId, boardId };
+  const from = typeof after === 'object' ? after.position : 0;
+  let feed = await readFeed(op, from);
+  if (types.includes('idea.voted') && !feed.hasVotes) {
+    const expiresAt = new Date(op.now.getTime() + votesFollowedDays * 24 * 3_600_000);
+    await op.query(followVotes, { ...board, expiresAt });
+  }
+  if (typeof after === 'object') checkPlace(after, feed, op.now);
+  let rows: ListedEvent[] = [];
+  let isOver = false;
+  for (let placings = 0; ; placings++) {
+    const head = feed.head ?? 0;
+    if (after !== 'now' && head > from) {
+      rows = await op.query(selectEvents, { ...board, types, after: from, head, isModerator, limit: limit + 1 });
+      isOver = rows.length > limit || placings >= maxPlacings;
+    }
+    if (!feed.hasUnplaced || isOver) break;
+    const [placed] = await op.query(placeEvents, { ...board, limit: placedAtOnce });
+    // To skip the events up to now, all events need a position that were committed before this request.
+    isOver = after === 'now' && (placed?.count ?? 0) < placedAtOnce;
+    feed = await readFeed(op, from);
+  }
+  const hasMore = rows.length > limit || (after !== 'now' && feed.hasUnplaced);
+  const page = rows.slice(0, limit);
+  const last = page.at(-1);
+  const { incarnation } = feed;
+  const next = rows.length > limit && last ? placeAfter(last) : newestPlace(boardId, feed, op.now, after);
+  return { rows: page, placeAfter, hasMore, next };
+
+  function placeAfter(event: ListedEvent): EventCursor {
+    const hour = hourOf(new Date(event.occurred_at));
+    return { boardId, position: event.position, event: event.id.slice(0, 8), incarnation, hour };
+  }
+}
+
+interface Feed {
+  head: number | null;
+  headEventId: string | null;
+  eventId: string | null;
+  hasUnplaced: boolean;
+  hasVotes: boolean;
+  incarnation: string;
+}
+
+async function readFeed({ query, actor, now }: Operation, position: number): Promise<Feed> {
+  const { accountId, boardId } = actor;
+  const [row] = await query(selectFeed, { accountId, boardId, types: eventTypes, position, now });
+  // The board was deleted after the request was admitted.
+  if (!row) throw new DomainError('board_not_granted');
+  return {
+    head: row.head,
+    headEventId: row.head_event_id,
+    eventId: row.event_id,
+    hasUnplaced: row.has_unplaced,
+    hasVotes: row.has_votes,
+    incarnation: incarnationOf(row.incarnation),
+  };
+}
+
+/**
+ * Refuses a place if events after it may be missing. In another database, for example after a restore from a backup, the
+ * place is valid only if the database has its event at the same position.
+ */
+function checkPlace(after: EventCursor, feed: Feed, now: Date) {
+  const isTooOld = after.hour < hourOf(now) - keptEventDays * 24;
+  const isSame = after.incarnation === feed.incarnation || after.position === 0;
+  if (isTooOld || !(isSame || feed.eventId?.startsWith(after.event))) throw new DomainError('cursor_expired');
+}
+
+function newestPlace(boardId: number, feed: Feed, now: Date, after: EventFilter['after']): EventCursor {
+  const { head, headEventId, incarnation } = feed;
+  const hour = hourOf(now);
+  // The newest events may have been deleted since, so the place of the request may be newer.
+  if (typeof after === 'object' && after.position > (head ?? 0)) return { ...after, hour };
+  return { boardId, position: head ?? 0, event: headEventId?.slice(0, 8) ?? '00000000', incarnation, hour };
+}
+
+interface PresentOptions {
+  config: LinkSettings;
+  /** Cuts the bodies of ideas to this number of characters. */
+  maxBodyLength: number | undefined;
+}
+
+export function presentEvents({ rows, placeAfter, hasMore, next }: EventPage, options: PresentOptions) {
+  return {
+    data: rows.map(event => ({
+      id: `evt_${event.id}`,
+      cursor: encodeEventCursor(placeAfter(event)),
+      event: presentListed(event, options),
+    })),
+    has_more: hasMore,
+    next_cursor: encodeEventCursor(next),
+  };
+}
+
+function presentListed(event: ListedEvent, { config, maxBodyLength }: PresentOptions): EventBody {
+  const body = presentEvent(event, config);
+  if (maxBodyLength === undefined) return body;
+  const { idea, target, ...others } = body.data as { idea: EventIdea; target?: EventIdea };
+  const data = {
+    ...others,
+    idea: excerptOf(idea, maxBodyLength),
+    ...(target && { target: excerptOf(target, maxBodyLength) }),
+  };
+  return { ...body, data } as EventBody;
+}
+
+type EventIdea = EventBody['data']['idea'];
+
+function excerptOf(idea: EventIdea, maxLength: number): EventIdea {
+  const characters = [...idea.body];
+  const isCut = characters.length > maxLength;
+  return { ...idea, body: isCut ? characters.slice(0, maxLength).join('') : idea.body, body_truncated: isCut };
+}

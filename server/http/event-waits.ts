@@ -1,0 +1,251 @@
+import { randomUUID } from 'node:crypto';
+import { sql as fragment } from 'kysely';
+import { eventTypes } from '../../contract/events.ts';
+import { maxWaitsOfToken } from '../../contract/limits.ts';
+import type { Listener } from '../database/listener.ts';
+import { type Arguments, query } from '../database/query.ts';
+import type { ServerDependencies } from '../dependencies.ts';
+import { DomainError } from '../domain/domain-error.ts';
+
+/*
+ * The requests of this process that wait for events. All of them share one connection that listens for events. A waiting
+ * request holds no connection, but a row in event_waits. The rows limit the waiting requests of a token over all server
+ * processes. They also make the database send notifications: a board without a waiting request sends none.
+ */
+
+/** A server renews its rows in this interval. After a kill of the server, its rows expire after leaseSeconds. */
+const renewIntervalMs = 3_000;
+const leaseSeconds = 10;
+
+interface Slot {
+  accountId: number;
+  tokenId: number;
+  slot: number;
+}
+
+const leaseEnd = fragment<string>`now() + ${leaseSeconds} * interval '1 second'`;
+
+/** Takes a free slot of a token. Of parallel statements that choose the same slot, only one takes the slot. */
+const takeSlot = query(
+  'take_event_wait',
+  (db, $: Arguments<{ accountId: number; tokenId: number; boardId: number; serverId: string }>) =>
+    db
+      .insertInto('event_waits')
+      .columns(['account_id', 'token_id', 'slot', 'board_id', 'server_id', 'expires_at'])
+      .expression(from =>
+        from
+          .selectFrom(
+            fragment<{ slot: number }>`generate_series(1, ${fragment.lit(maxWaitsOfToken)})`.as<'s'>(fragment`s(slot)`),
+          )
+          .select([
+            $.accountId.as('account_id'),
+            $.tokenId.as('token_id'),
+            's.slot',
+            $.boardId.as('board_id'),
+            fragment<string>`${$.serverId}::uuid`.as('server_id'),
+            leaseEnd.as('expires_at'),
+          ])
+          .where(s =>
+            s.not(
+              s.exists(
+                s
+                  .selectFrom('event_waits as taken')
+                  .where(taken => taken.and({ 'taken.account_id': $.accountId, 'taken.token_id': $.tokenId }))
+                  .whereRef('taken.slot', '=', 's.slot')
+                  .where('taken.expires_at', '>', fragment<string>`now()`),
+              ),
+            ),
+          )
+          .orderBy('s.slot')
+          .limit(1),
+      )
+      .onConflict(conflict =>
+        conflict
+          .columns(['account_id', 'token_id', 'slot'])
+          .doUpdateSet(row => ({
+            board_id: row.ref('excluded.board_id'),
+            server_id: row.ref('excluded.server_id'),
+            expires_at: row.ref('excluded.expires_at'),
+          }))
+          .where('event_waits.expires_at', '<=', fragment<string>`now()`),
+      )
+      .returning('event_waits.slot'),
+);
+
+const freeSlot = query('free_event_wait', (db, $: Arguments<Slot & { serverId: string }>) =>
+  db
+    .deleteFrom('event_waits')
+    .where(w => w.and({ account_id: $.accountId, token_id: $.tokenId, slot: $.slot, server_id: $.serverId })),
+);
+
+const renewSlots = query('renew_event_waits', (db, $: Arguments<{ serverId: string }>) =>
+  db.updateTable('event_waits').set({ expires_at: leaseEnd }).where('server_id', '=', $.serverId),
+);
+
+interface Waiting {
+  accountIds: readonly number[];
+  boardIds: readonly number[];
+  positions: readonly number[];
+  types: readonly string[];
+}
+
+/** Finds the boards with events after the given positions, in case that the database sent no notification. */
+const selectMissed = query('select_boards_with_events', (db, $: Arguments<Waiting>) =>
+  db
+    .selectFrom(
+      fragment<{ account_id: number; board_id: number; position: number }>`unnest(
+        ${$.accountIds}::bigint[], ${$.boardIds}::bigint[], ${$.positions}::bigint[]
+      )`.as<'w'>(fragment`w(account_id, board_id, position)`),
+    )
+    .select('w.board_id')
+    .where(w => {
+      const ofBoard = w
+        .selectFrom('event_positions as p')
+        .whereRef('p.account_id', '=', 'w.account_id')
+        .whereRef('p.board_id', '=', 'w.board_id');
+      const later = ofBoard.where(p => p('p.type', '=', p.fn.any($.types))).whereRef('p.position', '>', 'w.position');
+      return w.or([w.exists(ofBoard.where('p.position', 'is', null)), w.exists(later)]);
+    }),
+);
+
+/** A request that waits for events of a board. */
+interface Wait {
+  /** Begins a new round. The promise resolves at the next event of the board, or when the wait must end. */
+  nextEvent(): Promise<void>;
+  /** The position after which the request waits. */
+  position: number;
+  /** Whether the wait must end: its time is over, the client has gone, the connection is lost, or the server stops. */
+  readonly isOver: boolean;
+}
+
+interface WaitOptions {
+  accountId: number;
+  tokenId: number;
+  boardId: number;
+  position: number;
+  /** Ends the wait. */
+  signal: AbortSignal;
+}
+
+export interface EventWaits {
+  /** Runs work while the token holds a slot. Throws too_many_waits if the token has no free slot. */
+  hold<T>(options: WaitOptions, work: (wait: Wait) => Promise<T>): Promise<T>;
+  /** Ends all waits, so that their requests are answered. Later waits end at once. */
+  end(): void;
+  close(): Promise<void>;
+}
+
+interface Waiter extends WaitOptions {
+  wake(): void;
+}
+
+export function buildEventWaits({ database, logger }: Pick<ServerDependencies, 'database' | 'logger'>): EventWaits {
+  const serverId = randomUUID();
+  const waiters = new Set<Waiter>();
+  const stopping = new AbortController();
+  let opening: Promise<Listener> | undefined;
+  /** Aborts when the listening connection breaks. A crash of PostgreSQL has then also emptied event_waits. */
+  let connected = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+
+  /** Opens the listening connection if there is none. */
+  function listen(): Promise<Listener> {
+    if (opening) return opening;
+    const lost = new AbortController();
+    connected = lost;
+    const forget = () => {
+      lost.abort();
+      if (connected === lost) opening = undefined;
+    };
+    opening = database.listen({
+      channel: 'idea_board_events',
+      onMessage: boardId => wakeBoard(Number(boardId)),
+      onLost(error) {
+        logger.warn({ err: error }, 'lost the connection that listens for events');
+        forget();
+      },
+    });
+    opening.catch(forget);
+    return opening;
+  }
+
+  function wakeBoard(boardId: number) {
+    for (const waiter of waiters) if (waiter.boardId === boardId) waiter.wake();
+  }
+
+  /**
+   * Renews the rows of the waiting requests. Then looks for events without a notification: an event that was recorded
+   * just before the request took its slot, and committed just after the request read the events.
+   */
+  async function renew(listener: Listener) {
+    await listener.query(renewSlots, { serverId });
+    const all = [...waiters];
+    const missed = await listener.query(selectMissed, {
+      accountIds: all.map(({ accountId }) => accountId),
+      boardIds: all.map(({ boardId }) => boardId),
+      positions: all.map(({ position }) => position),
+      types: eventTypes,
+    });
+    for (const { board_id } of missed) wakeBoard(board_id);
+  }
+
+  function renewSoon() {
+    timer ??= setTimeout(async () => {
+      // A failed statement breaks the connection, which ends the waits.
+      await opening?.then(renew).catch(error => logger.warn({ err: error }, 'could not renew the waits for events'));
+      timer = undefined;
+      if (waiters.size > 0) renewSoon();
+    }, renewIntervalMs).unref();
+  }
+
+  async function take({ accountId, tokenId, boardId }: WaitOptions): Promise<Slot> {
+    // A statement takes no slot if a parallel one took the same slot. Then the next statement sees that slot as taken.
+    for (let tries = 0; tries <= maxWaitsOfToken; tries++) {
+      const [taken] = await database.query(takeSlot, { accountId, tokenId, boardId, serverId });
+      if (taken) return { accountId, tokenId, slot: taken.slot };
+    }
+    throw new DomainError('too_many_waits');
+  }
+
+  return {
+    async hold(options, work) {
+      await listen();
+      const slot = await take(options);
+      const ended = AbortSignal.any([options.signal, connected.signal, stopping.signal]);
+      let wake = () => {};
+      const waiter = { ...options, wake: () => wake() };
+      const onEnd = () => wake();
+      ended.addEventListener('abort', onEnd);
+      waiters.add(waiter);
+      renewSoon();
+      try {
+        return await work({
+          get isOver() {
+            return ended.aborted;
+          },
+          set position(position: number) {
+            waiter.position = position;
+          },
+          nextEvent: () =>
+            new Promise(resolve => {
+              wake = resolve;
+              if (ended.aborted) resolve();
+            }),
+        });
+      } finally {
+        ended.removeEventListener('abort', onEnd);
+        waiters.delete(waiter);
+        await database.query(freeSlot, { ...slot, serverId }).catch(error => {
+          logger.warn({ err: error }, 'could not free the slot of a wait for events');
+        });
+      }
+    },
+    end: () => stopping.abort(),
+    async close() {
+      stopping.abort();
+      clearTimeout(timer);
+      const listener = await opening?.catch(() => undefined);
+      await listener?.close();
+    },
+  };
+}

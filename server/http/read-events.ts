@@ -1,0 +1,82 @@
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { FastifyRequest } from 'fastify';
+import { DomainError } from '../domain/domain-error.ts';
+import { type EventFilter, type EventPage, listEvents } from '../domain/events/list-events.ts';
+import type { EventWaits } from './event-waits.ts';
+import type { OperationRunner } from './operation-runner.ts';
+import type { HeaderSetter } from './rate-limit.ts';
+import { actorOf, admissionOf, readmit } from './request-context.ts';
+
+/** The shortest time between two reads of a waiting request. */
+const readIntervalMs = 200;
+
+/** The Retry-After in seconds when a token has too many waiting requests. */
+const waitRetrySeconds = 5;
+
+/** Builds the function that reads the next events. Without events, it waits for one up to the given time. */
+export function buildEventReader(runner: OperationRunner, waits: EventWaits) {
+  const read = (request: FastifyRequest, filter: EventFilter) => runner.read(request, op => listEvents(op, filter));
+
+  /** Reads the next events as soon as there are any, or an empty page when the wait ends. */
+  function readLater(request: FastifyRequest, filter: EventFilter, { next }: EventPage, signal: AbortSignal) {
+    const { accountId, boardId } = actorOf(request);
+    const { tokenId } = admissionOf(request).principal;
+    const options = { accountId, boardId, tokenId, position: next.position, signal };
+    return waits.hold(options, async wait => {
+      let after = next;
+      for (;;) {
+        const event = wait.nextEvent();
+        const { isModerator } = actorOf(request);
+        const readAt = performance.now();
+        const page = await read(request, { ...filter, after });
+        if (isEmpty(page) && !wait.isOver) {
+          after = page.next;
+          wait.position = after.position;
+          await event;
+          // Events that the request does not want, such as many votes, must not cause one read each.
+          await delay(Math.max(0, readAt + readIntervalMs - performance.now()));
+          continue;
+        }
+        // The token may have lost its access during the wait. The check comes after the read, so that no event is
+        // returned that was committed after the loss.
+        await readmit(request);
+        if (actorOf(request).isModerator === isModerator) return page;
+      }
+    });
+  }
+
+  return async (request: FastifyRequest, reply: HeaderSetter, filter: EventFilter, waitSeconds: number) => {
+    const page = await read(request, filter);
+    if (waitSeconds === 0 || !isEmpty(page)) return page;
+    const end = endOfWait(request.raw.socket, waitSeconds);
+    try {
+      return await readLater(request, filter, page, end.signal);
+    } catch (error) {
+      if (error instanceof DomainError && error.key === 'too_many_waits') reply.header('Retry-After', waitRetrySeconds);
+      throw error;
+    } finally {
+      end.clear();
+    }
+  };
+}
+
+function isEmpty({ rows, hasMore }: EventPage): boolean {
+  return rows.length === 0 && !hasMore;
+}
+
+/** Returns a signal that ends a wait: after the given time, or when the client disconnects. */
+function endOfWait(socket: Socket, seconds: number) {
+  const end = new AbortController();
+  const abort = () => end.abort();
+  const timer = setTimeout(abort, seconds * 1000);
+  socket.once('close', abort);
+  if (socket.destroyed) abort();
+  return {
+    signal: end.signal,
+    clear() {
+      clearTimeout(timer);
+      socket.off('close', abort);
+    },
+  };
+}

@@ -1,0 +1,246 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test } from 'vitest';
+import { Caller } from '../../client/caller.ts';
+import type { IdeaCreatedEvent } from '../../client/contract.ts';
+import {
+  AbortError,
+  type FollowedEvent,
+  type FollowOptions,
+  IdeaBoard,
+  type IdeaBoardOptions,
+  isIdeaBoardError,
+} from '../../client/main.ts';
+import { decodeEventCursor, encodeEventCursor } from '../../server/domain/events/event-cursor.ts';
+import { createWorld, issueToken, type World } from '../helpers/fixtures.ts';
+import { startServer, type TestServer } from '../helpers/server.ts';
+import { type Gateway, startGateway } from './gateway.ts';
+
+let server: TestServer;
+let gateway: Gateway;
+let world: World;
+let token: string;
+let client: IdeaBoard;
+
+beforeAll(async () => {
+  server = await startServer();
+  gateway = await startGateway(server.baseUrl);
+});
+beforeEach(async () => {
+  world = await createWorld(server);
+  ({ token } = await issueToken(server, world, 'moderate'));
+  client = new IdeaBoard({ baseUrl: server.baseUrl, token });
+  gateway.requests.length = 0;
+  waits = [];
+  now = 0;
+});
+afterAll(async () => {
+  await gateway.close();
+  await server.close();
+});
+
+let waits: number[];
+let now: number;
+
+/** Returns a client behind the gateway whose clock advances only while it waits for a retry or between requests. */
+function impatientClient(options: Partial<IdeaBoardOptions> = {}): IdeaBoard {
+  const given = { baseUrl: gateway.url, token, ...options };
+  const environment = {
+    now: () => now,
+    random: () => 1,
+    sleep: async (milliseconds: number) => {
+      waits.push(milliseconds);
+      now += milliseconds;
+    },
+  };
+  return new IdeaBoard(given, new Caller(given, environment));
+}
+
+const titleOf = (event: FollowedEvent) => (event.type === 'idea.created' ? event.data.idea.title : event.type);
+const create = (title: string) => client.ideas.create({ title, body: 'A body' });
+
+/** Follows the board until a number of events has arrived. Returns their titles. */
+async function take(count: number, options: FollowOptions = {}, by = impatientClient()): Promise<string[]> {
+  const titles: string[] = [];
+  for await (const event of by.events.follow(options)) if (titles.push(titleOf(event)) === count) break;
+  return titles;
+}
+
+describe('client.events.follow', () => {
+  test('follow returns the earlier events, and then waits for each later event', async () => {
+    await create('1');
+    await create('2');
+    const following = take(4);
+    await gateway.waitForRequests(2);
+    await create('3');
+    await gateway.waitForRequests(3);
+    await create('4');
+    expect(await following).toEqual(['1', '2', '3', '4']);
+  });
+
+  test('follow with after=now returns only later events, and with types only events of these types', async () => {
+    await create('Before');
+    const following = take(1, { after: 'now', types: ['comment.created'] });
+    await gateway.waitForRequests(2);
+    const { id } = await create('Not of the type');
+    await client.ideas.comment(id, { body: 'Of the type' });
+    expect(await following).toEqual(['comment.created']);
+  });
+
+  test('onCursor gets the cursor of an event after the loop has handled the event, and a new follow continues there', async () => {
+    for (const title of ['1', '2', '3', '4']) await create(title);
+    const story: string[] = [];
+    let saved = '';
+    const onCursor = async (cursor: string) => {
+      await delay(1);
+      saved = cursor;
+      story.push('saved');
+    };
+    for await (const event of client.events.follow({ onCursor })) {
+      story.push(titleOf(event));
+      // The program crashes while it handles the third event.
+      if (titleOf(event) === '3') break;
+    }
+    expect(story).toEqual(['1', 'saved', '2', 'saved', '3']);
+    expect(await take(2, { after: saved })).toEqual(['3', '4']);
+  });
+
+  test('an error of the loop or of onCursor ends the iteration without saving the cursor of the event', async () => {
+    await create('1');
+    const failing = async () => {
+      for await (const _ of client.events.follow({
+        onCursor() {
+          throw new Error('The disk is full');
+        },
+      }));
+    };
+    await expect(failing()).rejects.toThrow('The disk is full');
+  });
+
+  test('follow survives lost connections, broken responses, errors of the server and rate limits, and returns each event once', async () => {
+    await create('1');
+    const away = { status: 503, body: { error: { key: 'service_unavailable', message: 'Away.' } } };
+    const limited = (key: string) => ({
+      status: 429,
+      headers: { 'retry-after': '300' },
+      body: { error: { key, message: 'Slowly.' } },
+    });
+    gateway.plan(...Array(30).fill(away), 'break', 'pass', 'lose the answer', 'break off', 'pass');
+    const patient = impatientClient();
+    const titles: string[] = [];
+    for await (const event of patient.events.follow()) {
+      titles.push(titleOf(event));
+      if (titles.length === 1) {
+        await create('2');
+        gateway.plan(limited('rate_limited'), limited('too_many_waits'), { status: 502, body: 'Bad gateway' });
+      } else if (titles.length === 2) await create('3');
+      else break;
+    }
+    expect(titles).toEqual(['1', '2', '3']);
+    // The waits that the server asked for.
+    expect(waits.filter(one => one === 300_000)).toHaveLength(2);
+    expect(Math.max(...waits)).toBe(300_000);
+  });
+
+  test('the delays of a follower whose server is away grow to 30 seconds', async () => {
+    await create('1');
+    gateway.plan(...Array(40).fill('break'));
+    expect(await take(1)).toEqual(['1']);
+    expect(Math.max(...waits)).toBe(30_000);
+  });
+
+  test('while a board is busy, follow sends at most one request a second, and full pages without a pause', async () => {
+    const all = Array.from({ length: 101 }, (_, n) => String(n));
+    for (const title of all) await create(title);
+    expect(await take(101)).toEqual(all);
+    expect([gateway.requests.length, waits]).toEqual([2, []]);
+    const busy = take(3, { after: 'now' });
+    await gateway.waitForRequests(4);
+    for (const title of ['a', 'b', 'c']) {
+      const { length } = gateway.requests;
+      await create(title);
+      if (title !== 'c') await gateway.waitForRequests(length + 1);
+    }
+    expect(await busy).toEqual(['a', 'b', 'c']);
+    expect(waits).toEqual([1_000, 1_000, 1_000]);
+  });
+
+  test('the wait of a request is shorter than the timeout of the client, and at most 55 seconds', async () => {
+    await create('1');
+    const waitOf = async (options: Partial<IdeaBoardOptions>) => {
+      await take(1, {}, impatientClient(options));
+      return new URL(gateway.requests.at(-1)?.path ?? '', gateway.url).searchParams.get('wait');
+    };
+    expect(await waitOf({})).toBe('25');
+    expect(await waitOf({ timeoutMs: 90_000 })).toBe('55');
+    expect(await waitOf({ timeoutMs: 90_000, totalTimeoutMs: 20_000 })).toBe('15');
+    expect(await waitOf({ timeoutMs: 2_000 })).toBe('0');
+  });
+
+  test('an aborted signal ends the iteration with an AbortError, while it waits and between two events', async () => {
+    await create('1');
+    await create('2');
+    const stopping = new AbortController();
+    const seen: string[] = [];
+    const following = async (signal: AbortSignal, stopAt?: string) => {
+      for await (const event of client.events.follow({ signal })) {
+        seen.push(titleOf(event));
+        if (titleOf(event) === stopAt) stopping.abort();
+      }
+    };
+    await expect(following(stopping.signal, '1')).rejects.toBeInstanceOf(AbortError);
+    expect(seen).toEqual(['1']);
+    const waiting = new AbortController();
+    const ended = following(waiting.signal);
+    await expect.poll(() => seen).toEqual(['1', '1', '2']);
+    await delay(100);
+    waiting.abort();
+    await expect(ended).rejects.toMatchObject({ key: 'aborted', operation: 'listEvents' });
+  });
+
+  test('follow throws the errors that a retry cannot change: an expired cursor, an invalid cursor and a revoked token', async () => {
+    await create('1');
+    const { next_cursor } = await client.events.list();
+    const cursor = decodeEventCursor(next_cursor);
+    if (!cursor) throw new Error('The cursor is invalid');
+    const keyOf = (options: FollowOptions) =>
+      take(1, options).catch((error: unknown) => (isIdeaBoardError(error, 'listEvents') ? error.key : error));
+    expect(await keyOf({ after: encodeEventCursor({ ...cursor, hour: 1 }) })).toBe('cursor_expired');
+    expect(await keyOf({ after: 'nonsense' })).toBe('validation_failed');
+    await server.sql('update api_tokens set revoked_at = now() where account_id = $1', [world.accountId]);
+    expect(await keyOf({})).toBe('unauthorized');
+    await expect(take(1, { onCursor: 'save' as never })).rejects.toThrow('The option "onCursor" must be a function');
+    await expect(take(1, { types: 'idea.created' as never })).rejects.toThrow('must be a list of event types');
+    await expect(take(1, { cursor: 'x' } as never)).rejects.toThrow('The option "cursor" does not exist');
+  });
+
+  test('an event of a type that the client does not know has the type unknown and its body', async () => {
+    await create('1');
+    gateway.plan(answer => {
+      answer.body.data[0].event.type = 'idea.from_the_future';
+    });
+    const [event] = [await impatientClient().events.follow().next()];
+    expect(event.value).toMatchObject({
+      type: 'unknown',
+      id: expect.stringMatching(/^evt_/),
+      cursor: expect.any(String),
+      body: { type: 'idea.from_the_future', data: { idea: { title: '1' } } },
+    });
+  });
+
+  test('a check of the type of a followed event narrows its TypeScript type', () => {
+    type Created = Extract<FollowedEvent, { type: 'idea.created' }>;
+    expectTypeOf<Created['data']>().toEqualTypeOf<IdeaCreatedEvent['data']>();
+    expectTypeOf<Created['cursor']>().toEqualTypeOf<string>();
+  });
+});
+
+test('client.events.list returns one page of events and filters by type', async () => {
+  await client.events.list({ types: ['idea.voted'] });
+  await create('1');
+  const { id } = await create('2');
+  await client.ideas.vote(id, { value: 'up' });
+  const page = await client.events.list({ limit: 1, types: ['idea.created'] });
+  expect(page).toMatchObject({ data: [{ event: { data: { idea: { title: '1' } } } }], has_more: true });
+  const next = await client.events.list({ after: page.next_cursor, types: ['idea.created', 'idea.voted'] });
+  expect(next.data.map(({ event }) => event.type)).toEqual(['idea.created', 'idea.voted']);
+});

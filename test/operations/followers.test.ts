@@ -1,0 +1,105 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, onTestFinished, test } from 'vitest';
+import { Caller } from '../../client/caller.ts';
+import { IdeaBoard, isIdeaBoardError } from '../../client/main.ts';
+import { type Database, openDatabase } from '../../server/database/database.ts';
+import { migrate } from '../../server/database/migrator.ts';
+import { startBalancer } from '../helpers/balancer.ts';
+import { loadChildServer } from '../helpers/child-servers.ts';
+import { createWorld, issueToken } from '../helpers/fixtures.ts';
+import { startOwnPostgres } from '../helpers/own-postgres.ts';
+
+/** Follows a board and crashes now and then. Counts how often each event came, and the events that it did not save. */
+async function follow(client: IdeaBoard, isOver: (seen: ReadonlyMap<string, number>) => boolean) {
+  const seen = new Map<string, number>();
+  const unsaved = new Map<string, number>();
+  let saved: string | undefined;
+  for (let handled = 1; ; ) {
+    const onCursor = (cursor: string) => {
+      saved = cursor;
+    };
+    for await (const { id } of client.events.follow({ after: saved, onCursor })) {
+      seen.set(id, (seen.get(id) ?? 0) + 1);
+      if (isOver(seen)) return { seen, unsaved };
+      handled += 1;
+      if (handled % 7 !== 0) continue;
+      // The crash comes before the cursor of this event is saved, so the event must come again.
+      unsaved.set(id, (unsaved.get(id) ?? 0) + 1);
+      break;
+    }
+  }
+}
+
+test('two followers get every committed event once, although a server and PostgreSQL are killed while writers create ideas', async () => {
+  const postgres = await startOwnPostgres();
+  onTestFinished(() => postgres.close());
+  await migrate(postgres.url);
+  const open = (): Promise<Database> =>
+    openDatabase({
+      url: postgres.url,
+      poolSize: 4,
+      connectTimeoutMs: 5_000,
+      statementTimeoutMs: 10_000,
+      logger: { warn() {} } as never,
+    });
+  const first = await open();
+  const world = await createWorld({ database: first });
+  const tokens = await Promise.all(
+    Array.from({ length: 6 }, async () => (await issueToken({ database: first }, world, 'moderate')).token),
+  );
+  await first.close();
+  const balancer = await startBalancer();
+  onTestFinished(() => balancer.close());
+  const children = [1, 2, 3].map(() => loadChildServer(postgres.url));
+  onTestFinished(async () => void (await Promise.all(children.map(child => child.kill()))));
+  const [killed, staying, replacing] = children;
+  const start = async (child = staying) => balancer.add((await child?.begin()) ?? '');
+  await Promise.all([start(killed), start(staying), replacing?.isLoaded]);
+  await balancer.waitForReady(2);
+
+  // The clients wait less than a real program, so that the test is fast.
+  const clientOf = (token = '') => {
+    const options = { baseUrl: balancer.url, token, maxRetries: 1_000, maxRetryDelayMs: 1_000 };
+    const sleep = (milliseconds: number) => delay(Math.min(milliseconds, 50)).then(() => {});
+    const now = () => performance.now();
+    return new IdeaBoard(options, new Caller(options, { now, random: Math.random, sleep }));
+  };
+  let isWriting = true;
+  let expected: number | undefined;
+  const writers = tokens.slice(2).map(async token => {
+    const client = clientOf(token);
+    for (let n = 0; isWriting; n++) {
+      // The retry budget can be spent while PostgreSQL is away.
+      await client.ideas.create({ title: `Idea ${n}`, body: 'Create me once.' }).catch((error: unknown) => {
+        if (!isIdeaBoardError(error) || error.key === 'validation_failed') throw error;
+      });
+    }
+  });
+  const followers = tokens.slice(0, 2).map(token => follow(clientOf(token), seen => seen.size === expected));
+
+  await delay(500);
+  await killed?.kill();
+  await start(replacing);
+  await delay(500);
+  await postgres.stop('kill');
+  await postgres.start();
+  await balancer.waitForReady(2);
+  await delay(1_000);
+  isWriting = false;
+  await Promise.all(writers);
+  const last = await open();
+  onTestFinished(() => last.close());
+  const committed = async () =>
+    (await last.pool.query<{ id: string }>(`select id from events where type = 'idea.created'`)).rows;
+  // One more event wakes followers that have seen all others.
+  expected = (await committed()).length + 1;
+  await clientOf(tokens[2]).ideas.create({ title: 'The last idea', body: 'Then it is over.' });
+
+  const ids = (await committed()).map(({ id }) => `evt_${id}`).sort();
+  expect(ids.length).toBeGreaterThan(30);
+  for (const { seen, unsaved } of await Promise.all(followers)) {
+    expect([...seen.keys()].sort()).toEqual(ids);
+    const repeated = [...seen].filter(([id, count]) => count !== 1 + (unsaved.get(id) ?? 0));
+    expect(repeated).toEqual([]);
+  }
+});
