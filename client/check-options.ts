@@ -63,11 +63,7 @@ const rules: Readonly<Record<string, Rule>> = {
     must: 'a whole number above 0, or Infinity',
     test: value => value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && Number(value) > 0),
   },
-  after: { must: 'a cursor or "now"', test: isText },
-  types: {
-    must: 'a list of event types',
-    test: value => Array.isArray(value) && value.length > 0 && value.every(isText),
-  },
+  types: { must: 'an array of event types', test: Array.isArray },
   onCursor: { must: 'a function', test: isFunction },
   maxCharacters: { must: 'a number, 0 or more', test: value => isNumber(value) && value >= 0 },
   toleranceSeconds: { must: 'a number of seconds, 0 or more', test: value => isNumber(value) && value >= 0 },

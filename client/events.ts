@@ -77,13 +77,17 @@ export class Events {
    */
   async *follow(options: FollowOptions = {}): AsyncGenerator<FollowedEvent, void, undefined> {
     const { after, types, onCursor, ...callOptions } = options;
-    checkOptions({ after, types, onCursor }, ['after', 'types', 'onCursor']);
+    checkOptions({ types, onCursor }, ['types', 'onCursor']);
     const { now, sleep } = this.#caller.environment;
     const { signal } = callOptions;
     const { timeoutMs, totalTimeoutMs } = this.#caller.limitsOf(callOptions);
-    const patience = Math.floor(Math.min(timeoutMs, totalTimeoutMs) / 1000) - marginSeconds;
-    const wait = Math.max(0, Math.min(longestWaitSeconds, patience));
+    const seconds = Math.floor(Math.min(timeoutMs, totalTimeoutMs) / 1000) - marginSeconds;
+    const wait = Math.max(0, Math.min(longestWaitSeconds, seconds));
     let cursor = after;
+    const moveTo = async (next: string) => {
+      if (next !== cursor) await onCursor?.(next);
+      cursor = next;
+    };
     for (;;) {
       const requestedAt = now();
       const page = await this.#nextPage({ after: cursor, types, limit: pageSize, wait }, callOptions);
@@ -91,13 +95,9 @@ export class Events {
         if (signal?.aborted) throw abortError(signal, { operation: 'listEvents', attempts: 0 });
         yield followed(listed);
         // The loop asks for the next event, so it has handled this one.
-        cursor = listed.cursor;
-        await onCursor?.(cursor);
+        await moveTo(listed.cursor);
       }
-      if (page.next_cursor !== cursor) {
-        cursor = page.next_cursor;
-        await onCursor?.(cursor);
-      }
+      await moveTo(page.next_cursor);
       if (!page.has_more) await sleep(Math.max(0, requestedAt + pauseMs - now()), signal);
     }
   }

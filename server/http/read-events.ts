@@ -48,7 +48,8 @@ export function buildEventReader(runner: OperationRunner, waits: EventWaits) {
 
   return async (request: FastifyRequest, reply: HeaderSetter, filter: EventFilter, waitSeconds: number) => {
     const page = await read(request, filter);
-    if (waitSeconds === 0 || !isEmpty(page)) return page;
+    // A client that skips the earlier events needs its cursor at once.
+    if (waitSeconds === 0 || filter.after === 'now' || !isEmpty(page)) return page;
     const end = endOfWait(request.raw.socket, waitSeconds);
     try {
       return await readLater(request, filter, page, end.signal);

@@ -209,7 +209,7 @@ describe('client.events.follow', () => {
     await server.sql('update api_tokens set revoked_at = now() where account_id = $1', [world.accountId]);
     expect(await keyOf({})).toBe('unauthorized');
     await expect(take(1, { onCursor: 'save' as never })).rejects.toThrow('The option "onCursor" must be a function');
-    await expect(take(1, { types: 'idea.created' as never })).rejects.toThrow('must be a list of event types');
+    await expect(take(1, { types: 'idea.created' as never })).rejects.toThrow('must be an array of event types');
     await expect(take(1, { cursor: 'x' } as never)).rejects.toThrow('The option "cursor" does not exist');
   });
 
