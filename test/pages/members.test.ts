@@ -1,7 +1,8 @@
 import { parse } from 'node-html-parser';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { givePassword, hiddenFields, signedIn, Visitor } from '../admin/visitor.ts';
 import { testClock } from '../helpers/clock.ts';
+import { connect } from '../helpers/database.ts';
 import {
   createAccount,
   createBoard,
@@ -372,6 +373,19 @@ describe('ideas', () => {
     expect((await find('calendár')).sort()).toEqual(['A calendar only', 'Dark theme for the calendar']);
     for (const nothing of ['', 'to', '!!!', "it's", '&|!():*', 'x'.repeat(3_000)])
       expect(await find(nothing)).toEqual([]);
+  });
+
+  test('if the search for similar ideas takes too long, the page for a new idea shows no similar ideas', async () => {
+    await put('Dark theme for the calendar');
+    const path = `${boardPath()}/new?title=Dark+calendar`;
+    expect(titlesIn((await member.get(path)).html)).toHaveLength(1);
+    const locking = await connect(server.url);
+    onTestFinished(() => locking.end());
+    // The search waits for the lock until its time limit.
+    await locking.query('begin; lock table ideas in access exclusive mode');
+    const slow = await member.get(path);
+    expect([slow.status, titlesIn(slow.html)]).toEqual([200, []]);
+    expect(parse(slow.html).querySelector('[name=title]')?.getAttribute('value')).toBe('Dark calendar');
   });
 
   test('an invalid idea on a page of a board is refused with an explanation, and the form keeps the entered values', async () => {

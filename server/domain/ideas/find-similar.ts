@@ -1,7 +1,12 @@
 import { sql } from 'kysely';
+import type { Database } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import { statementTimeout } from '../../database/unavailable.ts';
 import type { ReadOperation } from '../operation.ts';
 import { ideaViews } from './read-idea.ts';
+
+/** The maximum time of the search, in milliseconds. If most titles share the words of a title, the search can take longer. */
+const searchMs = 300;
 
 /** The maximum number of similar ideas that the page shows. */
 const shownIdeas = 5;
@@ -50,11 +55,27 @@ const selectSimilar = query(
   { isPrepared: false },
 );
 
+const limitTime = query('limit_time_of_search', db =>
+  db.selectNoFrom(sql<string>`set_config('statement_timeout', ${sql.lit(String(searchMs))}, true)`.as('set_config')),
+);
+
 /**
  * Finds published ideas in shown statuses with similar titles: at least two long words are the same. If the title has
- * only one long word, this word is the same. Returns at most five ideas, the most similar first.
+ * only one long word, this word is the same. Returns at most five ideas, the most similar first. Returns none if the
+ * search takes too long, because a person can write an idea without them.
  */
-export function findSimilarIdeas(op: ReadOperation, title: string): Promise<SimilarIdea[]> {
-  const { accountId, boardId, voterId } = op.actor;
-  return op.query(selectSimilar, { accountId, boardId, voterId, title });
+export async function findSimilarIdeas(
+  database: Database,
+  { accountId, boardId, voterId }: ReadOperation['actor'],
+  title: string,
+): Promise<SimilarIdea[]> {
+  try {
+    return await database.transaction(async transaction => {
+      await transaction.query(limitTime, {});
+      return transaction.query(selectSimilar, { accountId, boardId, voterId, title });
+    });
+  } catch (error) {
+    if ((error as { code?: string }).code === statementTimeout) return [];
+    throw error;
+  }
 }

@@ -73,8 +73,12 @@ function changeRoute(
  */
 async function showNewIdea(visit: BoardVisit, problem?: Problem) {
   const title = visit.isSent ? visit.field('title') : visit.parameter('title');
-  const similar = title === '' ? [] : await findSimilarIdeas(boardOf(visit.request).read, shortLine(title, 200));
+  const similar = title === '' ? [] : await findSimilar(visit, shortLine(title, 200));
   return showForm(visit, title, similar, problem);
+}
+
+function findSimilar({ request, server }: BoardVisit, title: string): Promise<SimilarIdea[]> {
+  return findSimilarIdeas(server.database, boardOf(request).read.actor, title);
 }
 
 async function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[], problem?: Problem) {
@@ -104,7 +108,7 @@ async function submitIdea(visit: BoardVisit) {
   if (!input.success) throw new FormProblem(422, wordsOf(input.error.issues[0]?.path[0]));
   const title = visit.field('title');
   if (visit.field('seen_for') !== title) {
-    const similar = await findSimilarIdeas(boardOf(visit.request).read, input.data.title);
+    const similar = await findSimilar(visit, input.data.title);
     if (similar.length > 0) return showForm(visit, title, similar);
   }
   const idea = await changeAsMember(visit, async op => {
