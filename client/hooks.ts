@@ -18,7 +18,7 @@ export interface RequestEvent {
   operation: OperationName;
   method: string;
   url: string;
-  /** The number of the request in its call, starting with 1. */
+  /** Which attempt of the call this request is: 1 for the first request, 2 for the first retry. */
   attempt: number;
   idempotencyKey: string | undefined;
 }

@@ -33,7 +33,7 @@ export interface DemoTokens {
  * server creates the demo. The number of the lock is arbitrary.
  */
 const lockDemo = sql('lock_demo', { arguments: {}, row: {} }, 'select pg_advisory_xact_lock(7301182)');
-/** Turns off lock_timeout, because the other server may hold the lock for longer. */
+/** Turns off lock_timeout. Another server that loads the demo may hold the lock for longer than the timeout. */
 const waitForLock = sql(
   'wait_for_lock',
   { arguments: {}, row: { set_config: text() } },

@@ -6,8 +6,9 @@ export const User = defineTable('User', 'users', {
   /** The e-mail address for the sign-in. Null only for the placeholder user. */
   email: p.text().nullable(),
   /**
-   * The canonical form of the e-mail address. Queries use it to find the user. Null for the placeholder user, if
-   * another user has the same form, or until the server fills in this column.
+   * The canonical form of the e-mail address. Queries use it to find the user. The value is null in three cases: for the
+   * placeholder user, for a user whose canonical form another user already has, and until the server fills in this
+   * column.
    */
   canonicalEmail: p.text().nullable(),
   /**

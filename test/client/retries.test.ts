@@ -128,7 +128,7 @@ describe('retried requests', () => {
   });
 });
 
-test('the client sends an idempotency key with the POST request of every method', () => {
+test('every method of the client that sends a POST request sends an idempotency key with it', () => {
   const posts = operationIds.filter(id => routes[id].method === 'POST');
   expect(posts).toContain('createIdea');
   const keys = posts.map(id => prepareRequest(knownOperation(id), {}, { baseUrl: '', token }, {}).idempotencyKey);

@@ -330,7 +330,7 @@ describe('the cursor of the list of events', () => {
 });
 
 describe('events of parallel transactions', () => {
-  test('an event that commits after a later event comes after the later event, and no reader misses it', async () => {
+  test('if an event begins first but commits second, readers get it second, and no reader misses it', async () => {
     const follower = await createFollower();
     const [early = 0, late = 0] = [
       await insertIdea(server, follower.world, { title: 'recorded first, committed last' }),

@@ -316,7 +316,7 @@ describe('joining as a signed-in person', () => {
     expect((await visitor.get(boardPath())).html).not.toContain('/join"');
   });
 
-  test('blocked people and admins see no form to join the account, and a join form that an admin sends does not change their role', async () => {
+  test('admins and blocked people see no form to join the account, and a join form that an admin sends does not change their role', async () => {
     await letJoin('everybody');
     const blockedId = await createMember(server, (await createWorld(server)).accountId, 'member');
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, blockedId]);

@@ -38,7 +38,7 @@ export interface SchemaPair {
 /** A finding that is independent of the place of the pair in a body. */
 interface LocalFinding {
   rule: RuleId;
-  /** Returns the message about a value, with a name such as `the body`. */
+  /** Returns the message. The argument is the name of the value in the message, for example `the body`. */
   message: (subject: string) => string;
   /** The field relative to the pair of schemas. */
   field: string;

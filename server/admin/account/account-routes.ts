@@ -20,8 +20,8 @@ const notices = textKeysIn('account.notices');
 const maxOwners = 5;
 
 /**
- * Serves the page of an account. Owners and admins see it, set who may join and require a provider. Only owners change or delete the
- * account, or cancel its deletion.
+ * Serves the page of an account. Owners and admins see the page, set who may join, and can require that members sign in
+ * with a provider. Only owners change or delete the account, or cancel its deletion.
  */
 export function serveAccount(app: FastifyInstance, server: ServerDependencies) {
   const { clock, config } = server;

@@ -77,7 +77,7 @@ function renderTextRun({ text, isStrong, url }: Run) {
   };
 }
 
-/** Separates {{, because Teams would otherwise compute a date from a text such as {{DATE(…)}}. */
+/** Puts a space between the two braces of {{, because Teams would otherwise compute a date from a text such as {{DATE(…)}}. */
 function literal(text: string): string {
   return text.replaceAll('{{', '{\u200b{');
 }

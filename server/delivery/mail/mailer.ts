@@ -11,7 +11,7 @@ export interface Mail extends MailContent {
   messageId: string;
   /** The References header. It makes mail programs group the mails about one idea. */
   references: string[];
-  /** A POST request to this URL unsubscribes the user from such mails (RFC 8058). Mails about an account have none. */
+  /** A POST request to this URL unsubscribes the user from mails of this kind (RFC 8058). Mails about an account have no such URL. */
   unsubscribeUrl?: string;
 }
 

@@ -32,7 +32,7 @@ afterEach(async () => {
   await server.sql('delete from graphile_worker._private_jobs');
 });
 
-/** A reader of mails, who is an owner of the account and follows an idea of another owner. */
+/** The test data: the reader of the mails is an owner of the account, and follows an idea of another owner of the account. */
 interface Scene {
   world: World;
   readerId: number;
