@@ -416,6 +416,26 @@ describe('events of parallel transactions', () => {
     expect(rows).toEqual([{ is_ordered: true }]);
   });
 
+  test('an event keeps its position if two readers place it at the same time', async () => {
+    const follower = await createFollower();
+    const ideaId = await insertIdea(server, follower.world);
+    await server.sql(record, recorded(follower, ideaId));
+    const positionsIn = async (query: (text: string, values: unknown[]) => Promise<{ position: number }[]>) =>
+      query('select position from event_positions where board_id = $1', [follower.world.boardId]);
+    const first = await connect(server.url);
+    await first.query('begin');
+    await first.query('select place_events($1, $2, 10)', [follower.world.accountId, follower.world.boardId]);
+    const placed = await positionsIn(async (text, values) => (await first.query(text, values)).rows);
+    const second = list(follower);
+    const waiting = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    await expect.poll(() => server.sql(waiting)).toHaveLength(1);
+    await first.query('commit');
+    expect((await second).body.data).toHaveLength(1);
+    const kept = await positionsIn((text, values) => server.sql(text, values));
+    expect(kept.map(({ position }) => Number(position))).toEqual(placed.map(({ position }) => Number(position)));
+    await first.end();
+  });
+
   test('two readers that place the same new events at once give each event one position', async () => {
     const follower = await createFollower();
     const ideaId = await insertIdea(server, follower.world);
