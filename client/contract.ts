@@ -794,10 +794,10 @@ export interface ListCommentsQuery {
   cursor?: string | undefined;
 }
 export interface ListEventsQuery {
-  /** A cursor of this board, for the events after it. `now` skips all events up to now. */
+  /** A cursor, for the events after it. `now` skips earlier events. */
   after?: string | undefined;
   /**
-   * Only these types, separated by commas: `idea.created`, `idea.status_changed`, `idea.merged`, `idea.unmerged`, `idea.voted`, `comment.created`. The default is all except `idea.voted`.
+   * Only these types, separated by commas: `idea.created`, `idea.status_changed`, `idea.merged`, `idea.unmerged`, `idea.voted`, `comment.created`. By default all but `idea.voted`.
    */
   types?: string | undefined;
   /** The maximum number of events; 20 by default. */

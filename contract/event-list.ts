@@ -73,11 +73,11 @@ export const listEvents = c.query({
     ...BoardParameter,
     after: word(100)
       .optional()
-      .describe('A cursor of this board, for the events after it. `now` skips all events up to now.')
+      .describe('A cursor, for the events after it. `now` skips earlier events.')
       .meta({ examples: ['now'] }),
     types: EventTypes.optional()
       .describe(
-        `Only these types, separated by commas: ${eventTypes.map(type => `\`${type}\``).join(', ')}. The default is all except \`idea.voted\`.`,
+        `Only these types, separated by commas: ${eventTypes.map(type => `\`${type}\``).join(', ')}. By default all but \`idea.voted\`.`,
       )
       .meta({ examples: ['idea.created,comment.created'] }),
     limit: queryInteger(1, 100)
@@ -111,7 +111,7 @@ export const listEvents = c.query({
       name: 'list_events',
       title: 'List events',
       description:
-        'Lists what happened on a board in the last 30 days, oldest first. While has_more is true, pass next_cursor as after.',
+        'Lists the events of a board of the last 30 days, oldest first. To read on, pass next_cursor as after.',
       resultFields: ['data', 'has_more', 'next_cursor'],
       isDestructive: false,
       isIdempotent: true,

@@ -31,7 +31,8 @@ let shared: Promise<Browser> | undefined;
 export async function startChromium(): Promise<Browser | undefined> {
   const executablePath = findChromium();
   if (executablePath === undefined) return undefined;
-  shared ??= chromium.launch({ executablePath, args: launchOptions });
+  // A test of the audit log sends SIGHUP to its own process. Chromium must stay open.
+  shared ??= chromium.launch({ executablePath, args: launchOptions, handleSIGHUP: false });
   return shared;
 }
 
