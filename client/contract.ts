@@ -4,7 +4,7 @@
  */
 
 interface Route {
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   /** Whether a token with several boards must name one. */
   isOnBoard: boolean;
@@ -19,9 +19,13 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   listIdeas: { method: 'GET', path: '/api/v1/ideas', isOnBoard: true, takesKey: false },
   getIdea: { method: 'GET', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
   createIdea: { method: 'POST', path: '/api/v1/ideas', isOnBoard: true, takesKey: true },
+  editIdea: { method: 'PATCH', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
+  deleteIdea: { method: 'DELETE', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
   voteIdea: { method: 'POST', path: '/api/v1/ideas/:id/vote', isOnBoard: true, takesKey: true },
   commentOnIdea: { method: 'POST', path: '/api/v1/ideas/:id/comments', isOnBoard: true, takesKey: true },
   listComments: { method: 'GET', path: '/api/v1/ideas/:id/comments', isOnBoard: true, takesKey: false },
+  editComment: { method: 'PATCH', path: '/api/v1/ideas/:id/comments/:commentId', isOnBoard: true, takesKey: false },
+  deleteComment: { method: 'DELETE', path: '/api/v1/ideas/:id/comments/:commentId', isOnBoard: true, takesKey: false },
   setIdeaStatus: { method: 'POST', path: '/api/v1/ideas/:id/status', isOnBoard: true, takesKey: true },
   addIdeaTag: { method: 'POST', path: '/api/v1/ideas/:id/tags', isOnBoard: true, takesKey: true },
   removeIdeaTag: { method: 'DELETE', path: '/api/v1/ideas/:id/tags/:tagId', isOnBoard: true, takesKey: false },
@@ -122,6 +126,65 @@ export interface Operations {
       | 'internal_error'
       | 'service_unavailable';
   };
+  /** Edit an idea */
+  editIdea: {
+    query: undefined;
+    body: IdeaEdit;
+    result: Idea;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'user_blocked'
+      | 'not_author'
+      | 'not_found'
+      | 'idea_changed'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'change_window_closed'
+      | 'idea_not_published'
+      | 'idea_already_merged'
+      | 'board_frozen'
+      | 'submissions_not_open_yet'
+      | 'submissions_closed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Delete an idea */
+  deleteIdea: {
+    query: DeleteIdeaQuery;
+    body: undefined;
+    result: Deletion;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'user_blocked'
+      | 'not_author'
+      | 'not_found'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'change_window_closed'
+      | 'idea_in_use'
+      | 'idea_has_merged'
+      | 'idea_not_published'
+      | 'idea_already_merged'
+      | 'board_frozen'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
   /** Vote on an idea */
   voteIdea: {
     query: undefined;
@@ -190,6 +253,60 @@ export interface Operations {
       | 'insufficient_scope'
       | 'not_found'
       | 'validation_failed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Edit a comment */
+  editComment: {
+    query: undefined;
+    body: CommentEdit;
+    result: Comment;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'user_blocked'
+      | 'not_author'
+      | 'not_found'
+      | 'comment_changed'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'change_window_closed'
+      | 'idea_not_published'
+      | 'idea_already_merged'
+      | 'board_frozen'
+      | 'status_comments_closed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Delete a comment */
+  deleteComment: {
+    query: DeleteCommentQuery;
+    body: undefined;
+    result: Deletion;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'user_blocked'
+      | 'not_author'
+      | 'not_found'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'change_window_closed'
+      | 'board_frozen'
       | 'rate_limited'
       | 'internal_error'
       | 'service_unavailable';
@@ -345,11 +462,14 @@ export type ErrorKey =
   | 'insufficient_scope'
   | 'token_issuer_not_moderator'
   | 'user_blocked'
+  | 'not_author'
   | 'origin_not_allowed'
   | 'not_found'
   | 'method_not_allowed'
   | 'request_timeout'
   | 'idempotency_key_in_use'
+  | 'idea_changed'
+  | 'comment_changed'
   | 'payload_too_large'
   | 'unsupported_media_type'
   | 'expectation_failed'
@@ -358,6 +478,9 @@ export type ErrorKey =
   | 'invalid_tag'
   | 'too_many_tags'
   | 'consecutive_comment'
+  | 'change_window_closed'
+  | 'idea_in_use'
+  | 'idea_has_merged'
   | 'idea_not_published'
   | 'idea_already_merged'
   | 'merge_into_self'
@@ -393,6 +516,11 @@ export type EventBody =
   | IdeaUnmergedEvent
   | IdeaVotedEvent
   | CommentCreatedEvent
+  | IdeaUpdatedEvent
+  | IdeaDeletedEvent
+  | IdeaTaggedEvent
+  | CommentUpdatedEvent
+  | CommentDeletedEvent
   | WebhookTestEvent;
 
 /** The event types of this version. */
@@ -403,6 +531,11 @@ export const eventTypes: readonly EventBody['type'][] = [
   'idea.unmerged',
   'idea.voted',
   'comment.created',
+  'idea.updated',
+  'idea.deleted',
+  'idea.tagged',
+  'comment.updated',
+  'comment.deleted',
   'webhook.test',
 ];
 
@@ -430,12 +563,28 @@ export interface ListIdeasQuery {
   cursor?: string | undefined;
 }
 
+export interface DeleteIdeaQuery {
+  /**
+   * The reason for the change, 1 to 500 characters. Webhooks receive it, and the author of a deleted idea gets it
+   * in the notification.
+   */
+  reason?: string | undefined;
+}
+
 export interface ListCommentsQuery {
   /** The page number, from 1. `cursor` is faster and cannot be combined with it. */ page?: number | undefined;
   /** The number of entries per page; 20 by default. */
   per_page?: number | undefined;
   /** The `next_cursor` of the previous page. Repeat the other parameters. */
   cursor?: string | undefined;
+}
+
+export interface DeleteCommentQuery {
+  /**
+   * The reason for the change, 1 to 500 characters. Webhooks receive it, and the author of a deleted idea gets it
+   * in the notification.
+   */
+  reason?: string | undefined;
 }
 
 /** Who caused the event. */
@@ -528,6 +677,8 @@ export interface Comment {
   author: Author;
   /** When the comment was written. */
   created_at: string;
+  /** When the comment was written or last edited. Each edit increases it. */
+  updated_at: string;
   /** Whether a moderator wrote it as an official reply, together with a status. */
   official: boolean;
 }
@@ -548,6 +699,37 @@ export interface CommentCreatedEvent {
   };
 }
 
+/** A comment was deleted. Other comments on the idea stay. */
+export interface CommentDeletedEvent {
+  type: 'comment.deleted';
+  /** When the event happened. */
+  timestamp: string;
+  data: {
+    board: EventBoard;
+    idea: EventIdea;
+    /** Null when the operator of the server acted. */
+    actor: Actor | null;
+    /** The changed fields of the idea. */
+    changes: Change[];
+    comment: DeletedComment;
+    /** The reason for the change, if the moderator or the author gave one. */
+    reason?: string | undefined;
+  };
+}
+
+/** The new text of a comment. */
+export interface CommentEdit {
+  /** The new text. 1 to 500 characters after trimming. */
+  body: string;
+  /** The `updated_at` that you have read. If it has changed since then, the edit is refused. */
+  if_updated_at?: string | undefined;
+  /**
+   * The reason for the change, 1 to 500 characters. Webhooks receive it, and the author of a deleted idea gets it
+   * in the notification.
+   */
+  reason?: string | undefined;
+}
+
 /** The comment to add. */
 export interface CommentInput {
   /** Plain text, 1 to 500 characters after trimming. */
@@ -566,6 +748,58 @@ export interface CommentList {
   has_more: boolean;
   /** The cursor of the next page; null on the last page. */
   next_cursor: string | null;
+}
+
+/** The text of a comment was edited. */
+export interface CommentUpdatedEvent {
+  type: 'comment.updated';
+  /** When the event happened. */
+  timestamp: string;
+  data: {
+    board: EventBoard;
+    idea: EventIdea;
+    /** Null when the operator of the server acted. */
+    actor: Actor | null;
+    /** The changed fields of the idea. */
+    changes: Change[];
+    comment: EditedComment;
+    /** The reason for the change, if the moderator or the author gave one. */
+    reason?: string | undefined;
+  };
+}
+
+/** The deleted comment, without its text and its author. */
+export interface DeletedComment {
+  id: number;
+  /** The idea that the comment belongs to. */
+  idea_id: number;
+  /** When the comment was written. */
+  created_at: string;
+  /** Whether a moderator wrote it as an official reply, together with a status. */
+  official: boolean;
+}
+
+/** The idea or comment was deleted. */
+export interface Deletion {
+  /** The id of the deleted idea or comment. */
+  id: number;
+  /** Always `true`. */
+  deleted: true;
+}
+
+/** The comment right after the edit, without its author. */
+export interface EditedComment {
+  id: number;
+  /** The idea that the comment belongs to. */
+  idea_id: number;
+  /** The comment, in plain text. */
+  body: string;
+  /** When the comment was written. */
+  created_at: string;
+  /** When the comment was written or last edited. Each edit increases it. */
+  updated_at: string;
+  /** Whether a moderator wrote it as an official reply, together with a status. */
+  official: boolean;
 }
 
 /** The board of the event. */
@@ -609,7 +843,7 @@ export interface EventIdea {
   merged_into_id: number | null;
   /** When the idea was created. */
   created_at: string;
-  /** When its status, tags, approval or merge last changed. */
+  /** When its title, body, status, tags, approval or merge last changed. Each change increases it. */
   updated_at: string;
   /** The address of the idea's page for people, as in mails and chat messages. */
   url: string;
@@ -679,7 +913,7 @@ export interface Idea {
   merged_into_id: number | null;
   /** When the idea was created. */
   created_at: string;
-  /** When its status, tags, approval or merge last changed. */
+  /** When its title, body, status, tags, approval or merge last changed. Each change increases it. */
   updated_at: string;
   /** The address of the idea's page for people, as in mails and chat messages. */
   url: string;
@@ -698,6 +932,38 @@ export interface IdeaCreatedEvent {
     /** The changed fields of the idea. */
     changes: Change[];
   };
+}
+
+/** An idea was deleted with its comments and votes. `idea` has its last title, and a body without the text. */
+export interface IdeaDeletedEvent {
+  type: 'idea.deleted';
+  /** When the event happened. */
+  timestamp: string;
+  data: {
+    board: EventBoard;
+    idea: EventIdea;
+    /** Null when the operator of the server acted. */
+    actor: Actor | null;
+    /** The changed fields of the idea. */
+    changes: Change[];
+    /** The reason for the change, if the moderator or the author gave one. */
+    reason?: string | undefined;
+  };
+}
+
+/** The new title or the new body of an idea, or both. A text that is left out stays. */
+export interface IdeaEdit {
+  /** The new title. 1 to 200 characters after trimming. */
+  title?: string | undefined;
+  /** The new body. 1 to 10,000 characters after trimming. */
+  body?: string | undefined;
+  /** The `updated_at` that you have read. If it has changed since then, the edit is refused. */
+  if_updated_at?: string | undefined;
+  /**
+   * The reason for the change, 1 to 500 characters. Webhooks receive it, and the author of a deleted idea gets it
+   * in the notification.
+   */
+  reason?: string | undefined;
 }
 
 /** The idea to create. */
@@ -774,6 +1040,24 @@ export interface IdeaTagInput {
   tag_id: number;
 }
 
+/**
+ * A tag was added to an idea or removed from it. `changes` has the id of the tag: in `to` if it was added, and
+ * in `from` if it was removed.
+ */
+export interface IdeaTaggedEvent {
+  type: 'idea.tagged';
+  /** When the event happened. */
+  timestamp: string;
+  data: {
+    board: EventBoard;
+    idea: EventIdea;
+    /** Null when the operator of the server acted. */
+    actor: Actor | null;
+    /** The changed fields of the idea. */
+    changes: Change[];
+  };
+}
+
 /** The merge of an idea into `target` was undone. */
 export interface IdeaUnmergedEvent {
   type: 'idea.unmerged';
@@ -790,7 +1074,27 @@ export interface IdeaUnmergedEvent {
   };
 }
 
-/** A vote on an idea was cast, changed or removed. */
+/**
+ * The title or the body of an idea was edited. `changes` has the names of the changed fields, without their
+ * values: `idea` has the new texts, and the server keeps no earlier texts.
+ */
+export interface IdeaUpdatedEvent {
+  type: 'idea.updated';
+  /** When the event happened. */
+  timestamp: string;
+  data: {
+    board: EventBoard;
+    idea: EventIdea;
+    /** Null when the operator of the server acted. */
+    actor: Actor | null;
+    /** The changed fields of the idea. */
+    changes: Change[];
+    /** The reason for the change, if the moderator or the author gave one. */
+    reason?: string | undefined;
+  };
+}
+
+/** A vote on an idea was cast, changed or removed. Only endpoints that name this type receive it. */
 export interface IdeaVotedEvent {
   type: 'idea.voted';
   /** When the event happened. */

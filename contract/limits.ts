@@ -17,5 +17,8 @@ export const maxTagsOfBoard = 200;
 export const maxStatusesOfBoard = 50;
 export const maxBoardsOfToken = 100;
 
+/** The author of an idea or a comment may edit or delete it for this number of minutes after its creation. */
+export const changeMinutes = 15;
+
 /** The length of the excerpt of an idea's body, in code points. */
 export const excerptLength = 300;

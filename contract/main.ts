@@ -1,5 +1,5 @@
 export { Board, BoardDetails } from './board.ts';
-export { Comment, CommentList } from './comments.ts';
+export { Comment, CommentEdit, CommentList } from './comments.ts';
 export {
   type DetailsOf,
   type ErrorBody,
@@ -14,9 +14,9 @@ export {
 export { type EventBody, type EventType, events, TestEvent, type TestEventBody } from './events.ts';
 export { Grant, grants, includesGrant } from './grants.ts';
 export { Idea, VoteValue } from './idea.ts';
-export { IdeaInput, IdeaList } from './ideas.ts';
+export { Deletion, IdeaEdit, IdeaInput, IdeaList } from './ideas.ts';
 export { contract, type OperationId, operations } from './index.ts';
-export { type Bucket, buckets, excerptLength, maxBodyBytes, maxTagsOfIdea } from './limits.ts';
+export { type Bucket, buckets, changeMinutes, excerptLength, maxBodyBytes, maxTagsOfIdea } from './limits.ts';
 export { Merge } from './merging.ts';
 export { defaultPerPage } from './pagination.ts';
 export type { Route, RouteMetadata, ToolMetadata } from './routes.ts';

@@ -56,5 +56,11 @@ export const Timestamp = z
   .string()
   .meta({ openapi: { type: 'string', format: 'date-time' }, examples: ['2026-03-14T09:26:53.589Z'] });
 
+/** A schema for a timestamp in a request. It accepts every notation of RFC 3339, and compares milliseconds. */
+export const GivenTimestamp = z.iso.datetime({ offset: true }).meta({
+  openapi: { type: 'string', format: 'date-time' },
+  examples: ['2026-03-14T09:26:53.589Z'],
+});
+
 /** A schema for text in a response that any user may have written. The mark warns clients that use language models. */
 export const userText = z.string().meta({ 'x-user-text': true });

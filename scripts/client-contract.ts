@@ -54,7 +54,7 @@ function write(): string {
  */
 
 interface Route {
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   /** Whether a token with several boards must name one. */
   isOnBoard: boolean;

@@ -7,6 +7,7 @@ import { matches, pageOf } from './lists.ts';
 export interface ValidRequest<O extends OperationId = OperationId> {
   id: number;
   tagId: number;
+  commentId: number;
   query: NonNullable<Operations[O]['query']>;
   body: Operations[O]['body'];
   token: TestToken;
@@ -33,6 +34,8 @@ export function handlersOf(state: BoardState): Handlers {
     },
     getIdea: ({ id, token }) => state.present(state.find(id, token), token.id),
     createIdea: ({ body, token }) => state.present(state.create(body, token), token.id),
+    editIdea: ({ id, body, token }) => state.present(state.edit(id, body, token), token.id),
+    deleteIdea: ({ id, query, token }) => state.delete(id, query.reason, token),
     voteIdea: ({ id, body, token }) => tallyOf(state.vote(id, body.value, token), token.id),
     commentOnIdea: ({ id, body, token }) => state.comment(id, body.body, token),
     listComments: ({ id, query, token }) =>
@@ -41,6 +44,8 @@ export function handlersOf(state: BoardState): Handlers {
         isDescending: false,
         placeOf: comment => [0, comment.id],
       }),
+    editComment: ({ id, commentId, body, token }) => state.editComment(id, commentId, body, token),
+    deleteComment: ({ id, commentId, query, token }) => state.deleteComment(id, commentId, query.reason, token),
     setIdeaStatus: ({ id, body, token }) => state.present(state.setStatus(id, body, token), token.id),
     addIdeaTag: ({ id, body, token }) => state.present(state.addTag(id, body.tag_id, token), token.id),
     removeIdeaTag: ({ id, tagId, token }) => state.present(state.removeTag(id, tagId, token), token.id),

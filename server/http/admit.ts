@@ -78,7 +78,15 @@ function admissionFor(
   const { account, issuer, tokenId, voterId } = principal;
   return {
     principal,
-    actor: { accountId: account.id, boardId: board.id, userId: issuer.id, tokenId, voterId, isModerator },
+    actor: {
+      accountId: account.id,
+      boardId: board.id,
+      userId: issuer.id,
+      tokenId,
+      voterId,
+      isModerator,
+      hasLostModeration: board.grant === 'moderate' && !isModerator,
+    },
   };
 }
 

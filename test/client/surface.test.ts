@@ -72,6 +72,8 @@ test("the client's TypeScript types of results, errors, bodies and queries equal
   expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['body'], Body<O>> }>>().toBeNever();
   expectTypeOf<Same<declared.ListIdeasQuery, Query<'listIdeas'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.ListCommentsQuery, Query<'listComments'>>>().toEqualTypeOf<true>();
+  expectTypeOf<Same<declared.DeleteIdeaQuery, Query<'deleteIdea'>>>().toEqualTypeOf<true>();
+  expectTypeOf<Same<declared.DeleteCommentQuery, Query<'deleteComment'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.EventBody, EventBody | TestEventBody>>().toEqualTypeOf<true>();
   expectTypeOf<declared.ErrorKey>().toEqualTypeOf<ErrorKey>();
   type Details = { -readonly [K in keyof typeof errorDetails]: DetailsOf<K> };

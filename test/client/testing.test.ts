@@ -386,6 +386,12 @@ describe('the webhooks of the test server', () => {
     await ideas.setStatus(id, { status: 'planned' });
     await ideas.merge(id, { target_id });
     await ideas.unmerge(id);
+    const { id: commentId } = await ideas.comment(target_id, { body: 'Yes' });
+    await ideas.editComment(target_id, commentId, { body: 'No' });
+    await ideas.deleteComment(target_id, commentId);
+    await ideas.addTag(id, { tag_id: 3 });
+    await ideas.edit(id, { title: 'E', reason: 'Typing' });
+    await ideas.delete(id);
 
     const deliveries = await server.deliveries();
     const types = Object.keys(events);

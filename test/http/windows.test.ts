@@ -155,7 +155,16 @@ test('a new idea or vote on a frozen board gets the error board_frozen even if t
 
 /** Sends every read request with every token. Returns the HTTP statuses and bodies of the answers. */
 async function readEverything(): Promise<[string, number, unknown][]> {
-  const targets = { ideaId, targetId: ideaId, mergedId: ideaId, tagId: 0, assignedTagId: 0 };
+  const targets = {
+    ideaId,
+    targetId: ideaId,
+    mergedId: ideaId,
+    tagId: 0,
+    assignedTagId: 0,
+    spareId: ideaId,
+    commentedId: ideaId,
+    commentId: 0,
+  };
   const answers: [string, number, unknown][] = [];
   for (const [who, token] of Object.entries(tokens)) {
     for (const operation of reads) {

@@ -33,9 +33,10 @@ const texts: Record<string, string[]> = {
   list_ideas: ['data[].title', 'data[].body', 'data[].author.name'],
   list_comments: ['data[].body', 'data[].author.name'],
   comment_on_idea: ['body', 'author.name'],
+  edit_comment: ['body', 'author.name'],
   get_idea: ['title', 'body', 'author.name'],
 };
-for (const name of ['create_idea', 'set_idea_status', 'add_idea_tag', 'remove_idea_tag']) {
+for (const name of ['create_idea', 'edit_idea', 'set_idea_status', 'add_idea_tag', 'remove_idea_tag']) {
   texts[name] = ['title', 'body', 'author.name'];
 }
 for (const name of ['merge_ideas', 'unmerge_idea']) {

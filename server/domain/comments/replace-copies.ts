@@ -26,7 +26,7 @@ function withText(
 }
 
 /**
- * Replaces the text in the events of a comment: its own event, and the event of a status change with this reply. Pages,
+ * Replaces the text in the events of a comment: its own events, and the event of a status change with this reply. Pages,
  * mails, chat messages, extensions and webhook deliveries read the event only when they are shown or sent. So later ones
  * have the new text.
  */
@@ -38,7 +38,7 @@ const rewriteEvents = query('replace_comment_in_events', (db, $: Arguments<OfAcc
       body: sql`${withText('e.body', ['{data,comment,body}', '{data,reply,body}'], $.text)}::json`,
     })
     .where(e => e.and({ 'e.account_id': $.accountId, 'e.idea_id': $.ideaId }))
-    .where('e.type', 'in', ['comment.created', 'idea.status_changed'])
+    .where('e.type', 'in', ['comment.created', 'comment.updated', 'idea.status_changed'])
     .where(commentIdInEvent, '=', $.commentId)
     .returning(['e.id', 'e.type']),
 );

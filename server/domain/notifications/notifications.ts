@@ -50,6 +50,8 @@ function notificationsOf({ db }: QueryBuilding, userId: number) {
         .then(mentioningTextInEvent(501))
         .when('idea.pending')
         .then(sql<string | null>`left(${textInEvent('idea', 'body')}, 501)`)
+        .when('idea.deleted')
+        .then(textInEvent('reason'))
         .when('idea.rejected')
         .then(textInEvent('reason'))
         .when('webhook.disabled')

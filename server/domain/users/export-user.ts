@@ -160,6 +160,7 @@ export const exportSections: Readonly<Record<string, Section>> = {
           .select(['s.key as status_key', 'i.moderation_state', 'i.rejection_reason'])
           .select(['i.up_count', 'i.down_count', 'i.comment_count', 'i.merged_into_id', 'i.created_at', 'i.updated_at'])
           .where('i.author_id', '=', userId)
+          .where('i.moderation_state', '<>', 'deleted')
           .where(i => i(i.refTuple('i.board_id', 'i.id'), '>', i.tuple(boardId, id)))
           .orderBy('i.board_id')
           .orderBy('i.id')

@@ -62,6 +62,8 @@ export interface Question {
   details?: Html;
   /** A checkbox for an optional part of the operation. It is ticked at first. */
   choice?: { name: string; label: string } | undefined;
+  /** A field for an optional text. */
+  field?: { name: string; label: string; hint: string; maxlength: number } | undefined;
   button: string;
   isHarmless?: boolean;
   back: Link;
