@@ -140,7 +140,8 @@ export const exportSections: Readonly<Record<string, Section>> = {
         .select(['i.id', 'a.slug as account', 'i.board_id', 'b.slug as board', 'i.title', 'i.body'])
         .select(['s.key as status_key', 'i.moderation_state', 'i.rejection_reason'])
         .select(['i.up_count', 'i.down_count', 'i.comment_count', 'i.merged_into_id', 'i.created_at', 'i.updated_at'])
-        .where('i.author_id', '=', userId),
+        .where('i.author_id', '=', userId)
+        .where('i.moderation_state', '<>', 'deleted'),
     ),
   },
   comments: {
@@ -192,6 +193,7 @@ export const exportSections: Readonly<Record<string, Section>> = {
 
 /** The tables with rows about people that the export leaves out, each with the reason. */
 export const notExported: Partial<Record<keyof Tables, string>> = {
+  event_waits: 'A waiting request of a token, which ends after a minute.',
   events: 'An event repeats a change of an idea, a comment or a vote, and is deleted after some time.',
   idempotency_keys: 'A stored response repeats a change by a token of the person, and is deleted after a day.',
   oauth_records: 'The records contain secrets of OAuth. The list of tokens has the access that the person gave.',
