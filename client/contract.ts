@@ -4,7 +4,7 @@
  */
 
 interface Route {
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   /** Whether a token with several boards must name one. */
   isOnBoard: boolean;
@@ -18,11 +18,15 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   getBoard: { method: 'GET', path: '/api/v1/board', isOnBoard: true, takesKey: false },
   listIdeas: { method: 'GET', path: '/api/v1/ideas', isOnBoard: true, takesKey: false },
   createIdea: { method: 'POST', path: '/api/v1/ideas', isOnBoard: true, takesKey: true },
+  editIdea: { method: 'PATCH', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
+  deleteIdea: { method: 'DELETE', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
   getIdea: { method: 'GET', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
   voteIdea: { method: 'POST', path: '/api/v1/ideas/:id/vote', isOnBoard: true, takesKey: true },
   listVotes: { method: 'GET', path: '/api/v1/ideas/:id/votes', isOnBoard: true, takesKey: false },
   commentOnIdea: { method: 'POST', path: '/api/v1/ideas/:id/comments', isOnBoard: true, takesKey: true },
   listComments: { method: 'GET', path: '/api/v1/ideas/:id/comments', isOnBoard: true, takesKey: false },
+  editComment: { method: 'PATCH', path: '/api/v1/ideas/:id/comments/:commentId', isOnBoard: true, takesKey: false },
+  deleteComment: { method: 'DELETE', path: '/api/v1/ideas/:id/comments/:commentId', isOnBoard: true, takesKey: false },
   listEvents: { method: 'GET', path: '/api/v1/events', isOnBoard: true, takesKey: false },
   setIdeaStatus: { method: 'POST', path: '/api/v1/ideas/:id/status', isOnBoard: true, takesKey: true },
   addIdeaTag: { method: 'POST', path: '/api/v1/ideas/:id/tags', isOnBoard: true, takesKey: true },
@@ -42,6 +46,11 @@ export const eventTypes: readonly EventBody['type'][] = [
   'idea.unmerged',
   'idea.voted',
   'comment.created',
+  'idea.updated',
+  'idea.deleted',
+  'idea.tagged',
+  'comment.updated',
+  'comment.deleted',
   'webhook.test',
 ];
 
@@ -63,11 +72,14 @@ export type ErrorKey =
   | 'insufficient_scope'
   | 'token_issuer_not_moderator'
   | 'user_blocked'
+  | 'not_author'
   | 'origin_not_allowed'
   | 'not_found'
   | 'method_not_allowed'
   | 'request_timeout'
   | 'idempotency_key_in_use'
+  | 'idea_changed'
+  | 'comment_changed'
   | 'cursor_expired'
   | 'payload_too_large'
   | 'unsupported_media_type'
@@ -77,6 +89,9 @@ export type ErrorKey =
   | 'invalid_tag'
   | 'too_many_tags'
   | 'consecutive_comment'
+  | 'change_window_closed'
+  | 'idea_in_use'
+  | 'idea_has_merged'
   | 'idea_not_published'
   | 'idea_already_merged'
   | 'merge_into_self'
@@ -101,6 +116,11 @@ export type EventBody =
   | IdeaUnmergedEvent
   | IdeaVotedEvent
   | CommentCreatedEvent
+  | IdeaUpdatedEvent
+  | IdeaDeletedEvent
+  | IdeaTaggedEvent
+  | CommentUpdatedEvent
+  | CommentDeletedEvent
   | WebhookTestEvent;
 
 /** The query, the body, the result and the error keys of each operation. */
@@ -172,6 +192,65 @@ export interface Operations {
       | 'board_frozen'
       | 'submissions_not_open_yet'
       | 'submissions_closed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Edit an idea */
+  editIdea: {
+    query: undefined;
+    body: IdeaEdit;
+    result: Idea;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'user_blocked'
+      | 'not_author'
+      | 'not_found'
+      | 'idea_changed'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'change_window_closed'
+      | 'idea_not_published'
+      | 'idea_already_merged'
+      | 'board_frozen'
+      | 'submissions_not_open_yet'
+      | 'submissions_closed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Delete an idea */
+  deleteIdea: {
+    query: DeleteIdeaQuery;
+    body: undefined;
+    result: Deletion;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'user_blocked'
+      | 'not_author'
+      | 'not_found'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'change_window_closed'
+      | 'idea_in_use'
+      | 'idea_has_merged'
+      | 'idea_not_published'
+      | 'idea_already_merged'
+      | 'board_frozen'
       | 'rate_limited'
       | 'internal_error'
       | 'service_unavailable';
@@ -280,6 +359,60 @@ export interface Operations {
       | 'insufficient_scope'
       | 'not_found'
       | 'validation_failed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Edit a comment */
+  editComment: {
+    query: undefined;
+    body: CommentEdit;
+    result: Comment;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'user_blocked'
+      | 'not_author'
+      | 'not_found'
+      | 'comment_changed'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'change_window_closed'
+      | 'idea_not_published'
+      | 'idea_already_merged'
+      | 'board_frozen'
+      | 'status_comments_closed'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Delete a comment */
+  deleteComment: {
+    query: DeleteCommentQuery;
+    body: undefined;
+    result: Deletion;
+    errorKey:
+      | 'malformed_json'
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'token_issuer_not_moderator'
+      | 'user_blocked'
+      | 'not_author'
+      | 'not_found'
+      | 'payload_too_large'
+      | 'unsupported_media_type'
+      | 'validation_failed'
+      | 'change_window_closed'
+      | 'board_frozen'
       | 'rate_limited'
       | 'internal_error'
       | 'service_unavailable';
@@ -622,7 +755,7 @@ export interface Idea {
   merged_into_id: number | null;
   /** When the idea was created. */
   created_at: string;
-  /** When its status, tags, approval or merge last changed. */
+  /** When its title, body, status, tags, approval or merge last changed. Each change increases it. */
   updated_at: string;
   /**
    * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who may see the idea.
@@ -641,6 +774,28 @@ export interface IdeaInput {
   title: string;
   /** 1 to 10,000 characters after trimming. */
   body: string;
+}
+/** The new title or the new body of an idea, or both. A text that is left out stays. */
+export interface IdeaEdit {
+  /** The new title. 1 to 200 characters after trimming. */
+  title?: string | undefined;
+  /** The new body. 1 to 10,000 characters after trimming. */
+  body?: string | undefined;
+  /** The `updated_at` that you have read. If it has changed since then, the edit is refused. */
+  if_updated_at?: string | undefined;
+  /** The reason, 1 to 500 characters. Webhooks and the author of a deleted idea receive it. */
+  reason?: string | undefined;
+}
+export interface DeleteIdeaQuery {
+  /** The reason, 1 to 500 characters. Webhooks and the author of a deleted idea receive it. */
+  reason?: string | undefined;
+}
+/** The idea or comment was deleted. */
+export interface Deletion {
+  /** The id of the deleted idea or comment. */
+  id: number;
+  /** Always `true`. */
+  deleted: true;
 }
 export interface GetIdeaQuery {
   /**
@@ -687,7 +842,7 @@ export interface ExpandedIdea {
   merged_into_id: number | null;
   /** When the idea was created. */
   created_at: string;
-  /** When its status, tags, approval or merge last changed. */
+  /** When its title, body, status, tags, approval or merge last changed. Each change increases it. */
   updated_at: string;
   /**
    * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who may see the idea.
@@ -719,6 +874,8 @@ export interface Comment {
   author: Author;
   /** When the comment was written. */
   created_at: string;
+  /** When the comment was written or last edited. Each edit increases it. */
+  updated_at: string;
   /** Whether a moderator wrote it as an official reply, together with a status. */
   official: boolean;
 }
@@ -793,11 +950,24 @@ export interface ListCommentsQuery {
   /** The `next_cursor` of the previous page. Repeat the other parameters. */
   cursor?: string | undefined;
 }
+/** The new text of a comment. */
+export interface CommentEdit {
+  /** The new text. 1 to 500 characters after trimming. */
+  body: string;
+  /** The `updated_at` that you have read. If it has changed since then, the edit is refused. */
+  if_updated_at?: string | undefined;
+  /** The reason, 1 to 500 characters. Webhooks and the author of a deleted idea receive it. */
+  reason?: string | undefined;
+}
+export interface DeleteCommentQuery {
+  /** The reason, 1 to 500 characters. Webhooks and the author of a deleted idea receive it. */
+  reason?: string | undefined;
+}
 export interface ListEventsQuery {
   /** A cursor, for the events after it. `now` skips earlier events. */
   after?: string | undefined;
   /**
-   * Only these types, separated by commas: `idea.created`, `idea.status_changed`, `idea.merged`, `idea.unmerged`, `idea.voted`, `comment.created`. By default all but `idea.voted`.
+   * Only these types, separated by commas: `idea.created`, `idea.status_changed`, `idea.merged`, `idea.unmerged`, `idea.voted`, `comment.created`, `idea.updated`, `idea.deleted`, `idea.tagged`, `comment.updated`, `comment.deleted`. By default all but `idea.voted`.
    */
   types?: string | undefined;
   /** The maximum number of events; 20 by default. */
@@ -829,7 +999,12 @@ export interface ListedEvent {
     | IdeaMergedEvent
     | IdeaUnmergedEvent
     | IdeaVotedEvent
-    | CommentCreatedEvent;
+    | CommentCreatedEvent
+    | IdeaUpdatedEvent
+    | IdeaDeletedEvent
+    | IdeaTaggedEvent
+    | CommentUpdatedEvent
+    | CommentDeletedEvent;
 }
 /** An idea was published: on creation, or on approval of a pending idea. */
 export interface IdeaCreatedEvent {
@@ -885,7 +1060,7 @@ export interface EventIdea {
   merged_into_id: number | null;
   /** When the idea was created. */
   created_at: string;
-  /** When its status, tags, approval or merge last changed. */
+  /** When its title, body, status, tags, approval or merge last changed. Each change increases it. */
   updated_at: string;
   /**
    * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who may see the idea.
@@ -958,7 +1133,7 @@ export interface IdeaUnmergedEvent {
     target: EventIdea;
   };
 }
-/** A vote on an idea was cast, changed or removed. */
+/** A vote on an idea was cast, changed or removed. Only endpoints that name this type receive it. */
 export interface IdeaVotedEvent {
   type: 'idea.voted';
   /** When the event happened. */
@@ -992,6 +1167,114 @@ export interface CommentCreatedEvent {
     changes: Change[];
     comment: Comment;
   };
+}
+/**
+ * The title or the body of an idea was edited. `changes` has the names of the changed fields, without their values: `idea` has the new texts, and the server keeps no earlier texts.
+ */
+export interface IdeaUpdatedEvent {
+  type: 'idea.updated';
+  /** When the event happened. */
+  timestamp: string;
+  data: {
+    board: EventBoard;
+    idea: EventIdea;
+    /** Null when the operator of the server acted. */
+    actor: Actor | null;
+    /** The changed fields of the idea. */
+    changes: Change[];
+    /** The reason for the change, if the moderator or the author gave one. */
+    reason?: string | undefined;
+  };
+}
+/** An idea was deleted with its comments and votes. `idea` has its last title, and a body without the text. */
+export interface IdeaDeletedEvent {
+  type: 'idea.deleted';
+  /** When the event happened. */
+  timestamp: string;
+  data: {
+    board: EventBoard;
+    idea: EventIdea;
+    /** Null when the operator of the server acted. */
+    actor: Actor | null;
+    /** The changed fields of the idea. */
+    changes: Change[];
+    /** The reason for the change, if the moderator or the author gave one. */
+    reason?: string | undefined;
+  };
+}
+/**
+ * A tag was added to an idea or removed from it. `changes` has the id of the tag: in `to` if it was added, and in `from` if it was removed.
+ */
+export interface IdeaTaggedEvent {
+  type: 'idea.tagged';
+  /** When the event happened. */
+  timestamp: string;
+  data: {
+    board: EventBoard;
+    idea: EventIdea;
+    /** Null when the operator of the server acted. */
+    actor: Actor | null;
+    /** The changed fields of the idea. */
+    changes: Change[];
+  };
+}
+/** The text of a comment was edited. */
+export interface CommentUpdatedEvent {
+  type: 'comment.updated';
+  /** When the event happened. */
+  timestamp: string;
+  data: {
+    board: EventBoard;
+    idea: EventIdea;
+    /** Null when the operator of the server acted. */
+    actor: Actor | null;
+    /** The changed fields of the idea. */
+    changes: Change[];
+    comment: EditedComment;
+    /** The reason for the change, if the moderator or the author gave one. */
+    reason?: string | undefined;
+  };
+}
+/** The comment right after the edit, without its author. */
+export interface EditedComment {
+  id: number;
+  /** The idea that the comment belongs to. */
+  idea_id: number;
+  /** The comment, in plain text. */
+  body: string;
+  /** When the comment was written. */
+  created_at: string;
+  /** When the comment was written or last edited. Each edit increases it. */
+  updated_at: string;
+  /** Whether a moderator wrote it as an official reply, together with a status. */
+  official: boolean;
+}
+/** A comment was deleted. Other comments on the idea stay. */
+export interface CommentDeletedEvent {
+  type: 'comment.deleted';
+  /** When the event happened. */
+  timestamp: string;
+  data: {
+    board: EventBoard;
+    idea: EventIdea;
+    /** Null when the operator of the server acted. */
+    actor: Actor | null;
+    /** The changed fields of the idea. */
+    changes: Change[];
+    comment: DeletedComment;
+    /** The reason for the change, if the moderator or the author gave one. */
+    reason?: string | undefined;
+  };
+}
+/** The deleted comment, without its text and its author. */
+export interface DeletedComment {
+  id: number;
+  /** The idea that the comment belongs to. */
+  idea_id: number;
+  /** When the comment was written. */
+  created_at: string;
+  /** Whether a moderator wrote it as an official reply, together with a status. */
+  official: boolean;
 }
 /** The status to set. */
 export interface IdeaStatusInput {

@@ -2,11 +2,16 @@ import type { Call, NotModified } from './call.ts';
 import type { Caller } from './caller.ts';
 import type {
   Comment,
+  CommentEdit,
   CommentInput,
   CommentList,
+  DeleteCommentQuery,
+  DeleteIdeaQuery,
+  Deletion,
   ExpandedIdea,
   GetIdeaQuery,
   Idea,
+  IdeaEdit,
   IdeaInput,
   IdeaList,
   IdeaStatusInput,
@@ -58,6 +63,22 @@ export class Ideas {
     return this.#caller.call('createIdea', { body: idea }, options);
   }
 
+  /**
+   * Edits the title or the body of an idea. Authors may do so for 15 minutes, and tokens with the `moderate` grant at any
+   * time. With `if_updated_at`, the edit fails with `idea_changed` if the idea has changed since then.
+   */
+  edit(id: number, edit: IdeaEdit, options?: CallOptions): Call<Idea> {
+    return this.#caller.call('editIdea', { params: { id }, body: edit }, options);
+  }
+
+  /**
+   * Deletes an idea with its comments and votes. Authors may do so for 15 minutes if nobody else has voted or commented,
+   * and tokens with the `moderate` grant at any time. A repeated deletion fails with `not_found`.
+   */
+  delete(id: number, query: DeleteIdeaQuery = {}, options?: CallOptions): Call<Deletion> {
+    return this.#caller.call('deleteIdea', { params: { id }, query }, options);
+  }
+
   /** Sets the vote of the token on an idea. Setting the same vote again changes nothing. */
   vote(id: number, vote: VoteInput, options?: WriteOptions): Call<VoteTally> {
     return this.#caller.call('voteIdea', { params: { id }, body: vote }, options);
@@ -95,6 +116,22 @@ export class Ideas {
     const read = (page: ListCommentsQuery) =>
       this.#caller.call('listComments', { params: { id }, query: page }, options);
     return 'etag' in options ? read(query) : new List(read, query);
+  }
+
+  /**
+   * Edits the text of a comment. Authors may do so for 15 minutes, and tokens with the `moderate` grant at any time. With
+   * `if_updated_at`, the edit fails with `comment_changed` if the comment has changed since then.
+   */
+  editComment(id: number, commentId: number, edit: CommentEdit, options?: CallOptions): Call<Comment> {
+    return this.#caller.call('editComment', { params: { id, commentId }, body: edit }, options);
+  }
+
+  /**
+   * Deletes a comment. Authors may do so for 15 minutes, and tokens with the `moderate` grant at any time. A repeated
+   * deletion fails with `not_found`.
+   */
+  deleteComment(id: number, commentId: number, query: DeleteCommentQuery = {}, options?: CallOptions): Call<Deletion> {
+    return this.#caller.call('deleteComment', { params: { id, commentId }, query }, options);
   }
 
   /** Sets the status of an idea. The token needs the `moderate` grant. */

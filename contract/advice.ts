@@ -22,6 +22,8 @@ const advice: Record<ErrorKey, string> = {
     'Do not retry. Tell the user that a token with the needed grant on this board is required. whoami shows the grants of this token.',
   token_issuer_not_moderator: asModerator,
   user_blocked: 'Do not retry. Tell the user that the person who issued the token is blocked and may only read.',
+  not_author:
+    'Do not retry. Tell the user that only the author of the text and moderators may change it. To object, write a comment.',
   origin_not_allowed: 'Ask the operator of the server to allow the origin of the page.',
   not_found:
     'Check the id, and the board if the token grants several. list_ideas finds ideas by words of their titles. Only moderators see ideas that await approval. A merged idea takes no votes: get_idea shows its merged_into_id.',
@@ -29,6 +31,10 @@ const advice: Record<ErrorKey, string> = {
   request_timeout: 'Send the whole request at once.',
   idempotency_key_in_use:
     'The first call with this key is still running. Wait a few seconds, then send the same call again.',
+  idea_changed:
+    'Read the idea again with get_idea. If the edit still makes sense, call again with its updated_at as if_updated_at.',
+  comment_changed:
+    'Read the comments again with list_comments. If the edit still makes sense, call again with the new updated_at.',
   cursor_expired: 'Call again without after to read the oldest events, or with after=now to skip them.',
   payload_too_large: 'Send less: titles have at most 200 characters, bodies 10,000 and comments 500.',
   unsupported_media_type: 'Send application/json without a Content-Encoding.',
@@ -39,7 +45,12 @@ const advice: Record<ErrorKey, string> = {
   too_many_tags:
     'Do not retry. Keep the tags, or remove one with remove_idea_tag first if the user agrees: get_idea shows them.',
   consecutive_comment:
-    'Do not comment again until somebody else has commented. Comments cannot be edited; list_comments shows them.',
+    'Do not comment again until somebody else has commented. Within 15 minutes, edit_comment can change your comment.',
+  change_window_closed:
+    'Do not retry. Tell the user that the time for changes is over. A moderator can still change the text.',
+  idea_in_use: 'Do not retry. Tell the user that other people use the idea, and that a moderator can delete it.',
+  idea_has_merged:
+    'Ask the user. To delete the idea, first undo the merges with unmerge_idea. To remove only its text, use edit_idea.',
   idea_not_published:
     'The idea awaits approval by a person. Leave it alone until get_idea shows moderation_state published.',
   idea_already_merged: 'Use the idea in merged_into_id of get_idea, or first undo the merge with unmerge_idea.',

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Grant } from './grants.ts';
 import { Id } from './identifiers.ts';
-import { keptEventDays, maxTagsOfIdea, maxWaitsOfToken } from './limits.ts';
+import { changeMinutes, keptEventDays, maxTagsOfIdea, maxWaitsOfToken } from './limits.ts';
 import { Tag, tagExample } from './tag.ts';
 import { Timestamp } from './text.ts';
 
@@ -28,11 +28,17 @@ export const errors = {
     meaning: 'The user who issued the token no longer holds the role of owner, admin or moderator.',
   },
   user_blocked: { status: 403, meaning: 'The user who issued the token is blocked and may not write.' },
+  not_author: {
+    status: 403,
+    meaning: 'The idea or comment is by another user. Only its author and moderators may change it.',
+  },
   origin_not_allowed: { status: 403, meaning: 'The origin of the web page is not allowed.' },
   not_found: { status: 404, meaning: 'Not found, or not visible to this token.' },
   method_not_allowed: { status: 405, meaning: 'The path does not support this method. See the Allow header.' },
   request_timeout: { status: 408, meaning: 'The request did not arrive in time.' },
   idempotency_key_in_use: { status: 409, meaning: 'The first request with this Idempotency-Key is still running.' },
+  idea_changed: { status: 409, meaning: 'The idea has changed since if_updated_at. Nothing was written.' },
+  comment_changed: { status: 409, meaning: 'The comment has changed since if_updated_at. Nothing was written.' },
   cursor_expired: {
     status: 410,
     meaning: `The events after this cursor may be incomplete: it is older than ${keptEventDays} days, or the database was restored from a backup. Start again without \`after\`, or with \`after=now\`.`,
@@ -52,6 +58,15 @@ export const errors = {
     meaning:
       'The last comment on the idea is by the same user, who can comment again after another user has commented.',
   },
+  change_window_closed: {
+    status: 422,
+    meaning: `The author may change an idea or a comment only for ${changeMinutes} minutes, and may not edit an idea that a moderator has approved.`,
+  },
+  idea_in_use: {
+    status: 422,
+    meaning: 'Other users have voted or commented on the idea. Only a moderator can delete it.',
+  },
+  idea_has_merged: { status: 422, meaning: 'Other ideas are merged into the idea. Undo these merges first.' },
   idea_not_published: { status: 422, meaning: 'The idea awaits approval.' },
   idea_already_merged: { status: 422, meaning: 'The idea is already merged into another idea.' },
   merge_into_self: { status: 422, meaning: 'An idea cannot be merged into itself.' },

@@ -3,7 +3,8 @@ import { boardExample } from './board.ts';
 import { Comment, commentExamples } from './comments.ts';
 import { Idea, ideaExamples, people, VoteValue } from './idea.ts';
 import { Id } from './identifiers.ts';
-import { Timestamp } from './text.ts';
+import { tagExample } from './tag.ts';
+import { Timestamp, userText } from './text.ts';
 
 /**
  * An idea in an event. It has no my_vote, because an event has no specific reader. It has no body_truncated unless the
@@ -87,6 +88,30 @@ function seen({ my_vote: _, body_truncated: __, ...idea }: Idea) {
   return idea;
 }
 
+/** The reason of a moderator for the change of somebody else's text. */
+const reason = userText.optional().describe('The reason for the change, if the moderator or the author gave one.');
+
+/** A comment in the event of its edit. Such an event names no author, because somebody else may have caused it. */
+const EditedComment = Comment.omit({ author: true }).meta({
+  title: 'EditedComment',
+  description: 'The comment right after the edit, without its author.',
+  examples: [withoutAuthor(commentExamples.edited)],
+});
+
+const DeletedComment = EditedComment.omit({ body: true, updated_at: true }).meta({
+  title: 'DeletedComment',
+  description: 'The deleted comment, without its text and its author.',
+  examples: [withoutText(commentExamples.edited)],
+});
+
+function withoutAuthor({ author: _, ...comment }: z.infer<typeof Comment>) {
+  return comment;
+}
+
+function withoutText({ author: _, body: __, updated_at: ___, ...comment }: z.infer<typeof Comment>) {
+  return comment;
+}
+
 /** The schemas of the webhook bodies, by the type of the event (specification: Events). */
 export const events = {
   'idea.created': event(
@@ -132,7 +157,7 @@ export const events = {
   'idea.voted': event(
     'idea.voted',
     'IdeaVotedEvent',
-    'A vote on an idea was cast, changed or removed.',
+    'A vote on an idea was cast, changed or removed. Only endpoints that name this type receive it.',
     {
       vote: z.object({
         value: VoteValue.describe('The vote now.'),
@@ -150,6 +175,53 @@ export const events = {
       idea: ideaExamples.discussed,
       at: commentExamples.second.created_at,
       comment: commentExamples.second,
+    },
+  ),
+  'idea.updated': event(
+    'idea.updated',
+    'IdeaUpdatedEvent',
+    'The title or the body of an idea was edited. `changes` has the names of the changed fields, without their values: `idea` has the new texts, and the server keeps no earlier texts.',
+    { reason },
+    {
+      idea: ideaExamples.edited,
+      changes: [{ field: 'body', from: null, to: null }],
+    },
+  ),
+  'idea.deleted': event(
+    'idea.deleted',
+    'IdeaDeletedEvent',
+    'An idea was deleted with its comments and votes. `idea` has its last title, and a body without the text.',
+    { reason },
+    { idea: { ...ideaExamples.edited, body: '(deleted)' }, at: '2026-03-14T09:33:05.310Z', reason: 'Spam' },
+  ),
+  'idea.tagged': event(
+    'idea.tagged',
+    'IdeaTaggedEvent',
+    'A tag was added to an idea or removed from it. `changes` has the id of the tag: in `to` if it was added, and in `from` if it was removed.',
+    {},
+    { idea: ideaExamples.discussed, changes: [{ field: 'tags', from: null, to: tagExample.id }] },
+  ),
+  'comment.updated': event(
+    'comment.updated',
+    'CommentUpdatedEvent',
+    'The text of a comment was edited.',
+    { comment: EditedComment, reason },
+    {
+      idea: ideaExamples.discussed,
+      at: commentExamples.edited.updated_at,
+      comment: withoutAuthor(commentExamples.edited),
+    },
+  ),
+  'comment.deleted': event(
+    'comment.deleted',
+    'CommentDeletedEvent',
+    'A comment was deleted. Other comments on the idea stay.',
+    { comment: DeletedComment, reason },
+    {
+      idea: { ...ideaExamples.discussed, comment_count: 1 },
+      at: '2026-03-15T11:08:44.016Z',
+      comment: withoutText(commentExamples.edited),
+      reason: 'Off topic',
     },
   ),
 } as const;

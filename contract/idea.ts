@@ -39,7 +39,9 @@ const IdeaFields = z.object({
   author: Author,
   merged_into_id: Id.nullable().describe('The id of the idea that this one is merged into; null: not merged.'),
   created_at: Timestamp.describe('When the idea was created.'),
-  updated_at: Timestamp.describe('When its status, tags, approval or merge last changed.'),
+  updated_at: Timestamp.describe(
+    'When its title, body, status, tags, approval or merge last changed. Each change increases it.',
+  ),
   url: z
     .string()
     .describe(
@@ -98,6 +100,11 @@ const duplicate = {
 export const ideaExamples = {
   created,
   pending: { ...created, moderation_state: 'pending' },
+  edited: {
+    ...created,
+    body: 'We report to our steering group in a spreadsheet every quarter.',
+    updated_at: '2026-03-14T09:31:20.040Z',
+  },
   discussed,
   untagged: { ...discussed, tags: [], updated_at: '2026-03-15T11:30:00.000Z' },
   planned: {

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Idea, ideaExamples, ideaSorts } from './idea.ts';
-import { excerptLength, maxIdsOfRequest } from './limits.ts';
+import { Id, IdeaPath } from './identifiers.ts';
+import { changeMinutes, excerptLength, maxIdsOfRequest } from './limits.ts';
 import { listOf, onePlace, pagination, queryInteger, queryList } from './pagination.ts';
 import {
   BoardParameter,
@@ -9,6 +10,7 @@ import {
   ConditionalHeaders,
   c,
   IdempotencyHeaders,
+  noBody,
   notModified,
   type RouteMetadata,
 } from './routes.ts';
@@ -156,7 +158,7 @@ export const createIdea = c.mutation({
       name: 'create_idea',
       title: 'Create an idea',
       description:
-        'Submits an idea in the name of the user who issued the token. Other people see it. First search with list_ideas: if an idea asks for the same, vote or comment on it instead. Submit one request per idea. The title names it, and the body says who needs it and why. If moderation_state is pending, a moderator must approve the idea first: do not submit it again. Ideas cannot be edited or deleted here.',
+        'Submits an idea in the name of the user who issued the token. Other people see it. First search with list_ideas: if an idea asks for the same, vote or comment on it instead. Submit one request per idea. The title names it, and the body says who needs it and why. If moderation_state is pending, a moderator must approve the idea first: do not submit it again. Within 15 minutes, edit_idea and delete_idea can correct a mistake.',
       resultFields: ['id', 'url', 'title', 'body', 'status', 'status_key', 'moderation_state', 'created_at'],
       isDestructive: false,
       isIdempotent: false,
@@ -164,4 +166,128 @@ export const createIdea = c.mutation({
   } as const satisfies RouteMetadata,
 });
 
-export const ideaRoutes = { listIdeas, createIdea };
+/** The reason that a moderator gives for the change of somebody else's idea or comment. */
+export const Reason = text(1, 500);
+
+const reasonDescription = 'The reason, 1 to 500 characters. Webhooks and the author of a deleted idea receive it.';
+
+/** The fields that every edit accepts beside the new texts. */
+export const editFields = {
+  if_updated_at: GivenTimestamp.optional().describe(
+    'The `updated_at` that you have read. If it has changed since then, the edit is refused.',
+  ),
+  reason: Reason.optional().describe(reasonDescription),
+};
+
+export const IdeaEdit = z
+  .strictObject({
+    title: line(1, 200).optional().describe('The new title. 1 to 200 characters after trimming.'),
+    body: text(1, 10_000).optional().describe('The new body. 1 to 10,000 characters after trimming.'),
+    ...editFields,
+  })
+  .meta({
+    title: 'IdeaEdit',
+    description: 'The new title or the new body of an idea, or both. A text that is left out stays.',
+    examples: [{ body: ideaExamples.edited.body, if_updated_at: ideaExamples.created.updated_at }],
+  });
+
+/** The query of a deletion. */
+export const DeletionQuery = z.strictObject({
+  ...BoardParameter,
+  reason: Reason.optional()
+    .describe(reasonDescription)
+    .meta({ examples: ['Spam'] }),
+});
+
+export const Deletion = z
+  .object({
+    id: Id.describe('The id of the deleted idea or comment.'),
+    deleted: z.literal(true).describe('Always `true`.'),
+  })
+  .meta({
+    title: 'Deletion',
+    description: 'The idea or comment was deleted.',
+    examples: [{ id: ideaExamples.created.id, deleted: true }],
+  });
+
+export const editIdea = c.mutation({
+  method: 'PATCH',
+  path: '/api/v1/ideas/:id',
+  summary: 'Edit an idea',
+  description: `Changes the title or the body of a published idea. The user who issued the token may edit their own ideas for ${changeMinutes} minutes, while the board accepts ideas. On a board with pre-moderation, the approval ends this time. A token with the \`moderate\` grant may edit every idea at any time. If nothing would change, the edit succeeds and emits no event. With \`if_updated_at\`, the edit is refused if somebody else has changed the idea.`,
+  pathParams: z.object(IdeaPath),
+  query: BoardQuery,
+  body: IdeaEdit,
+  responses: {
+    200: Idea,
+    ...raises(
+      ...raisedBy.writing,
+      'not_found',
+      'not_author',
+      'token_issuer_not_moderator',
+      'board_frozen',
+      'submissions_not_open_yet',
+      'submissions_closed',
+      'change_window_closed',
+      'idea_not_published',
+      'idea_already_merged',
+      'idea_changed',
+    ),
+  },
+  metadata: {
+    tag: 'Ideas',
+    auth: 'board',
+    grant: 'write',
+    bucket: 'apitoken:write',
+    tool: {
+      name: 'edit_idea',
+      title: 'Edit an idea',
+      description:
+        'Replaces the title or the body of an idea. Fields that you leave out stay. Authors can edit their ideas for 15 minutes, and moderators every idea: then give a reason. Read the idea with get_idea first, and pass its updated_at as if_updated_at. To say something new, comment instead.',
+      resultFields: ['id', 'url', 'title', 'body', 'updated_at'],
+      isDestructive: true,
+      isIdempotent: true,
+    },
+  } as const satisfies RouteMetadata,
+});
+
+export const deleteIdea = c.mutation({
+  method: 'DELETE',
+  path: '/api/v1/ideas/:id',
+  summary: 'Delete an idea',
+  description: `Deletes a published idea with its comments and votes. Nothing restores it. The user who issued the token may delete their own ideas for ${changeMinutes} minutes, if nobody else has voted or commented. A token with the \`moderate\` grant may delete every idea at any time. An idea into which others are merged cannot be deleted.`,
+  pathParams: z.object(IdeaPath),
+  query: DeletionQuery,
+  body: noBody,
+  responses: {
+    200: Deletion,
+    ...raises(
+      ...raisedBy.writing,
+      'not_found',
+      'not_author',
+      'token_issuer_not_moderator',
+      'board_frozen',
+      'change_window_closed',
+      'idea_not_published',
+      'idea_already_merged',
+      'idea_in_use',
+      'idea_has_merged',
+    ),
+  },
+  metadata: {
+    tag: 'Ideas',
+    auth: 'board',
+    grant: 'write',
+    bucket: 'apitoken:write',
+    tool: {
+      name: 'delete_idea',
+      title: 'Delete an idea',
+      description:
+        'Deletes an idea with its comments and votes, for good. Ask the user first. Authors can delete their ideas for 15 minutes if nobody else has voted or commented, and moderators every idea: then give a reason. For a duplicate, use merge_ideas instead, because a merge keeps the votes.',
+      isDestructive: true,
+      isIdempotent: false,
+    },
+  } as const satisfies RouteMetadata,
+});
+
+export const ideaRoutes = { listIdeas, createIdea, editIdea, deleteIdea };

@@ -31,3 +31,9 @@ export const BodyId = z
 
 /** The path parameters of an idea. */
 export const IdeaPath = { id: PathId.meta({ description: 'The id of the idea.', examples: [42] }) };
+
+/** The path parameters of a comment. */
+export const CommentPath = {
+  ...IdeaPath,
+  commentId: PathId.meta({ description: 'The id of a comment on the idea.', examples: [1001] }),
+};

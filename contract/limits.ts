@@ -28,5 +28,8 @@ export const keptEventDays = 30;
 export const maxWaitSeconds = 55;
 export const maxWaitsOfToken = 2;
 
+/** The author of an idea or a comment may edit or delete it for this number of minutes after its creation. */
+export const changeMinutes = 15;
+
 /** The length of the excerpt of an idea's body, in code points. */
 export const excerptLength = 300;

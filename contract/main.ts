@@ -1,5 +1,5 @@
 export { Board, BoardDetails } from './board.ts';
-export { Comment, CommentList } from './comments.ts';
+export { Comment, CommentEdit, CommentList } from './comments.ts';
 export {
   type DetailsOf,
   type ErrorBody,
@@ -15,11 +15,12 @@ export { EventList } from './event-list.ts';
 export { defaultEventTypes, type EventBody, type EventType, events, TestEvent, type TestEventBody } from './events.ts';
 export { Grant, grants, grantsOfQuery, includesGrant } from './grants.ts';
 export { Idea, VoteValue } from './idea.ts';
-export { IdeaInput, IdeaList } from './ideas.ts';
+export { Deletion, IdeaEdit, IdeaInput, IdeaList } from './ideas.ts';
 export { contract, type OperationId, operations } from './index.ts';
 export {
   type Bucket,
   buckets,
+  changeMinutes,
   excerptLength,
   maxBodyBytes,
   maxIdsOfRequest,

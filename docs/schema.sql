@@ -214,6 +214,18 @@ CREATE TABLE chat_channels (
 CREATE INDEX chat_channels_board_id_idx ON chat_channels USING btree (account_id, board_id);
 CREATE INDEX chat_channels_id_idx ON chat_channels USING btree (id);
 
+-- function advance_updated_at()
+
+CREATE FUNCTION advance_updated_at()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  new.updated_at := old.updated_at + interval '1 millisecond';
+  return new;
+end
+$function$;
+
 -- function idea_trend(integer,timestamp with time zone)
 
 CREATE FUNCTION idea_trend(p_score integer, p_created_at timestamp with time zone)
@@ -270,7 +282,7 @@ CREATE TABLE ideas (
   CONSTRAINT ideas_comment_count_check CHECK (comment_count >= 0),
   CONSTRAINT ideas_down_count_check CHECK (down_count >= 0),
   CONSTRAINT ideas_merged_into_other_check CHECK (merged_into_id <> id),
-  CONSTRAINT ideas_moderation_state_check CHECK (moderation_state = ANY (ARRAY['pending'::text, 'published'::text, 'rejected'::text])),
+  CONSTRAINT ideas_moderation_state_check CHECK (moderation_state = ANY (ARRAY['pending'::text, 'published'::text, 'rejected'::text, 'deleted'::text])),
   CONSTRAINT ideas_title_check CHECK (char_length(title) >= 1 AND char_length(title) <= 200),
   CONSTRAINT ideas_up_count_check CHECK (up_count >= 0),
   CONSTRAINT ideas_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id) ON DELETE CASCADE,
@@ -283,6 +295,7 @@ CREATE INDEX ideas_author_id_board_id_id_idx ON ideas USING btree (author_id, bo
 CREATE INDEX ideas_author_newest_idx ON ideas USING btree (status_id, author_id, created_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE INDEX ideas_board_id_status_id_idx ON ideas USING btree (account_id, board_id, status_id);
 CREATE INDEX ideas_comments_idx ON ideas USING btree (status_id, comment_count DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
+CREATE INDEX ideas_deleted_idx ON ideas USING btree (updated_at) WHERE moderation_state = 'deleted'::text;
 CREATE INDEX ideas_merged_into_id_idx ON ideas USING btree (account_id, merged_into_id) WHERE merged_into_id IS NOT NULL;
 CREATE INDEX ideas_newest_idx ON ideas USING btree (status_id, created_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE INDEX ideas_pending_idx ON ideas USING btree (status_id, created_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'pending'::text;
@@ -291,6 +304,7 @@ CREATE INDEX ideas_search_idx ON ideas USING gin (status_id, title_words) WITH (
 CREATE INDEX ideas_top_idx ON ideas USING btree (status_id, score DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE INDEX ideas_trending_idx ON ideas USING btree (status_id, idea_trend(score, created_at) DESC, id DESC) INCLUDE (account_id, score, created_at) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE INDEX ideas_updated_idx ON ideas USING btree (status_id, updated_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
+CREATE TRIGGER ideas_advance_updated_at BEFORE UPDATE OF updated_at ON ideas FOR EACH ROW WHEN (new.updated_at <= old.updated_at) EXECUTE FUNCTION advance_updated_at();
 
 -- table comments (tenant)
 
@@ -1295,7 +1309,7 @@ CREATE FUNCTION listening_endpoints(p_account_id bigint, p_board_id bigint, p_ty
 BEGIN ATOMIC
  SELECT w.id
     FROM webhook_endpoints w
-   WHERE ((w.account_id = listening_endpoints.p_account_id) AND ((w.board_id IS NULL) OR (w.board_id = listening_endpoints.p_board_id)) AND (w.disabled_at IS NULL) AND ((w.event_types = '{}'::text[]) OR (listening_endpoints.p_type = ANY (w.event_types))));
+   WHERE ((w.account_id = listening_endpoints.p_account_id) AND ((w.board_id IS NULL) OR (w.board_id = listening_endpoints.p_board_id)) AND (w.disabled_at IS NULL) AND (((w.event_types = '{}'::text[]) AND (listening_endpoints.p_type <> 'idea.voted'::text)) OR (listening_endpoints.p_type = ANY (w.event_types))));
 END;
 
 -- function offer_event(bigint,bigint,uuid,text,boolean)

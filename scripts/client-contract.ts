@@ -65,7 +65,7 @@ const text = `/*
  */
 
 interface Route {
-  method: 'GET' | 'POST' | 'DELETE';
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
   /** Whether a token with several boards must name one. */
   isOnBoard: boolean;

@@ -3,10 +3,13 @@ import type {
   Board,
   BoardDetails,
   Comment,
+  CommentEdit,
+  Deletion,
   ErrorKey,
   EventBody,
   EventIdea,
   Idea,
+  IdeaEdit,
   IdeaStatusInput,
   Status,
   Tag,
@@ -61,7 +64,7 @@ export class BoardState {
   readonly board: Board;
   readonly statuses: Status[];
   readonly tags: Tag[];
-  readonly #ideas: StoredIdea[] = [];
+  #ideas: StoredIdea[] = [];
   readonly #baseUrl: string;
   readonly #emit: (event: BoardEvent) => void;
   #lastId = 0;
@@ -154,6 +157,44 @@ export class BoardState {
     this.#record('idea.created', idea, { ...token, id: null });
   }
 
+  edit(id: number, edit: IdeaEdit, token: TestToken): StoredIdea {
+    const idea = this.findToChange(id, token);
+    checkAuthor(idea, token);
+    const { submissions_open_at, submissions_close_at, pre_moderation } = this.board;
+    if (token.grant !== 'moderate') {
+      this.#refuseIf(isAhead(submissions_open_at), 'submissions_not_open_yet');
+      this.#refuseIf(isOver(submissions_close_at), 'submissions_closed');
+      this.#refuseIf(pre_moderation, 'change_window_closed');
+    }
+    checkWindow(idea, token);
+    checkPublished(idea);
+    const { title = idea.title, body = idea.body, if_updated_at, reason } = edit;
+    const fields = [...(title === idea.title ? [] : ['title']), ...(body === idea.body ? [] : ['body'])];
+    if (fields.length === 0) return idea;
+    this.#refuseIf(isOther(if_updated_at, idea.updatedAt), 'idea_changed');
+    Object.assign(idea, { title, body });
+    touch(idea);
+    const changes = fields.map(field => ({ field, from: null, to: null }));
+    this.#record('idea.updated', idea, token, { changes, ...withReason(reason) });
+    return idea;
+  }
+
+  delete(id: number, reason: string | undefined, token: TestToken): Deletion {
+    const idea = this.find(id, token);
+    checkAuthor(idea, token);
+    checkWindow(idea, token);
+    checkPublished(idea);
+    const isOfOthers = [...votesOf(idea)].some(([voter, { value }]) => voter !== token.id && value !== 'none');
+    const isInUse = isOfOthers || idea.comments.some(({ author }) => author.id !== idea.author.id);
+    this.#refuseIf(isInUse && token.grant !== 'moderate', 'idea_in_use');
+    this.#refuseIf(idea.sources.length > 0, 'idea_has_merged');
+    idea.body = '(deleted)';
+    touch(idea);
+    this.#record('idea.deleted', idea, token, withReason(reason));
+    this.#ideas = this.#ideas.filter(one => one !== idea);
+    return { id, deleted: true };
+  }
+
   vote(id: number, value: contract.VoteValue, token: TestToken): StoredIdea {
     const idea = this.find(id, token);
     // A pending idea accepts no votes, although a moderator can see it.
@@ -182,6 +223,33 @@ export class BoardState {
     return this.#addComment(idea, body, token, false);
   }
 
+  editComment(id: number, commentId: number, edit: CommentEdit, token: TestToken): Comment {
+    const idea = this.findToChange(id, token);
+    const comment = findComment(idea, commentId);
+    checkAuthor(comment, token);
+    this.#refuseIf(!idea.status.allow_comments && !comment.official, 'status_comments_closed');
+    checkWindow({ createdAt: comment.created_at }, token);
+    checkPublished(idea);
+    const { body, if_updated_at, reason } = edit;
+    if (body === comment.body) return comment;
+    this.#refuseIf(isOther(if_updated_at, comment.updated_at), 'comment_changed');
+    Object.assign(comment, { body, updated_at: timeAfter(comment.updated_at) });
+    const { author: _, ...shown } = comment;
+    this.#record('comment.updated', idea, token, { comment: shown, ...withReason(reason) });
+    return comment;
+  }
+
+  deleteComment(id: number, commentId: number, reason: string | undefined, token: TestToken): Deletion {
+    const idea = this.find(id, token);
+    const comment = findComment(idea, commentId);
+    checkAuthor(comment, token);
+    checkWindow({ createdAt: comment.created_at }, token);
+    idea.comments = idea.comments.filter(one => one !== comment);
+    const { author: _, body: __, updated_at: ___, ...shown } = comment;
+    this.#record('comment.deleted', idea, token, { comment: shown, ...withReason(reason) });
+    return { id: commentId, deleted: true };
+  }
+
   setStatus(id: number, { status: key, reply }: IdeaStatusInput, token: TestToken): StoredIdea {
     const idea = this.findPublished(id, token);
     const status = this.statuses.find(one => one.key === key);
@@ -208,6 +276,7 @@ export class BoardState {
     this.#refuseIf(idea.tags.length >= contract.maxTagsOfIdea, 'too_many_tags');
     idea.tags.push(tag);
     touch(idea);
+    this.#record('idea.tagged', idea, token, { changes: [{ field: 'tags', from: null, to: tagId }] });
     return idea;
   }
 
@@ -216,6 +285,7 @@ export class BoardState {
     if (!idea.tags.some(tag => tag.id === tagId)) return idea;
     idea.tags = idea.tags.filter(tag => tag.id !== tagId);
     touch(idea);
+    this.#record('idea.tagged', idea, token, { changes: [{ field: 'tags', from: tagId, to: null }] });
     return idea;
   }
 
@@ -274,7 +344,8 @@ export class BoardState {
 
   #addComment(idea: StoredIdea, body: string, token: TestToken, official: boolean): Comment {
     const created_at = new Date().toISOString();
-    const comment = { id: this.#nextId(), idea_id: idea.id, body, author: token.user, created_at, official };
+    const written = { author: token.user, created_at, updated_at: created_at };
+    const comment = { id: this.#nextId(), idea_id: idea.id, body, ...written, official };
     idea.comments.push(comment);
     this.#record('comment.created', idea, token, { comment });
     return comment;
@@ -348,8 +419,36 @@ function checkPublished(idea: StoredIdea, meanings?: Parameters<typeof contract.
   if (key) throw new Refusal(key, { message: contract.meaningOf(key, meanings) });
 }
 
+function findComment(idea: StoredIdea, commentId: number): Comment {
+  const comment = idea.comments.find(one => one.id === commentId);
+  if (!comment) throw new Refusal('not_found');
+  return comment;
+}
+
+function checkAuthor({ author }: { author: Author }, { grant, user }: TestToken) {
+  if (grant !== 'moderate' && author.id !== user.id) throw new Refusal('not_author');
+}
+
+function checkWindow({ createdAt }: { createdAt: string }, { grant }: TestToken) {
+  const isOpen = Date.now() < Date.parse(createdAt) + contract.changeMinutes * 60_000;
+  if (grant !== 'moderate' && !isOpen) throw new Refusal('change_window_closed');
+}
+
+function isOther(ifUpdatedAt: string | undefined, updatedAt: string): boolean {
+  return ifUpdatedAt !== undefined && Date.parse(ifUpdatedAt) !== Date.parse(updatedAt);
+}
+
+function withReason(reason: string | undefined) {
+  return reason === undefined ? {} : { reason };
+}
+
 function touch(idea: StoredIdea) {
-  idea.updatedAt = new Date().toISOString();
+  idea.updatedAt = timeAfter(idea.updatedAt);
+}
+
+/** Returns the current time, or a millisecond after a time that is not over. */
+function timeAfter(time: string): string {
+  return new Date(Math.max(Date.now(), Date.parse(time) + 1)).toISOString();
 }
 
 function isAhead(time: string | null): boolean {

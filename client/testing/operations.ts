@@ -8,6 +8,7 @@ import { matches, pageOf, rankOf } from './lists.ts';
 export interface ValidRequest<O extends OperationId = OperationId> {
   id: number;
   tagId: number;
+  commentId: number;
   query: NonNullable<Operations[O]['query']>;
   body: Operations[O]['body'];
   token: TestToken;
@@ -50,12 +51,16 @@ export function handlersOf(state: BoardState, events: EventLog): Handlers {
       };
     },
     createIdea: ({ body, token }) => state.present(state.create(body, token), token.id),
+    editIdea: ({ id, body, token }) => state.present(state.edit(id, body, token), token.id),
+    deleteIdea: ({ id, query, token }) => state.delete(id, query.reason, token),
     voteIdea: ({ id, body, token }) => tallyOf(state.vote(id, body.value, token), token.id),
     listVotes: ({ id, query, token }) => listVotes(state.find(id, token), query),
     commentOnIdea: ({ id, body, token }) => state.comment(id, body.body, token),
     listComments: ({ id, query, token }) => listComments(state.find(id, token), query),
     // The validation has split the types.
     listEvents: ({ query, token, signal }) => events.list(query as Parameters<EventLog['list']>[0], token, signal),
+    editComment: ({ id, commentId, body, token }) => state.editComment(id, commentId, body, token),
+    deleteComment: ({ id, commentId, query, token }) => state.deleteComment(id, commentId, query.reason, token),
     setIdeaStatus: ({ id, body, token }) => state.present(state.setStatus(id, body, token), token.id),
     addIdeaTag: ({ id, body, token }) => state.present(state.addTag(id, body.tag_id, token), token.id),
     removeIdeaTag: ({ id, tagId, token }) => state.present(state.removeTag(id, tagId, token), token.id),

@@ -112,7 +112,7 @@ async function validate(
   if (ids.some(([, id]) => !Number.isSafeInteger(id) || id === 0)) throw new Refusal('not_found');
   const parsed = parseRequest(operation, { query, headers: request.headers, body });
   if (parsed.issues.length > 0) throw new Refusal('validation_failed', { issues: parsed.issues });
-  return { id: 0, tagId: 0, ...Object.fromEntries(ids), query: parsed.query, body: parsed.body } as never;
+  return { id: 0, tagId: 0, commentId: 0, ...Object.fromEntries(ids), query: parsed.query, body: parsed.body } as never;
 }
 
 function fingerprintOf({ query, ...others }: Omit<ValidRequest, 'token' | 'signal'>): string {

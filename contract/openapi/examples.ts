@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { commentExamples } from '../comments.ts';
 import { ideaExamples } from '../idea.ts';
 import { ideaListExample } from '../ideas.ts';
 import type { contract, OperationId } from '../index.ts';
@@ -12,7 +13,7 @@ type Responses<Op extends OperationId> = (typeof contract)[Op] extends { respons
 type Result<Op extends OperationId> =
   Responses<Op> extends { 200: z.ZodType<infer T> } | { 201: z.ZodType<infer T> } ? T : never;
 
-const { created, pending, discussed, untagged, planned, merged, unmerged } = ideaExamples;
+const { created, pending, edited, discussed, untagged, planned, merged, unmerged } = ideaExamples;
 
 /** Examples of results, for operations that need more than the example of their schema. */
 const results: { [Op in OperationId]?: Examples<Result<Op>> } = {
@@ -31,6 +32,8 @@ const results: { [Op in OperationId]?: Examples<Result<Op>> } = {
     CreatedIdea: { summary: 'The idea is published', value: created },
     PendingIdea: { summary: 'The idea awaits approval', value: pending },
   },
+  editIdea: { EditedIdea: { summary: 'The idea has a new body', value: edited } },
+  editComment: { EditedComment: { summary: 'The comment has a new text', value: commentExamples.edited } },
   voteIdea: {
     VoteTally: { summary: 'After a vote for the idea', value: tallyExamples.up },
     WithdrawnVoteTally: { summary: 'After the vote was withdrawn', value: tallyExamples.none },

@@ -53,7 +53,10 @@ export const addWebhookCommands = noun('webhook', "webhooks: URLs that get the e
     ],
     input: {
       url: required('<url>', 'the URL for deliveries'),
-      event: eventTypesOption('an event type to deliver; repeatable; every type if omitted', eventTypes),
+      event: eventTypesOption(
+        'an event type to deliver; repeatable; every type except idea.voted if omitted',
+        eventTypes,
+      ),
       description: optional('<text>', 'the purpose'),
     },
     async run(admin, { accountId, boardId }, { event, ...input }, config) {

@@ -200,6 +200,7 @@ const recipientsOfType: Record<string, typeof selectFollowers> = {
   'idea.pending': selectModerators,
   'idea.created': selectAuthor,
   'idea.rejected': selectAuthor,
+  'idea.deleted': selectAuthor,
 };
 
 /** Inserts notifications. Returns only the new ones, so that a second run of the job mails nobody a second time. */

@@ -25,6 +25,8 @@ export interface Actor {
    * moderate grant. A moderator can read pending ideas, and a moderator's new ideas need no approval.
    */
   readonly isModerator: boolean;
+  /** Whether the token has the moderate grant without effect, because its issuer no longer has a role that may moderate. */
+  readonly hasLostModeration?: boolean;
 }
 
 export interface ReadOperation extends Queryable {

@@ -2,8 +2,10 @@ import { excerptLength } from '../../contract/limits.ts';
 import { defaultPerPage } from '../../contract/pagination.ts';
 import { commentSort, listComments, presentComment } from '../domain/comments/comments.ts';
 import { DomainError } from '../domain/domain-error.ts';
+import { deleteIdea, editIdea } from '../domain/ideas/change-idea.ts';
 import { createIdea } from '../domain/ideas/create-idea.ts';
 import { listIdeas } from '../domain/ideas/list-ideas.ts';
+import { turnOnIdea } from '../domain/ideas/lock-ideas.ts';
 import { presentIdea } from '../domain/ideas/present-idea.ts';
 import { readIdea } from '../domain/ideas/read-idea.ts';
 import { readIdeas } from '../domain/ideas/read-ideas.ts';
@@ -12,7 +14,9 @@ import { listVotes, presentVote, voteSort } from '../domain/votes/list-votes.ts'
 import type { OperationRunner } from '../http/operation-runner.ts';
 import type { Endpoints } from '../http/ts-rest.ts';
 
-export function ideaEndpoints(runner: OperationRunner): Pick<Endpoints, 'listIdeas' | 'getIdea' | 'createIdea'> {
+type IdeaEndpoints = Pick<Endpoints, 'listIdeas' | 'getIdea' | 'createIdea' | 'editIdea' | 'deleteIdea'>;
+
+export function ideaEndpoints(runner: OperationRunner): IdeaEndpoints {
   return {
     listIdeas: async ({ request, query }) => {
       const linkTo = runner.linkFor(request);
@@ -66,6 +70,19 @@ export function ideaEndpoints(runner: OperationRunner): Pick<Endpoints, 'listIde
         status: 201,
         body: presentIdea(await createIdea(op, body), runner.linkFor(request)),
       })),
+
+    editIdea: ({ request, reply, params, query, body }) =>
+      runner.write({ request, reply, params, query, body, turns: () => [turnOnIdea(params.id)] }, async op => {
+        const { if_updated_at: ifUpdatedAt, ...changes } = body;
+        const idea = await editIdea(op, params.id, { ...changes, ifUpdatedAt });
+        return { status: 200, body: presentIdea(idea, runner.linkFor(request)) };
+      }),
+
+    deleteIdea: ({ request, reply, params, query }) =>
+      runner.write({ request, reply, params, query, turns: () => [turnOnIdea(params.id)] }, async op => {
+        await deleteIdea(op, params.id, query.reason);
+        return { status: 200, body: { id: params.id, deleted: true } };
+      }),
   };
 }
 

@@ -1,7 +1,8 @@
 import { type InferEntity, p } from '@mikro-orm/core';
 import { accountKey, bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
-export type ModerationState = 'pending' | 'published' | 'rejected';
+/** A deleted idea has lost its texts, and nobody can read it. Its row stays until its events have expired. */
+export type ModerationState = 'pending' | 'published' | 'rejected' | 'deleted';
 
 export const Idea = defineTable('Idea', 'ideas', {
   ...accountKey,
@@ -42,7 +43,7 @@ export const Comment = defineTable('Comment', 'comments', {
   authorId: bigint(),
   body: p.text(),
   createdAt: creationTime(),
-  /** The time of the last edit. Null if the author has not edited the comment. */
+  /** The time of the last edit. Null if nobody has edited the comment. */
   editedAt: timestamp().nullable(),
   /**
    * Whether the comment is an official reply of a moderator. The page shows the newest official reply above the

@@ -9,7 +9,7 @@ export const WebhookEndpoint = defineTable('WebhookEndpoint', 'webhook_endpoints
   boardId: bigint().nullable(),
   url: p.text(),
   description: p.text().default(''),
-  /** The types of events that the endpoint receives. An empty list means every type. */
+  /** The types of events that the endpoint receives. An empty list means every type except idea.voted. */
   eventTypes: p.array().$type<EventType[]>().columnType('text[]').default([]),
   /** The secret that signs deliveries, encrypted with the application key. */
   secret: p.blob(),

@@ -85,7 +85,15 @@ function admissionFor(
   return {
     principal,
     renew,
-    actor: { accountId: account.id, boardId: board.id, userId: issuer.id, tokenId, voterId, isModerator },
+    actor: {
+      accountId: account.id,
+      boardId: board.id,
+      userId: issuer.id,
+      tokenId,
+      voterId,
+      isModerator,
+      hasLostModeration: board.grant === 'moderate' && !isModerator,
+    },
   };
 }
 

@@ -110,11 +110,12 @@ async function replay<A>(server: ServerDependencies, input: WriteInput, stored: 
   return { status: stored.status, body: readStoredBody(stored.body, linkFor(server, request)) } as A;
 }
 
-/** Parses a stored body. Adds the fields that the previous version did not write to each idea. */
+/** Parses a stored body. Adds the fields that the previous version did not write to each idea and each comment. */
 function readStoredBody(body: string, linkTo: LinkToIdea): unknown {
-  return JSON.parse(body, (_, value) =>
-    value?.moderation_state === undefined ? value : { body_truncated: false, url: linkTo(value.id), ...value },
-  );
+  return JSON.parse(body, (_, value) => {
+    if (value?.official !== undefined) return { updated_at: value.created_at, ...value };
+    return value?.moderation_state === undefined ? value : { body_truncated: false, url: linkTo(value.id), ...value };
+  });
 }
 
 /**

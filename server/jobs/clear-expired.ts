@@ -103,6 +103,51 @@ export function clearOldEvents(queue: Queryable, stopping: AbortSignal): Promise
   return deleteInBatches(queue, deleteOldEvents, eventBatchSize, stopping);
 }
 
+/** The batch size for deleted ideas. It is small, because each idea is deleted with its comments and votes. */
+const ideaBatchSize = 10;
+
+/** Deletes the rows of ideas that were deleted so long ago that no event of them is left. */
+const deleteDeletedIdeas = query(
+  'delete_deleted_ideas',
+  db =>
+    db
+      .with('old', cte =>
+        cte
+          .selectFrom('ideas as i')
+          .select(['i.account_id', 'i.id'])
+          .where('i.moderation_state', '=', 'deleted')
+          .where('i.updated_at', '<', sql<string>`now() - ${keptEventHours} * interval '1 hour'`)
+          .where(i =>
+            i.not(
+              i.exists(
+                i
+                  .selectFrom('events as e')
+                  .whereRef('e.account_id', '=', 'i.account_id')
+                  .whereRef('e.idea_id', '=', 'i.id'),
+              ),
+            ),
+          )
+          .orderBy('i.updated_at')
+          .limit(ideaBatchSize),
+      )
+      .with('deleted', cte =>
+        cte
+          .deleteFrom('ideas as i')
+          .using('old')
+          .whereRef('i.account_id', '=', 'old.account_id')
+          .whereRef('i.id', '=', 'old.id')
+          .returning('i.id'),
+      )
+      .selectFrom('deleted')
+      .select(deleted => deleted.fn.countAll<number>().as('count')),
+  { isPrepared: false },
+);
+
+/** Deletes the rows of deleted ideas with their comments and votes. */
+export function clearDeletedIdeas(queue: Queryable, stopping: AbortSignal): Promise<void> {
+  return deleteInBatches(queue, deleteDeletedIdeas, ideaBatchSize, stopping);
+}
+
 /** Deletes rows in batches until none is left or the worker stops. Each batch holds its locks briefly. */
 async function deleteInBatches(
   queue: Queryable,

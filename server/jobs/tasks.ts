@@ -7,12 +7,13 @@ import { buildAccountMailTasks } from '../delivery/mail/account-mails.ts';
 import { mailNotifications } from '../delivery/mail/mail-notifications.ts';
 import { tellPeople } from '../delivery/tell-people.ts';
 import { deliverWebhooks } from '../delivery/webhooks/deliver-webhooks.ts';
+import { replaceCopiesOfIdea } from '../domain/ideas/replace-copies.ts';
 import { fillCanonicalAddresses } from '../domain/users/fill-canonical-addresses.ts';
 import { wakeOverdueLanes } from '../domain/webhooks/wake-lanes.ts';
 import type { Extension } from '../extensions/extension.ts';
 import { buildExtensionTasks, extensionCrontab } from '../extensions/extension-tasks.ts';
 import { recordAuditEntries } from './audit-outbox.ts';
-import { clearExpired, clearOldEvents } from './clear-expired.ts';
+import { clearDeletedIdeas, clearExpired, clearOldEvents } from './clear-expired.ts';
 
 const recordHeartbeat = query('record_heartbeat', db =>
   db
@@ -36,10 +37,17 @@ export function buildTasks(deps: TaskDependencies): TaskList {
     record_audit_event: recordAuditEntries(deps.audit),
     deliver_webhooks: deliverWebhooks(deps),
     wake_overdue_webhooks: () => wakeOverdueLanes(deps.queue),
-    clear_old_events: () => clearOldEvents(deps.queue, deps.stopping),
+    clear_old_events: async () => {
+      await clearOldEvents(deps.queue, deps.stopping);
+      await clearDeletedIdeas(deps.queue, deps.stopping);
+    },
     ...buildAccountMailTasks(deps),
     ...mailNotifications(deps),
     tell_people: tellPeople(deps),
+    replace_copies_of_idea: payload => {
+      const { account_id: accountId, idea_id: ideaId } = payload as { account_id: number; idea_id: number };
+      return replaceCopiesOfIdea(deps.database, { accountId, ideaId });
+    },
     post_to_chat: postToChat(deps),
     ...buildExtensionTasks(deps),
   };

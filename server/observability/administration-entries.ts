@@ -225,6 +225,12 @@ export const administrationEntries = {
   'idea.merged': entry('A moderator merged an idea into another idea.', { ...ofIdea, target_id: field.targetId }),
   'idea.unmerged': entry('A moderator reversed the merge of an idea.', { ...ofIdea, target_id: field.targetId }),
 
+  'idea.updated': entry('The author or a moderator edited an idea.', { ...ofIdea, ...changed }),
+  'idea.deleted': entry('The author or a moderator deleted an idea.', {
+    ...ofIdea,
+    user_id: whole('the id of the author of the idea'),
+  }),
+
   'comment.deleted': entry('The author or a moderator deleted a comment.', {
     ...ofIdea,
     comment_id: whole('the id of the comment'),

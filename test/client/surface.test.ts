@@ -78,6 +78,8 @@ test("the client's TypeScript types of results, errors, bodies and queries equal
   expectTypeOf<
     Same<Omit<declared.ListEventsQuery, 'types'>, Omit<Query<'listEvents'>, 'types'>>
   >().toEqualTypeOf<true>();
+  expectTypeOf<Same<declared.DeleteIdeaQuery, Query<'deleteIdea'>>>().toEqualTypeOf<true>();
+  expectTypeOf<Same<declared.DeleteCommentQuery, Query<'deleteComment'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.EventBody, EventBody | TestEventBody>>().toEqualTypeOf<true>();
   expectTypeOf<declared.ErrorKey>().toEqualTypeOf<ErrorKey>();
   type Details = { -readonly [K in keyof typeof errorDetails]: DetailsOf<K> };

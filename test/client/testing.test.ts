@@ -267,6 +267,8 @@ describe('the answers of the test server', () => {
       ['id', 'idea_id', 'merged_into_id', 'carried_from_id', 'url', 'cursor', 'next_cursor', 'token_id'].includes(name)
     )
       return value === null ? null : typeof value;
+    // The id of a tag or an idea in the changes of an event.
+    if (['from', 'to'].includes(name) && typeof value === 'number') return typeof value;
     if (['author', 'actor', 'issuer', 'board', 'slug', 'tags', 'boards'].includes(name))
       return Array.isArray(value) ? value.length : typeof value;
     return typeof value === 'string'
@@ -425,6 +427,12 @@ describe('the webhooks of the test server', () => {
     await ideas.setStatus(id, { status: 'planned' });
     await ideas.merge(id, { target_id });
     await ideas.unmerge(id);
+    const { id: commentId } = await ideas.comment(target_id, { body: 'Yes' });
+    await ideas.editComment(target_id, commentId, { body: 'No' });
+    await ideas.deleteComment(target_id, commentId);
+    await ideas.addTag(id, { tag_id: 3 });
+    await ideas.edit(id, { title: 'E', reason: 'Typing' });
+    await ideas.delete(id);
 
     const deliveries = await server.deliveries();
     const types = Object.keys(events);

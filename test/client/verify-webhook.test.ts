@@ -10,7 +10,7 @@ import {
 } from '../../client/main.ts';
 import { requireWebhook, rotateWebhookSecret } from '../../server/domain/webhooks/edit-webhook.ts';
 import { sendTestEvent } from '../../server/domain/webhooks/queue-deliveries.ts';
-import { createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { type Received, startReceiverForTest } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
@@ -33,11 +33,19 @@ describe('webhooks of the server', () => {
     await ask(`POST /api/v1/ideas/${idea.id}/status`, { status: 'planned' });
     await ask(`POST /api/v1/ideas/${idea.id}/merge`, { target_id: target });
     await ask(`POST /api/v1/ideas/${idea.id}/unmerge`);
+    const [comment] = (await ask(`GET /api/v1/ideas/${idea.id}/comments`)).data;
+    await ask(`PATCH /api/v1/ideas/${idea.id}/comments/${comment.id}`, { body: 'We also.', reason: 'Language' });
+    await ask(`DELETE /api/v1/ideas/${idea.id}/comments/${comment.id}`);
+    const tagId = await createTag(server, world.accountId, world.boardId);
+    await ask(`POST /api/v1/ideas/${idea.id}/tags`, { tag_id: tagId });
+    const spam = await insertIdea(server, world);
+    await ask(`PATCH /api/v1/ideas/${spam}`, { title: 'Was spam' });
+    await ask(`DELETE /api/v1/ideas/${spam}`);
     await administer(server, admin => sendTestEvent(admin, world.accountId, id));
     await runJobs(server);
 
     const seen = new Set<string>();
-    for (const { body, headers } of await receiver.waitForRequests(7)) {
+    for (const { body, headers } of await receiver.waitForRequests(12)) {
       const event = await verifyWebhook(body, headers, secret);
       expect(event.id).toBe(headers['webhook-id']);
       seen.add(event.type);
@@ -46,7 +54,22 @@ describe('webhooks of the server', () => {
           expect(event.data.vote).toEqual({ value: 'up', previous: 'none' });
           break;
         case 'comment.created':
-          expect(event.data.comment.body).toBe('We too.');
+          expect(event.data.comment.author.name).toBe(event.data.actor?.name);
+          break;
+        case 'comment.updated':
+          expect(event.data.reason).toBe('Language');
+          break;
+        case 'comment.deleted':
+          expect(event.data.comment.id).toBe(comment.id);
+          break;
+        case 'idea.tagged':
+          expect(event.data.changes).toEqual([{ field: 'tags', from: null, to: tagId }]);
+          break;
+        case 'idea.updated':
+          expect(event.data.changes).toEqual([{ field: 'title', from: null, to: null }]);
+          break;
+        case 'idea.deleted':
+          expect(event.data.idea).toMatchObject({ id: spam, title: 'Was spam', body: '(deleted)' });
           break;
         case 'idea.merged':
         case 'idea.unmerged':
@@ -63,7 +86,7 @@ describe('webhooks of the server', () => {
           expect.fail(`${event.type satisfies 'unknown'} was sent`);
       }
     }
-    expect(seen.size).toBe(7);
+    expect(seen.size).toBe(12);
   });
 
   test('verifyWebhook() accepts the old and the new secret during a rotation', async () => {

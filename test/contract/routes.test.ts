@@ -115,7 +115,8 @@ describe('documented routes over HTTP', () => {
     ideaId = await insertIdea(server, world);
   });
 
-  const pathOf = (operation: Operation) => operation.path.replace(':id', String(ideaId)).replace(':tagId', '1');
+  const pathOf = (operation: Operation) =>
+    operation.path.replace(':id', String(ideaId)).replace(/:(tag|comment)Id/, '1');
 
   test.each(documented)('$method $path requires a token exactly if the OpenAPI document says so', async operation => {
     const answer = await request(server, `${operation.method} ${pathOf(operation)}`);
@@ -131,7 +132,7 @@ describe('documented routes over HTTP', () => {
       // The values are invalid, so that the request never changes anything.
       const query = new URLSearchParams({ not_a_parameter: '?' });
       for (const name of names) if (name !== 'board') query.set(name, '?');
-      const body = operation.method === 'POST' ? { json: {} } : {};
+      const body = ['POST', 'PATCH'].includes(operation.method) ? { json: {} } : {};
       const answer = await request(server, `${operation.method} ${pathOf(operation)}?${query}`, { token, ...body });
       expect(answer).toMatchObject({ status: 422, key: 'validation_failed' });
       const unknown = answer.body.error.issues.filter((issue: { code: string; path: string[] }) => {

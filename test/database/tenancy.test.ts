@@ -32,6 +32,7 @@ const ofVersionBefore = {
 /** Names of SQL statements that do not filter by an account, each with the reason. */
 const startsWithoutAccount: Record<string, string> = {
   add_overdue_lane_jobs: 'Finds the overdue deliveries of all accounts.',
+  delete_deleted_ideas: 'Deletes the rows of the deleted ideas of all accounts.',
   delete_expired_invitations: 'Deletes the expired invitations of all accounts.',
   delete_expired_used_embedding_tokens: 'Deletes the expired tokens of all accounts.',
   delete_expired_idempotency_keys: 'Deletes the expired answers of all accounts.',

@@ -58,6 +58,7 @@ describe('a webhook delivery', () => {
     };
     const answers: Record<string, object> = { 'idea.created': { idea: await readWithoutVote(idea.id) } };
     await ask(`POST /api/v1/ideas/${idea.id}/tags`, { tag_id: tagId });
+    answers['idea.tagged'] = { idea: await readWithoutVote(idea.id) };
     const steps: [EventType, string, unknown?][] = [
       ['idea.voted', 'vote', { value: 'up' }],
       ['comment.created', 'comments', { body: 'We too.' }],
@@ -76,7 +77,7 @@ describe('a webhook delivery', () => {
     const testId = await administer(server, admin => sendTestEvent(admin, world.accountId, id));
 
     await startWorkerForTest(server);
-    const received = await receiver.waitForRequests(7);
+    const received = await receiver.waitForRequests(8);
 
     const schemas: Record<string, z.ZodType> = { ...events, 'webhook.test': TestEvent };
     for (const one of received) {
@@ -88,8 +89,10 @@ describe('a webhook delivery', () => {
       expect(one.path).toBe('/hooks?for=us');
     }
     const bodies = new Map(received.map(one => [JSON.parse(one.body).type, JSON.parse(one.body)]));
-    expect([...bodies.keys()].sort()).toEqual([...Object.keys(events), 'webhook.test'].sort());
-    expect(Object.keys(answers).sort()).toEqual(Object.keys(events).sort());
+    const changes = ['comment.updated', 'comment.deleted', 'idea.updated', 'idea.deleted'];
+    const others = Object.keys(events).filter(type => !changes.includes(type));
+    expect([...bodies.keys()].sort()).toEqual([...others, 'webhook.test'].sort());
+    expect(Object.keys(answers).sort()).toEqual(others.sort());
     for (const [type, parts] of Object.entries(answers)) {
       const { data } = bodies.get(type);
       expect([type, { idea: data.idea, ...('target' in data ? { target: data.target } : {}) }]).toEqual([type, parts]);
@@ -113,6 +116,20 @@ describe('a webhook delivery', () => {
     for (const { body } of await server.sql<{ body: { type: string } }>('select body from events')) {
       expect(body).toEqual(withoutUrls(bodies.get(body.type)));
     }
+
+    // A change of a text rewrites the earlier events, so the changes come last.
+    const { data: comments } = await ask(`GET /api/v1/ideas/${idea.id}/comments`);
+    const commentPath = `/api/v1/ideas/${idea.id}/comments/${comments[0].id}`;
+    await ask(`PATCH ${commentPath}`, { body: 'We also.', reason: 'Tone' });
+    await ask(`DELETE ${commentPath}`);
+    await ask(`PATCH /api/v1/ideas/${idea.id}`, { body: 'Better' });
+    const edited = await readWithoutVote(idea.id);
+    await ask(`DELETE /api/v1/ideas/${idea.id}?reason=Spam`);
+    const later = (await receiver.waitForRequests(12)).slice(8).map(one => verify(one, secret));
+    expect(later.map(({ type }) => type)).toEqual(changes);
+    for (const body of later) expect((schemas[body.type] as z.ZodType).parse(body)).toEqual(body);
+    expect([later[0].data.reason, later[3].data.reason]).toEqual(['Tone', 'Spam']);
+    expect(later[3].data.idea).toMatchObject({ id: idea.id, title: edited.title, body: '(deleted)' });
   });
 
   test('concurrent webhook deliveries of several accounts reach only the endpoint of their own account', async () => {

@@ -31,6 +31,7 @@ test('the author of a comment is the issuer of the token, and the stored comment
     body: 'A semicolon would help.',
     author: { id: memberId, name: 'Ada Osei' },
     created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    updated_at: answer.body.created_at,
     official: false,
   });
   expect(await stored(ideaId)).toEqual([{ author_id: memberId, body: 'A semicolon would help.' }]);

@@ -4,7 +4,15 @@ import { decodeEventCursor, encodeEventCursor } from '../../server/domain/events
 import { clearOldEvents } from '../../server/jobs/clear-expired.ts';
 import { testClock } from '../helpers/clock.ts';
 import { connect } from '../helpers/database.ts';
-import { createBoard, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import {
+  createBoard,
+  createTag,
+  createWorld,
+  insertComment,
+  insertIdea,
+  issueToken,
+  type World,
+} from '../helpers/fixtures.ts';
 import { startReceiver } from '../helpers/receiver.ts';
 import { request } from '../helpers/request.ts';
 import { startServer, startServerForTest, type TestServer } from '../helpers/server.ts';
@@ -62,8 +70,21 @@ describe('the list of events', () => {
     await act('status', { status: 'planned', reply: 'In spring.' });
     await act('merge', { target_id: target.id });
     await act('unmerge', undefined);
+    // These ideas have no earlier events, whose texts a worker would replace before or after their delivery.
+    const changedId = await insertIdea(server, follower.world);
+    const commentId = await insertComment(server, follower.world, changedId);
+    const deletedId = await insertIdea(server, follower.world);
+    const tagId = await createTag(server, follower.world.accountId, follower.world.boardId, 'reports');
+    const change = async (line: string, json?: unknown) => {
+      expect((await request(server, line, { token: follower.token, json })).status).toBe(200);
+    };
+    await change(`PATCH /api/v1/ideas/${changedId}`, { body: 'By e-mail.', reason: 'Too short' });
+    await change(`POST /api/v1/ideas/${changedId}/tags`, { tag_id: tagId });
+    await change(`PATCH /api/v1/ideas/${changedId}/comments/${commentId}`, { body: 'Please.' });
+    await change(`DELETE /api/v1/ideas/${changedId}/comments/${commentId}`);
+    await change(`DELETE /api/v1/ideas/${deletedId}?reason=Spam`);
     await startWorkerForTest(server);
-    const received = await receiver.waitForRequests(8);
+    const received = await receiver.waitForRequests(13);
     await receiver.close();
 
     const { status, body } = await list(follower, { types: eventTypes.join(',') });
@@ -74,6 +95,7 @@ describe('the list of events', () => {
     expect(listed.map(({ event }) => event.type)).toEqual([
       ...['idea.created', 'idea.created', 'idea.voted', 'comment.created', 'comment.created'],
       ...['idea.status_changed', 'idea.merged', 'idea.unmerged'],
+      ...['idea.updated', 'idea.tagged', 'comment.updated', 'comment.deleted', 'idea.deleted'],
     ]);
     expect(new Set(listed.map(({ event }) => event.type))).toEqual(new Set(eventTypes));
     expect(new Map(listed.map(({ id, event }) => [id, event]))).toEqual(delivered);

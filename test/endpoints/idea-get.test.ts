@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import {
+  createBoard,
+  createMember,
+  createTag,
+  createWorld,
+  insertIdea,
+  issueToken,
+  setUpdatedAt,
+} from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForFile, startServerForTest } from '../helpers/server.ts';
 
@@ -35,7 +43,7 @@ test('the response for an idea has every field of the contract', async () => {
   await request(server, `POST /api/v1/ideas/${id}/vote`, { token, json: { value: 'down' } });
   await request(server, `POST /api/v1/ideas/${id}/vote`, { token: moderator, json: { value: 'up' } });
   await request(server, `POST /api/v1/ideas/${id}/comments`, { token, json: { body: 'Yes.' } });
-  await server.sql(`update ideas set updated_at = '2026-03-15 12:00:00+02' where id = $1`, [id]);
+  await setUpdatedAt(server, id, '2026-03-15 12:00:00+02');
 
   const { status, body } = await get(id);
   expect(status).toBe(200);

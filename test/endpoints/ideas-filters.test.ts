@@ -7,6 +7,7 @@ import {
   createWorld,
   insertIdea,
   issueToken,
+  setUpdatedAt,
   type World,
 } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
@@ -50,7 +51,8 @@ async function insert({ world }: Board, title: string, columns: Record<string, u
   const { status, ...others } = columns;
   const id = await insertIdea(server, world, { title, ...(status ? { status: String(status) } : {}) });
   for (const [name, value] of Object.entries(others)) {
-    await server.sql(`update ideas set ${name} = $2 where id = $1`, [id, value]);
+    if (name === 'updated_at') await setUpdatedAt(server, id, String(value));
+    else await server.sql(`update ideas set ${name} = $2 where id = $1`, [id, value]);
   }
   return id;
 }

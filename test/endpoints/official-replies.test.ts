@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { chatUrlPurpose } from '../../server/domain/chat/chat-url.ts';
 import { followIdea } from '../../server/domain/notifications/followers.ts';
 import { signedIn, type Visitor } from '../admin/visitor.ts';
-import { createMember, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { createMember, createWorld, insertIdea, issueToken, setUpdatedAt, type World } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { startReceiver } from '../helpers/receiver.ts';
@@ -97,6 +97,7 @@ describe('the official reply of a status change', () => {
         body: 'In spring.',
         author: { id: moderatorId, name: 'Mo Derator' },
         created_at: expect.any(String),
+        updated_at: expect.any(String),
         official: true,
       },
     ]);
@@ -326,7 +327,7 @@ describe('the pages with an official reply', () => {
 
   test('the Atom feed contains the newest official reply after the text of the idea, and the time of the reply', async () => {
     await setStatus('planned', 'In spring <soon>.');
-    await server.sql(`update ideas set updated_at = '2026-01-01' where id = $1`, [ideaId]);
+    await setUpdatedAt(server, ideaId, '2026-01-01');
     const [{ created_at }] = await comments();
     const feed = await read(`${boardPath()}/feed.atom`);
     expect(feed).toContain('Its description.\n\nOfficial reply by Mo Derator:\nIn spring &lt;soon&gt;.</content>');

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { createBoard, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { createBoard, createWorld, insertIdea, issueToken, setUpdatedAt } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
@@ -91,11 +91,11 @@ test('an idea cannot be set to a status key that only another board of the accou
 
 test("a status change updates the idea's updated_at, and setting the current status again changes nothing", async () => {
   const ideaId = await insertIdea(server, world, { status: 'new', createdAt: new Date('2026-01-01T00:00:00Z') });
-  await server.sql(`update ideas set updated_at = '2026-01-01T00:00:00Z' where id = $1`, [ideaId]);
+  await setUpdatedAt(server, ideaId, '2026-01-01T00:00:00Z');
   const first = await setStatus(ideaId, 'next');
   expect(Date.parse(first.body.updated_at)).toBeGreaterThan(Date.parse('2026-01-01T00:00:00Z'));
 
-  await server.sql(`update ideas set updated_at = '2026-02-02T00:00:00Z' where id = $1`, [ideaId]);
+  await setUpdatedAt(server, ideaId, '2026-02-02T00:00:00Z');
   const before = await snapshot(server);
   const again = await setStatus(ideaId, 'next');
   expect(again.status).toBe(200);

@@ -1,5 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
-import { createBoard, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import { createBoard, createTag, createWorld, insertIdea, issueToken, setUpdatedAt } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
@@ -24,7 +24,7 @@ const createTags = (count: number) =>
   Promise.all(Array.from({ length: count }, () => createTag(server, world.accountId, world.boardId)));
 
 const longAgo = '2026-01-01T00:00:00.000Z';
-const setLongAgo = (ideaId: number) => server.sql('update ideas set updated_at = $2 where id = $1', [ideaId, longAgo]);
+const setLongAgo = (ideaId: number) => setUpdatedAt(server, ideaId, longAgo);
 
 test("a moderate token can add and remove tags of an idea, and the response has the idea's tags sorted by name", async () => {
   const ideaId = await insertIdea(server, world);

@@ -74,7 +74,7 @@ describe('invalid definitions', () => {
     [`{ name: 'core' }`, 'core has an invalid definition: name must not be core: the migrations of the server'],
     [`{ name: 'a', register: 'later' }`, 'a has an invalid definition: register must be a function'],
     [`{ name: 'a', settings: {} }`, 'a has an invalid definition: settings must be a z.object'],
-    [`{ name: 'a', on: { 'idea.deleted': () => {} } }`, 'a has an invalid definition: on'],
+    [`{ name: 'a', on: { 'idea.renamed': () => {} } }`, 'a has an invalid definition: on'],
     [`{ name: 'a', cron: { tidy: '* * * * *' } }`, 'a has an invalid definition: cron.tidy is not in tasks'],
     [
       `{ name: 'a', tasks: { tidy() {} }, cron: { tidy: 'daily' } }`,

@@ -1,5 +1,13 @@
 import { expect, test } from 'vitest';
-import { createBoard, createMember, createTag, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
+import {
+  createBoard,
+  createMember,
+  createTag,
+  createWorld,
+  insertComment,
+  insertIdea,
+  issueToken,
+} from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { rawRequest } from '../helpers/raw-request.ts';
 import type { Answer } from '../helpers/request.ts';
@@ -50,6 +58,11 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
     }
     for (let n = 0; n < 3; n++) maxTagId = await createTag(server, open.accountId, boardId);
   }
+  const comments: { id: number; commentId: number }[] = [];
+  for (let n = 0; n < 40; n++) {
+    const id = await insertIdea(server, open);
+    comments.push({ id, commentId: await insertComment(server, open, id) });
+  }
   maxIdeaId = await insertIdea(server, stranger);
   maxTagId = await createTag(server, stranger.accountId, stranger.boardId);
 
@@ -92,6 +105,7 @@ async function createFuzzWorld(): Promise<FuzzWorld> {
     maxIdeaId: maxIdeaId + 60,
     maxTagId: maxTagId + 2,
     cursors,
+    comments,
   };
 }
 

@@ -122,6 +122,27 @@ export async function issueToken(
   return { token: plaintext, id: token.id };
 }
 
+/** Sets when an idea was last changed, also to an earlier time, which the database otherwise prevents. */
+export async function setUpdatedAt({ sql }: Pick<TestDatabase, 'sql'>, ideaId: number, at: string): Promise<void> {
+  await sql(`
+    alter table ideas disable trigger ideas_advance_updated_at;
+    update ideas set updated_at = '${at}' where id = ${ideaId};
+    alter table ideas enable trigger ideas_advance_updated_at;
+  `);
+}
+
+/** Inserts a comment by the owner, who follows the idea. */
+export async function insertComment({ sql }: Pick<TestDatabase, 'sql'>, world: World, ideaId: number): Promise<number> {
+  const values = [world.accountId, ideaId, world.ownerId];
+  await sql('insert into followers (account_id, idea_id, user_id) values ($1, $2, $3) on conflict do nothing', values);
+  await sql('update ideas set comment_count = comment_count + 1 where account_id = $1 and id = $2', values.slice(0, 2));
+  const [comment] = await sql<{ id: number }>(
+    `insert into comments (account_id, idea_id, author_id, body) values ($1, $2, $3, 'The comment') returning id`,
+    values,
+  );
+  return comment?.id ?? 0;
+}
+
 /** Inserts an idea directly into the database, in the status with the given key. */
 export async function insertIdea(
   db: Db,
@@ -142,6 +163,7 @@ export async function insertIdea(
       body: 'Its description.',
       moderationState: 'published',
       authorId: world.ownerId,
+      ...(rest.createdAt && { updatedAt: rest.createdAt }),
       ...rest,
       accountId: world.accountId,
       boardId: world.boardId,

@@ -2,7 +2,7 @@ import type { Grant } from '../../contract/grants.ts';
 import { type OperationId, operations as operationsOfContract } from '../../contract/index.ts';
 import type { RouteMetadata } from '../../contract/routes.ts';
 import type { TestDatabase } from './database.ts';
-import { createTag, insertIdea, type World } from './fixtures.ts';
+import { createTag, insertComment, insertIdea, type World } from './fixtures.ts';
 
 /** An operation of the contract, for tests that run for all operations. */
 export interface ApiOperation {
@@ -20,6 +20,8 @@ export interface ApiOperation {
 
 const bodies: Partial<Record<OperationId, (targets: Targets) => Record<string, unknown>>> = {
   createIdea: () => ({ title: 'Dark mode', body: 'My eyes hurt at night.' }),
+  editIdea: () => ({ title: 'A better title' }),
+  editComment: () => ({ body: 'A better comment.' }),
   voteIdea: () => ({ value: 'up' }),
   commentOnIdea: () => ({ body: 'We need this too.' }),
   setIdeaStatus: () => ({ status: 'planned' }),
@@ -55,6 +57,10 @@ export interface Targets {
   mergedId: number;
   tagId: number;
   assignedTagId: number;
+  /** An idea that only the operation deleteIdea uses. */
+  spareId: number;
+  commentedId: number;
+  commentId: number;
 }
 
 export async function createTargets(db: Pick<TestDatabase, 'database' | 'sql'>, world: World): Promise<Targets> {
@@ -75,7 +81,10 @@ export async function createTargets(db: Pick<TestDatabase, 'database' | 'sql'>, 
     mergedIntoId,
   ]);
   await db.sql('update ideas set merged_into_id = $2 where id = $1', [mergedId, mergedIntoId]);
-  return { ideaId, targetId, mergedId, tagId, assignedTagId };
+  const spareId = await insertIdea(db, world, { title: 'The spare idea' });
+  const commentedId = await insertIdea(db, world, { title: 'The idea with a comment' });
+  const commentId = await insertComment(db, world, commentedId);
+  return { ideaId, targetId, mergedId, tagId, assignedTagId, spareId, commentedId, commentId };
 }
 
 export interface ArrangedRequest {
@@ -87,12 +96,23 @@ export interface ArrangedRequest {
 export function requestOf(
   { id, method, path }: Pick<ApiOperation, 'id' | 'method' | 'path'>,
   targets: Targets,
-  given: { id?: number | string; tagId?: number | string; query?: string } = {},
+  given: { id?: number | string; tagId?: number | string; commentId?: number | string; query?: string } = {},
 ): ArrangedRequest {
-  const ideaId = id === 'unmergeIdea' ? targets.mergedId : targets.ideaId;
+  const ideaId = targets[ideaOf({ id, path })];
   const filled = path
     .replace(':id', String(given.id ?? ideaId))
-    .replace(':tagId', String(given.tagId ?? targets.assignedTagId));
+    .replace(':tagId', String(given.tagId ?? targets.assignedTagId))
+    .replace(':commentId', String(given.commentId ?? targets.commentId));
   const body = bodies[id]?.(targets);
   return { line: `${method} ${filled}${given.query ? `?${given.query}` : ''}`, ...(body ? { json: body } : {}) };
+}
+
+/** Returns which idea of the targets an operation concerns. */
+export function ideaOf({
+  id,
+  path,
+}: Pick<ApiOperation, 'id' | 'path'>): 'mergedId' | 'spareId' | 'commentedId' | 'ideaId' {
+  if (id === 'unmergeIdea') return 'mergedId';
+  if (id === 'deleteIdea') return 'spareId';
+  return path.includes(':commentId') ? 'commentedId' : 'ideaId';
 }

@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { expect } from 'vitest';
+import { eventTypes } from '../../contract/events.ts';
 import type { Administration } from '../../server/domain/administration.ts';
 import { buildSecretBox } from '../../server/domain/secret-box.ts';
 import { createWebhook, type NewWebhook } from '../../server/domain/webhooks/edit-webhook.ts';
@@ -24,14 +25,14 @@ export interface TestWebhook {
   secret: string;
 }
 
-/** Creates a webhook endpoint in the test account (`world`), by default for all event types of all boards. */
+/** Creates a webhook endpoint in the test account (`world`), by default for all event types, also votes, of all boards. */
 export async function addWebhook(
   db: Pick<TestDatabase, 'database'>,
   world: Pick<World, 'accountId'>,
   input: Partial<NewWebhook> & { url: string },
 ): Promise<TestWebhook> {
   const { endpoint, secret } = await administer(db, admin =>
-    createWebhook(admin, testSecretBox, { accountId: world.accountId, boardId: null, ...input }),
+    createWebhook(admin, testSecretBox, { accountId: world.accountId, boardId: null, eventTypes, ...input }),
   );
   return { id: endpoint.id, secret };
 }

@@ -468,7 +468,7 @@ describe('the issuer of a token', () => {
     await setRole('moderator');
     const sample = await samples(own);
     const writing = onBoard.filter(id => (metadataOf(id) as { bucket: string }).bucket === 'apitoken:write');
-    expect(writing).toHaveLength(8);
+    expect(writing).toHaveLength(12);
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [own.accountId, issuerId]);
     const before = await countIdeas();
     for (const id of onBoard) {

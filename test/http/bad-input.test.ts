@@ -301,6 +301,9 @@ describe.each(posts.filter(({ hasBody }) => hasBody))('the body of $method $path
     mergedId: 1,
     tagId: 1,
     assignedTagId: 1,
+    spareId: 1,
+    commentedId: 1,
+    commentId: 1,
   });
   const fields = badFields[operation.id] ?? {};
 
@@ -624,10 +627,10 @@ test('a request to an unknown path gets 404, even with an invalid body', async (
   }
 });
 
-test('a request with the unsupported method PATCH gets 405, even with an invalid body', async () => {
+test('a request with the unsupported method PUT gets 405, even with an invalid body', async () => {
   for (const operation of operations) {
     for (const options of anyBody) {
-      const answer = await rawRequest(server, 'PATCH', pathOf(operation), { token, ...options });
+      const answer = await rawRequest(server, 'PUT', pathOf(operation), { token, ...options });
       expect([operation.path, answer.status, answer.key]).toEqual([operation.path, 405, 'method_not_allowed']);
       expect(answer.headers.get('allow')).toContain(operation.method);
     }

@@ -60,15 +60,29 @@ function expectOneTransaction({ statements, control }: { statements: LoggedState
   expect(outside).toEqual([]);
 }
 
-describe.each(writes.filter(({ id }) => id !== 'voteIdea'))('$method $path', operation => {
+async function expectWrite(operation: (typeof writes)[number], most: number) {
+  const { line, json } = requestOf(operation, await createTargets(server, world));
+  const log = await statementsOf(line, json);
+  expect(log.status).toBeLessThan(300);
+  expect(log.authentications).toBe(1);
+  expect(log.work.some(isWriting)).toBe(true);
+  expect(log.texts.length, log.texts.join('\n')).toBeLessThanOrEqual(most);
+  expectOneTransaction(log);
+}
+
+const [commentChanges, otherWrites] = [true, false].map(isWanted =>
+  writes.filter(({ id, path }) => id !== 'voteIdea' && path.includes(':commentId') === isWanted),
+);
+
+describe.each(otherWrites ?? [])('$method $path', operation => {
   test('a write other than a vote needs one transaction and at most five SQL statements besides authentication', async () => {
-    const { line, json } = requestOf(operation, await createTargets(server, world));
-    const log = await statementsOf(line, json);
-    expect(log.status).toBeLessThan(300);
-    expect(log.authentications).toBe(1);
-    expect(log.work.some(isWriting)).toBe(true);
-    expect(log.texts.length, log.texts.join('\n')).toBeLessThanOrEqual(5);
-    expectOneTransaction(log);
+    await expectWrite(operation, 5);
+  });
+});
+
+describe.each(commentChanges ?? [])('$method $path', operation => {
+  test('a change of a comment, which also replaces the text in its copies, needs one transaction and at most eight SQL statements', async () => {
+    await expectWrite(operation, 8);
   });
 });
 

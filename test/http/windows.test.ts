@@ -154,7 +154,16 @@ test('a new idea or vote on a frozen board gets the error board_frozen even if t
  * without cursors of events, which contain the hour.
  */
 async function readEverything(): Promise<[string, number, unknown][]> {
-  const targets = { ideaId, targetId: ideaId, mergedId: ideaId, tagId: 0, assignedTagId: 0 };
+  const targets = {
+    ideaId,
+    targetId: ideaId,
+    mergedId: ideaId,
+    tagId: 0,
+    assignedTagId: 0,
+    spareId: ideaId,
+    commentedId: ideaId,
+    commentId: 0,
+  };
   const answers: [string, number, unknown][] = [];
   for (const [who, token] of Object.entries(tokens)) {
     for (const operation of reads) {

@@ -29,6 +29,7 @@ let slug: string;
 let tagIds: number[];
 let ideaIds: number[];
 let commentedId: number;
+let commentId: number;
 
 /** Fills an account with the largest data that the API and the pages accept. */
 beforeAll(async () => {
@@ -98,7 +99,8 @@ beforeAll(async () => {
   const colleague = await createMember(server, world.accountId, 'moderator', quotes(100));
   const other = await issueToken(server, world, 'write', { issuerId: colleague });
   for (let n = 0; n < 22; n++) {
-    await rest(`POST /api/v1/ideas/${commentedId}/comments`, { body: quotes(500) }, n % 2 ? token : other.token);
+    const input = { body: quotes(500) };
+    commentId = (await rest(`POST /api/v1/ideas/${commentedId}/comments`, input, n % 2 ? token : other.token)).id;
   }
   for (let n = 0; n < 22; n++) {
     const voter = await issueToken(server, world, 'write', { issuerId: colleague, name: quotes(100) });
@@ -140,10 +142,14 @@ const calls: Record<string, [least: number, args: () => Record<string, unknown>]
   listIdeas: [50_000, () => ({})],
   getIdea: [22_000, () => ({ id: ideaIds[2] })],
   createIdea: [20_000, () => ({ title: quotes(200), body: quotes(10_000) })],
+  editIdea: [22_000, () => ({ id: ideaIds[2], title: quotes(199) })],
+  deleteIdea: [20, () => ({ id: ideaIds[9] })],
   listVotes: [10_000, () => ({ id: commentedId })],
   voteIdea: [50, () => ({ id: ideaIds[2], value: 'up' })],
   commentOnIdea: [1_200, () => ({ id: ideaIds[3], body: quotes(500) })],
   listComments: [24_000, () => ({ id: commentedId })],
+  editComment: [1_200, () => ({ id: commentedId, comment_id: commentId, body: quotes(499) })],
+  deleteComment: [20, () => ({ id: commentedId, comment_id: commentId })],
   listEvents: [50_000, () => ({})],
   setIdeaStatus: [22_000, () => ({ id: ideaIds[2], status: `${'k'.repeat(48)}${maxStatusesOfBoard - 2}` })],
   addIdeaTag: [22_000, () => ({ id: ideaIds[0], tag_id: tagIds[maxTagsOfIdea - 1] })],

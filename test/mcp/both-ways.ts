@@ -27,8 +27,9 @@ export function sendRequest(
 }
 
 /** Returns the input as tool arguments, with names in snake case. */
-export function argumentsOf({ params: { tagId, ...params }, query, body }: Given): Record<string, unknown> {
-  return { ...params, ...(tagId === undefined ? {} : { tag_id: tagId }), ...query, ...body };
+export function argumentsOf({ params, query, body }: Given): Record<string, unknown> {
+  const named = Object.entries(params).map(([name, value]) => [name.replace('Id', '_id'), value]);
+  return { ...Object.fromEntries(named), ...query, ...body };
 }
 
 /** Sends the input of a case as a tool call. */

@@ -125,6 +125,13 @@ const inputs: Record<string, (targets: Targets) => Partial<Given>> = {
   }),
   getIdea: () => ({ query: { expand: ['comments', 'votes'] } }),
   createIdea: () => ({ body: { title: 'Dark mode', body: 'My eyes hurt at night.' } }),
+  editIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { title: 'A better title' } }),
+  deleteIdea: ({ spareId }) => ({ params: { id: spareId }, query: { reason: 'Spam' } }),
+  editComment: ({ commentedId, commentId }) => ({
+    params: { id: commentedId, commentId },
+    body: { body: 'A better comment' },
+  }),
+  deleteComment: ({ commentedId, commentId }) => ({ params: { id: commentedId, commentId } }),
   voteIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { value: 'up' } }),
   commentOnIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { body: 'We need this too.' } }),
   listEvents: () => ({ query: { types: 'idea.created,idea.merged', limit: 2 } }),
@@ -146,6 +153,14 @@ const asQueue = (given: Given, operation: Operation): Given =>
 
 /** The operations that need a higher grant with some values of their query. */
 const byQuery = ['listIdeas', 'getIdea'];
+
+/** Makes another user the author of the idea. The comment is by that user anyway. */
+const byOther = ({ ideaId, otherUserId }: Scene) => `update ideas set author_id = ${otherUserId} where id = ${ideaId};`;
+const ifUpdatedLongAgo: Condition = {
+  given: given => ({ ...given, body: { ...given.body, if_updated_at: '2020-01-01T00:00:00Z' } }),
+};
+/** Moderators may edit ideas outside the submission window. */
+const asWriter: Condition = { grant: ({ id }) => (id === 'editIdea' ? 'write' : 'moderate') };
 
 const conditions: { [Key in ErrorKey]?: Condition } = {
   unauthorized: { sql: ({ tokenId }) => `update api_tokens set revoked_at = now() where id = ${tokenId};` },
@@ -172,9 +187,20 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
     given: (given, _, operation) => asQueue(given, operation),
   },
   token_issuer_not_moderator: {
-    sql: ({ issuerId }) => `update memberships set role = 'member' where user_id = ${issuerId};`,
+    sql: scene => `update memberships set role = 'member' where user_id = ${scene.issuerId}; ${byOther(scene)}`,
     given: (given, _, operation) => asQueue(given, operation),
   },
+  not_author: { grant: () => 'write', sql: byOther },
+  change_window_closed: {
+    grant: () => 'write',
+    sql: ({ ideaId, commentId, issuerId }) => `
+      update ideas set created_at = '2020-01-01' where id = ${ideaId};
+      update comments set created_at = '2020-01-01', author_id = ${issuerId} where id = ${commentId};`,
+  },
+  idea_in_use: { grant: () => 'write' },
+  idea_has_merged: { given: (given, { targetId }) => ({ ...given, params: { ...given.params, id: targetId } }) },
+  idea_changed: ifUpdatedLongAgo,
+  comment_changed: ifUpdatedLongAgo,
   user_blocked: {
     sql: ({ accountId, issuerId }) =>
       `insert into user_blocks (account_id, user_id) values (${accountId}, ${issuerId});`,
@@ -201,8 +227,8 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
     given: given => ({ ...given, query: { wait: 1 } }),
   },
   board_frozen: ofBoard('is_frozen = true'),
-  submissions_not_open_yet: ofBoard(`submissions_open_at = '2026-03-15'`),
-  submissions_closed: ofBoard(`submissions_close_at = '2026-03-13'`),
+  submissions_not_open_yet: { ...asWriter, ...ofBoard(`submissions_open_at = '2026-03-15'`) },
+  submissions_closed: { ...asWriter, ...ofBoard(`submissions_close_at = '2026-03-13'`) },
   voting_not_open_yet: ofBoard(`voting_open_at = '2026-03-15'`),
   voting_closed: ofBoard(`voting_close_at = '2026-03-13'`),
   status_votes_closed: ofStatuses('allow_votes = false'),
@@ -218,13 +244,13 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
       insert into idea_tags (idea_id, tag_id, account_id) select ${ideaId}, id, ${accountId} from made;`,
   },
   consecutive_comment: {
-    sql: ({ accountId, ideaId, issuerId }) =>
-      `insert into comments (account_id, idea_id, author_id, body) values (${accountId}, ${ideaId}, ${issuerId}, 'First.');`,
+    sql: ({ commentId, issuerId }) => `update comments set author_id = ${issuerId} where id = ${commentId};`,
   },
   idea_not_published: {
     sql: ({ ideaId }) => `update ideas set moderation_state = 'pending' where id = ${ideaId};`,
   },
   idea_already_merged: {
+    sql: ({ mergedId, commentId }) => `update comments set idea_id = ${mergedId} where id = ${commentId};`,
     given: ({ params, query, body }, { ideaId, mergedId }) => ({
       params: { ...params, id: mergedId },
       query,

@@ -252,13 +252,13 @@ describe('the list of the tools', () => {
       expect(tool.annotations).toEqual({
         readOnlyHint: isRead,
         ...(isRead ? {} : effects),
-        openWorldHint: !['whoami', 'get_board', 'vote_idea'].includes(tool.name),
+        openWorldHint: !['whoami', 'get_board', 'vote_idea', 'delete_idea', 'delete_comment'].includes(tool.name),
       });
       expect(tool.inputSchema).toMatchObject({ type: 'object', additionalProperties: false });
       if (tool.name !== 'whoami') expect(tool.inputSchema.properties.board.type).toBe('string');
       for (const [name, schema] of Object.entries<{ description?: string }>(tool.inputSchema.properties)) {
         // The instructions explain ids, boards and pages once for all tools.
-        const isExplained = ['id', 'tag_id', 'board', 'page', 'per_page', 'cursor'].includes(name);
+        const isExplained = ['id', 'tag_id', 'comment_id', 'board', 'page', 'per_page', 'cursor'].includes(name);
         if (!isExplained) expect(schema.description ?? schema, `${tool.name} ${name}`).toMatch(/\w/);
       }
       // Tools may return additional fields in later releases of v1.

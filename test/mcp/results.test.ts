@@ -27,9 +27,10 @@ const texts: Record<string, string[]> = {
   list_comments: ['data[].body', 'data[].author.name'],
   list_votes: ['data[].voter.name', 'data[].voter.issuer.name'],
   list_events: ['idea.title', 'idea.body', 'idea.author.name', 'reply.body', 'reply.author.name']
-    .concat(['target.title', 'target.body', 'target.author.name', 'comment.body', 'comment.author.name'])
+    .concat(['target.title', 'target.body', 'target.author.name', 'comment.body', 'comment.author.name', 'reason'])
     .map(path => `data[].event.data.${path}`),
   comment_on_idea: ['body', 'author.name'],
+  edit_comment: ['body', 'author.name'],
   get_idea: [
     'title',
     'body',
@@ -40,7 +41,7 @@ const texts: Record<string, string[]> = {
     'votes.data[].voter.issuer.name',
   ],
 };
-for (const name of ['create_idea', 'set_idea_status', 'add_idea_tag', 'remove_idea_tag']) {
+for (const name of ['create_idea', 'edit_idea', 'set_idea_status', 'add_idea_tag', 'remove_idea_tag']) {
   texts[name] = ['title', 'body', 'author.name'];
 }
 for (const name of ['merge_ideas', 'unmerge_idea']) {

@@ -5,6 +5,8 @@ import type { Grant } from '../../contract/grants.ts';
 export interface Scene {
   accountId: number;
   issuerId: number;
+  /** Another member, the author of the comment. */
+  otherUserId: number;
   boardId: number;
   boardSlug: string;
   otherBoardId: number;
@@ -15,6 +17,9 @@ export interface Scene {
   mergedId: number;
   tagId: number;
   assignedTagId: number;
+  spareId: number;
+  commentedId: number;
+  commentId: number;
 }
 
 const secret = 'A'.repeat(43);
@@ -26,6 +31,7 @@ export function sceneOf(n: number): Scene {
   return {
     accountId: base,
     issuerId: base,
+    otherUserId: base + 1,
     boardId: base,
     boardSlug: `board-${n}`,
     otherBoardId: base + 1,
@@ -36,19 +42,24 @@ export function sceneOf(n: number): Scene {
     mergedId: base + 2,
     tagId: base,
     assignedTagId: base + 1,
+    spareId: base,
+    commentedId: base,
+    commentId: base,
   };
 }
 
 /** Returns the SQL that creates the data of a case. The SQL of all cases can run as one statement. */
 export function makeScene(scene: Scene, grant: Grant): string {
-  const { accountId, issuerId, boardId, boardSlug, otherBoardId, tokenId, ideaId, targetId, mergedId } = scene;
+  const { accountId, issuerId, otherUserId, boardId, boardSlug, otherBoardId, tokenId, ideaId, targetId, mergedId } =
+    scene;
   const idea = (id: number, title: string, mergedInto = 'null') => `
     insert into ideas (id, account_id, board_id, author_id, status_id, title, body, moderation_state, merged_into_id)
     overriding system value
     values (${id}, ${accountId}, ${boardId}, ${issuerId}, ${boardId}, '${title}', 'About it.', 'published', ${mergedInto});`;
   return `
     insert into accounts (id, slug, name) overriding system value values (${accountId}, 'of-${boardSlug}', 'An account');
-    insert into users (id, email, name) overriding system value values (${issuerId}, '${boardSlug}@example.com', 'Ada');
+    insert into users (id, email, name) overriding system value
+    values (${issuerId}, '${boardSlug}@example.com', 'Ada'), (${otherUserId}, 'other-${boardSlug}@example.com', 'Bea');
     insert into memberships (account_id, user_id, role) values (${accountId}, ${issuerId}, 'moderator');
     insert into boards (id, account_id, slug, name) overriding system value
     values (${boardId}, ${accountId}, '${boardSlug}', 'A board'), (${otherBoardId}, ${accountId}, 'other', 'Another');
@@ -64,6 +75,9 @@ export function makeScene(scene: Scene, grant: Grant): string {
     insert into api_token_boards (account_id, token_id, board_id, level)
     values (${accountId}, ${tokenId}, ${boardId}, '${grant}');
     ${idea(ideaId, 'The idea')} ${idea(targetId, 'The target')} ${idea(mergedId, 'Merged', String(targetId))}
+    insert into comments (id, account_id, idea_id, author_id, body) overriding system value
+    values (${scene.commentId}, ${accountId}, ${ideaId}, ${otherUserId}, 'The comment');
+    update ideas set comment_count = 1 where id = ${ideaId};
     insert into merges (account_id, source_id, target_id) values (${accountId}, ${mergedId}, ${targetId});
     insert into idea_tags (idea_id, tag_id, account_id) values (${ideaId}, ${scene.assignedTagId}, ${accountId});`;
 }

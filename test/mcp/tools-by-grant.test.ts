@@ -5,7 +5,15 @@ import { startServerForFile } from '../helpers/server.ts';
 import { callTool, envelope, modernHeaders } from './call-tool.ts';
 
 const reading = ['whoami', 'get_board', 'list_ideas', 'get_idea', 'list_comments', 'list_events'];
-const writing = ['create_idea', 'vote_idea', 'comment_on_idea'];
+const writing = [
+  'create_idea',
+  'edit_idea',
+  'delete_idea',
+  'vote_idea',
+  'comment_on_idea',
+  'edit_comment',
+  'delete_comment',
+];
 const moderating = ['list_votes', 'set_idea_status', 'add_idea_tag', 'remove_idea_tag', 'merge_ideas', 'unmerge_idea'];
 
 const server = await startServerForFile();

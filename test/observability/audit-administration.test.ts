@@ -23,6 +23,7 @@ import {
   requestUserDeletion,
   scheduleAccountDeletion,
 } from '../../server/domain/erasure/request-deletion.ts';
+import { deleteIdea, editIdea } from '../../server/domain/ideas/change-idea.ts';
 import { connectIdentity, disconnectIdentity } from '../../server/domain/identities/connect-identity.ts';
 import {
   createProvider,
@@ -592,6 +593,22 @@ const cases: Cases = {
   ),
   'idea.merged': onMerged(mergeIdea),
   'idea.unmerged': onMerged(unmergeIdea, true),
+  'idea.updated': async () => {
+    const ideaId = await insertIdea(server, world);
+    return async admin => {
+      const actor = await findModerator(admin, { accountId: world.accountId, userId: world.ownerId }, { ideaId });
+      await editIdea({ ...admin, actor }, ideaId, { title: 'Another title', body: 'Another body' });
+      return { ...account(), idea_id: ideaId, changed: ['title', 'body'] };
+    };
+  },
+  'idea.deleted': async () => {
+    const ideaId = await insertIdea(server, world);
+    return async admin => {
+      const actor = await findModerator(admin, { accountId: world.accountId, userId: world.ownerId }, { ideaId });
+      await deleteIdea({ ...admin, actor }, ideaId);
+      return { ...account(), idea_id: ideaId, user_id: expect.any(Number) };
+    };
+  },
   'comment.deleted': async () => {
     const ideaId = await insertIdea(server, world);
     const { id } = await runAsUser(server, world, world.ownerId, op => commentOnIdea(op, ideaId, 'A comment'));

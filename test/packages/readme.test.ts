@@ -37,7 +37,7 @@ test('the examples in the README of the contract print the expected output', asy
     'title: Must not be empty',
     'Create an idea: POST /api/v1/ideas',
     'board_frozen has the status 423',
-    'There are 6 types of events',
+    'There are 11 types of events',
     expect.stringMatching(/^query\.per_page: /),
     'Raw: Dark mode',
   ]);

@@ -120,15 +120,21 @@ test('axe-core finds no accessibility violation on the pages for members and mod
   await createTag(server, open.accountId, open.boardId, 'Design');
   const memberId = await createMember(server, open.accountId, 'member', 'Mona Member');
   await runAsUser(server, open, memberId, op => commentOnIdea(op, id, 'As @The owner said.'));
+  const ofMember = await insertIdea(server, open, { title: 'Dark mode', authorId: memberId });
   const comment = await runAsUser(server, open, open.ownerId, op => commentOnIdea(op, id, 'Please.'));
   await runAsUser(server, open, open.ownerId, op =>
-    editComment(op, { ideaId: id, commentId: comment.id, body: 'Yes' }),
+    editComment(op, { ideaId: id, commentId: comment.id }, { body: 'Yes' }),
   );
   await runAsUser(server, open, open.ownerId, op => setIdeaStatus(op, id, 'planned', 'In spring, @Mona Member.'));
   const ownPages = [
     '/mine',
     '/mine/following',
-    ...['edit', 'delete'].map(verb => `/ideas/${id}/comments/${comment.id}/${verb}`),
+    ...['edit', 'delete'].flatMap(verb => [
+      `/ideas/${id}/comments/${comment.id}/${verb}`,
+      `/ideas/${id}/${verb}`,
+      // Only the idea of somebody else has the field for a reason.
+      `/ideas/${ofMember}/${verb}`,
+    ]),
   ];
   const { page, complaints, close } = await openSignedIn(open.ownerId);
   const check = await pageChecker(page);

@@ -2,7 +2,15 @@ import { parse } from 'node-html-parser';
 import { expect, test } from 'vitest';
 import { errors } from '../../contract/errors.ts';
 import { type Seen, signedIn, type Visitor } from '../admin/visitor.ts';
-import { createMember, createTag, createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import {
+  createMember,
+  createTag,
+  createWorld,
+  insertComment,
+  insertIdea,
+  issueToken,
+  type World,
+} from '../helpers/fixtures.ts';
 import { runJobs } from '../helpers/jobs.ts';
 import { type Answer, request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
@@ -21,8 +29,11 @@ interface Scene {
   world: World;
   ideaId: number;
   otherId: number;
+  /** An idea of the member, with a comment of the owner. */
+  ownId: number;
+  commentId: number;
   tagId: number;
-  people: Record<Role, { token: string; visitor: Visitor }>;
+  people: Record<Role, { userId: number; token: string; visitor: Visitor }>;
 }
 
 const ways = ['page', 'REST', 'MCP'] as const;
@@ -40,7 +51,7 @@ async function makeScene(): Promise<Scene> {
     const userId = await createMember(server, world.accountId, role, `The ${role}`);
     const grant = role === 'member' ? 'write' : 'moderate';
     const { token } = await issueToken(server, world, grant, { issuerId: userId });
-    return { token, visitor: await signedIn(server, userId) };
+    return { userId, token, visitor: await signedIn(server, userId) };
   };
   await addWebhook(server, world, { url: 'https://hooks.example.com/a' });
   const ideaId = await insertIdea(server, world, { title: 'The idea' });
@@ -51,13 +62,15 @@ async function makeScene(): Promise<Scene> {
     world.ownerId,
   ]);
   const tagId = await createTag(server, world.accountId, world.boardId, 'Design');
-  return {
-    world,
-    ideaId,
-    otherId,
-    tagId,
-    people: { member: await make('member'), moderator: await make('moderator') },
-  };
+  const people = { member: await make('member'), moderator: await make('moderator') };
+  const ownId = await insertIdea(server, world, { title: 'The own idea', authorId: people.member.userId });
+  await server.sql('insert into followers (account_id, idea_id, user_id) values ($1, $2, $3)', [
+    world.accountId,
+    ownId,
+    people.member.userId,
+  ]);
+  const commentId = await insertComment(server, world, ownId);
+  return { world, ideaId, otherId, ownId, commentId, tagId, people };
 }
 
 interface Action {
@@ -100,6 +113,43 @@ const create = (what: string, input: { title: string; body: string }, rest: Part
   tool: () => ['create_idea', input],
   ...rest,
 });
+const editIdea = (
+  what: string,
+  which: 'ideaId' | 'ownId',
+  input: Record<string, string>,
+  rest: Partial<Action> = {},
+): Action => ({
+  what,
+  by: 'member',
+  page: scene => [
+    idea(scene, scene[which]),
+    `${idea(scene, scene[which])}/edit`,
+    { body: 'Its description.', ...input },
+  ],
+  rest: scene => [`PATCH /api/v1/ideas/${scene[which]}`, input],
+  tool: scene => ['edit_idea', { id: scene[which], ...input }],
+  ...rest,
+});
+const deleteIdea = (what: string, which: 'ideaId' | 'ownId', reason: string, rest: Partial<Action> = {}): Action => ({
+  what,
+  by: 'member',
+  page: scene => [idea(scene, scene[which]), `${idea(scene, scene[which])}/delete`, { reason }],
+  rest: scene => [`DELETE /api/v1/ideas/${scene[which]}${reason && `?reason=${reason}`}`],
+  tool: scene => ['delete_idea', { id: scene[which], ...(reason && { reason }) }],
+  ...rest,
+});
+const changeComment = (verb: 'edit' | 'delete', by: Role, rest: Partial<Action> = {}): Action => {
+  const input = { ...(verb === 'edit' && { body: 'A kinder comment' }), reason: 'Tone' };
+  const path = ({ ownId, commentId }: Scene) => `/api/v1/ideas/${ownId}/comments/${commentId}`;
+  return {
+    what: `${verb}s the comment of the owner`,
+    by,
+    page: scene => [idea(scene, scene.ownId), `${idea(scene, scene.ownId)}/comments/${scene.commentId}/${verb}`, input],
+    rest: scene => (verb === 'edit' ? [`PATCH ${path(scene)}`, input] : [`DELETE ${path(scene)}?reason=Tone`]),
+    tool: ({ ownId, commentId }) => [`${verb}_comment`, { id: ownId, comment_id: commentId, ...input }],
+    ...rest,
+  };
+};
 const setBoard = (assignments: string) => `update boards set ${assignments} where id = $1`;
 const open = setBoard('is_frozen = false, submissions_close_at = null, voting_close_at = null');
 
@@ -182,6 +232,22 @@ const actions: Action[] = [
     rest: ({ ideaId, tagId }) => [`POST /api/v1/ideas/${ideaId}/tags`, { tag_id: tagId }],
     tool: ({ ideaId, tagId }) => ['add_idea_tag', { id: ideaId, tag_id: tagId }],
   },
+  editIdea('edits an own idea', 'ownId', { title: 'Better', body: 'As @The owner said.' }),
+  editIdea('edits the idea of the owner', 'ideaId', { title: 'Worse' }, { key: 'not_author' }),
+  editIdea('edits the idea of the owner', 'ideaId', { title: 'Better', reason: 'Typing' }, { by: 'moderator' }),
+  editIdea(
+    'edits an own idea after the submission window',
+    'ownId',
+    { title: 'Late' },
+    { before: setBoard(`submissions_close_at = '2020-01-01'`), key: 'submissions_closed' },
+  ),
+  deleteIdea('deletes an own idea with the comment of the owner', 'ownId', '', { before: open, key: 'idea_in_use' }),
+  changeComment('edit', 'member', { key: 'not_author' }),
+  changeComment('edit', 'moderator'),
+  changeComment('delete', 'member', { key: 'not_author' }),
+  changeComment('delete', 'moderator'),
+  deleteIdea('deletes the idea of the owner', 'ideaId', '', { key: 'not_author' }),
+  deleteIdea('deletes the idea of the member', 'ownId', 'Spam', { by: 'moderator' }),
   {
     what: 'merges an idea into another',
     by: 'moderator',

@@ -1,6 +1,6 @@
 import { ideaUrl } from '../../domain/ideas/present-idea.ts';
 import { listFollowedIdeas, unfollowIdea } from '../../domain/notifications/followers.ts';
-import { notificationKinds, wordsOf } from '../../domain/notifications/notification-words.ts';
+import { hasIdeaPage, notificationKinds, wordsOf } from '../../domain/notifications/notification-words.ts';
 import { listNotifications, markRead, type NotificationView } from '../../domain/notifications/notifications.ts';
 import { cutRows } from '../../domain/pagination.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
@@ -127,8 +127,8 @@ function hrefOf(visit: OwnVisit, notification: NotificationView): string | undef
     const own = visit.user.accounts.find(one => one.slug === account);
     return isAdmin(own) ? pathIn(visit.request, own, '/admin/webhooks') : undefined;
   }
-  // Only moderators can open the page of a rejected idea, so the notification to its author has no link.
-  if (id === null || board === null || kind === 'idea.rejected') return undefined;
+  // The author of a rejected or deleted idea cannot open its page, so the notification has no link.
+  if (id === null || board === null || !hasIdeaPage(kind)) return undefined;
   return ideaLink(visit, { id, account, board: publicBoard ?? board, isPublic: publicBoard !== null });
 }
 

@@ -27,6 +27,11 @@ const eventLabels = {
   'idea.unmerged': 'shell.admin.events.idea_unmerged',
   'idea.voted': 'shell.admin.events.idea_voted',
   'comment.created': 'shell.admin.events.comment_created',
+  'idea.updated': 'shell.admin.events.idea_updated',
+  'idea.deleted': 'shell.admin.events.idea_deleted',
+  'idea.tagged': 'shell.admin.events.idea_tagged',
+  'comment.updated': 'shell.admin.events.comment_updated',
+  'comment.deleted': 'shell.admin.events.comment_deleted',
 } as const satisfies Record<EventType, TextKey>;
 
 export function eventChoices(types: readonly EventType[], chosen: readonly string[]) {

@@ -58,8 +58,8 @@ export function describeEvent(body: EventBody, urlOf: (board: string, ideaId: nu
       return message(actor, ' took ', title, ' out of ', targetOf(body.data.target, board.slug, urlOf), ' again');
     case 'comment.created':
       return { ...message(actor, ' commented on ', title), quote: quoteOf(body.data.comment) };
-    case 'idea.voted':
-      throw new Error('Chats do not show votes');
+    default:
+      throw new Error(`Chats do not show the event ${body.type}`);
   }
 }
 

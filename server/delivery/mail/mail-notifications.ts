@@ -4,7 +4,7 @@ import { targetIdInEvent, textInEvent } from '../../domain/events/recorded-event
 import { ideaUrl } from '../../domain/ideas/present-idea.ts';
 import { activeMemberships } from '../../domain/members/authority.ts';
 import { contentOfNotification } from '../../domain/notifications/notification-content.ts';
-import type { NotificationKind } from '../../domain/notifications/notification-words.ts';
+import { hasIdeaPage, type NotificationKind } from '../../domain/notifications/notification-words.ts';
 import type { NotificationToMail } from '../../domain/notifications/notifications.ts';
 import { type Subscription, unsubscribeUrl } from '../../domain/notifications/unsubscribe-token.ts';
 import { readerOf, writeFor } from '../../text/language.ts';
@@ -143,14 +143,14 @@ export function mailNotifications(deps: TaskDependencies) {
   function mailOf(notification: DueNotification): Mail {
     const { id, kind, idea_id, board_slug, target_id } = notification;
     const endingUrl = unsubscribeUrl(config, unsubscribeTokens.make(subscriptionOf(notification)));
-    // Only moderators can open the page of a rejected idea, so the mail to its author has no link to the idea. A merged
+    // The author of a rejected or deleted idea cannot open its page, so the mail has no link to the idea. A merged
     // idea is shown on the page of its target.
     const shownId = kind === 'idea.merged' ? target_id : idea_id;
     const ideaPage = shownId === null || board_slug === null ? config.BASE_URL : ideaUrl(config, board_slug, shownId);
     const content = writeFor(readerOf(notification.language), () =>
       writeNotificationMail({
         ...notification,
-        url: kind === 'idea.rejected' ? null : ideaPage,
+        url: hasIdeaPage(kind) ? ideaPage : null,
         unsubscribeUrl: endingUrl,
       }),
     );

@@ -136,7 +136,7 @@ async function addComment(
     tokenId,
     body,
     isOfficial,
-    comment: JSON.stringify({ ...created, author, official: isOfficial }),
+    comment: JSON.stringify({ ...created, author, updated_at: created.created_at, official: isOfficial }),
     now: op.now,
   });
   if (!comment) throw new Error('An insert returned no row');
@@ -219,13 +219,14 @@ export async function readReplies(op: ReadOperation, ideaIds: readonly number[])
 }
 
 export function presentComment(comment: CommentView) {
-  const { id, idea_id, body, author_id, author_name, created_at, is_official } = comment;
+  const { id, idea_id, body, author_id, author_name, created_at, edited_at, is_official } = comment;
   return {
     id,
     idea_id,
     body,
     author: { id: author_id, name: author_name },
     created_at: presentTime(created_at),
+    updated_at: presentTime(edited_at ?? created_at),
     official: is_official,
   };
 }

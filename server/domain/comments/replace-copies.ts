@@ -26,7 +26,7 @@ function withText(
 }
 
 /**
- * Replaces the text of a comment in its events. These are the event of the comment itself, and the event of a status
+ * Replaces the text of a comment in its events. These are the events of the comment itself, and the event of a status
  * change with this official reply. Pages, mails, chat messages, extensions and webhook deliveries read the event only
  * when they are shown or sent, so they then have the new text.
  */
@@ -38,7 +38,7 @@ const rewriteEvents = query('replace_comment_in_events', (db, $: Arguments<OfAcc
       body: sql`${withText('e.body', ['{data,comment,body}', '{data,reply,body}'], $.text)}::json`,
     })
     .where(e => e.and({ 'e.account_id': $.accountId, 'e.idea_id': $.ideaId }))
-    .where('e.type', 'in', ['comment.created', 'idea.status_changed'])
+    .where('e.type', 'in', ['comment.created', 'comment.updated', 'idea.status_changed'])
     .where(commentIdInEvent, '=', $.commentId)
     .returning(['e.id', 'e.type']),
 );

@@ -12,12 +12,12 @@ interface AnswerKey {
 }
 
 /**
- * Reads the stored responses of all accounts in the order of the primary key. No index finds the responses that show a
- * user. The column mayShow is false for a response that cannot show the user. This is so for nearly all responses.
+ * Reads the stored responses up to an account in the order of the primary key. No index finds the responses with a text.
+ * The column mayShow is false for a response without the text. This is so for nearly all responses.
  */
 const selectAnswers = query(
   'select_answers_that_may_show',
-  (db, $: Arguments<AnswerKey & { mention: string; batchSize: number }>) =>
+  (db, $: Arguments<AnswerKey & { lastAccountId: number; mention: string; batchSize: number }>) =>
     db
       .selectFrom('idempotency_keys')
       .select(['account_id as accountId', 'token_id as tokenId', 'path', 'key'])
@@ -25,6 +25,7 @@ const selectAnswers = query(
       .where(k =>
         k(k.refTuple('account_id', 'token_id', 'path', 'key'), '>', k.tuple($.accountId, $.tokenId, $.path, $.key)),
       )
+      .where('account_id', '<=', $.lastAccountId)
       .orderBy('account_id')
       .orderBy('token_id')
       .orderBy('path')
@@ -62,12 +63,32 @@ export async function redactAnswers(
   placeholder: ShownPerson,
   batchSize: number,
 ): Promise<number> {
+  const rewrite = (json: string) => redactPerson(json, userId, placeholder);
+  const accounts = { first: 1, last: Number.MAX_SAFE_INTEGER };
+  return rewriteAnswers(database, accounts, { mention: `"id":${userId}`, rewrite, batchSize });
+}
+
+interface Rewriting {
+  /** A text in every response that may need a change. */
+  mention: string;
+  /** Returns the new text of a response, or undefined if it stays. */
+  rewrite(json: string): string | undefined;
+  batchSize: number;
+}
+
+/** Rewrites the stored responses of a range of accounts. Returns the number of changed responses. */
+export async function rewriteAnswers(
+  database: Database,
+  accounts: { first: number; last: number },
+  { mention, rewrite, batchSize }: Rewriting,
+): Promise<number> {
+  const lastAccountId = accounts.last;
   let count = 0;
-  let after: AnswerKey = { accountId: 0, tokenId: 0, path: '', key: '' };
+  let after: AnswerKey = { accountId: accounts.first, tokenId: 0, path: '', key: '' };
   for (;;) {
-    const answers = await database.query(selectAnswers, { ...after, mention: `"id":${userId}`, batchSize });
+    const answers = await database.query(selectAnswers, { ...after, lastAccountId, mention, batchSize });
     for (const { mayShow, ...key } of answers) {
-      if (mayShow && (await redactAnswer(database, key, userId, placeholder))) count++;
+      if (mayShow && (await rewriteAnswer(database, key, rewrite))) count++;
     }
     const last = answers.at(-1);
     if (!last) return count;
@@ -75,13 +96,13 @@ export async function redactAnswers(
   }
 }
 
-/** Without the lock, a parallel erasure of another user could write back an old response that still shows this user. */
-function redactAnswer(database: Database, key: AnswerKey, userId: number, placeholder: ShownPerson): Promise<boolean> {
+/** Without the lock, a parallel rewriting could write back an old response that this one replaces. */
+function rewriteAnswer(database: Database, key: AnswerKey, rewrite: Rewriting['rewrite']): Promise<boolean> {
   return database.transaction(async ({ query }) => {
     const [answer] = await query(lockAnswer, key);
-    const redacted = answer && redactPerson(answer.body, userId, placeholder);
-    if (redacted === undefined) return false;
-    await query(writeAnswer, { ...key, body: redacted });
+    const rewritten = answer && rewrite(answer.body);
+    if (rewritten === undefined) return false;
+    await query(writeAnswer, { ...key, body: rewritten });
     return true;
   });
 }

@@ -60,13 +60,17 @@ const lockEvents = query('lock_events_for_redaction', (db, $: Events) =>
     .forNoKeyUpdate(),
 );
 
-interface RewrittenEvents {
+/** A user and the one who replaces the user as the actor of events. */
+interface ReplacedActor {
+  userId: number | null;
+  placeholderId: number | null;
+}
+
+interface RewrittenEvents extends ReplacedActor {
   accountId: number;
   ids: readonly string[];
   data: readonly (string | null)[];
   bodies: readonly string[];
-  userId: number;
-  placeholderId: number;
 }
 
 const writeEvents = query('write_redacted_events', (db, $: Arguments<RewrittenEvents>) =>
@@ -96,28 +100,45 @@ export async function withholdResponses(db: Queryable, accountId: number, eventI
   await db.query(clearResponses, { accountId, eventIds });
 }
 
-/**
- * Replaces a user by the placeholder in the given events. Clears the responses of webhook receivers, because a response
- * may repeat the event.
- */
+/** Replaces a user by the placeholder in the given events. */
 export async function redactEvents(
   database: Database,
   eventIds: readonly string[],
   { accountId, userId, placeholder }: Redaction,
 ): Promise<void> {
+  const redact = (json: string) => redactPerson(json, userId, placeholder) ?? json;
+  await rewriteEvents(database, {
+    accountId,
+    eventIds,
+    rewrite: redact,
+    actor: { userId, placeholderId: placeholder.id },
+  });
+}
+
+interface Rewriting {
+  accountId: number;
+  eventIds: readonly string[];
+  /** Returns the new text of the data or the body of an event. */
+  rewrite(json: string): string;
+  actor?: ReplacedActor;
+}
+
+/** Rewrites events, and clears the responses of webhook receivers, because a response may repeat the event. */
+export async function rewriteEvents(
+  database: Database,
+  { accountId, eventIds, rewrite, actor = { userId: null, placeholderId: null } }: Rewriting,
+): Promise<void> {
   if (eventIds.length === 0) return;
   await withholdResponses(database, accountId, eventIds);
-  const redact = (json: string) => redactPerson(json, userId, placeholder) ?? json;
   await database.transaction(async ({ query }) => {
-    // Without the lock, a parallel erasure of another user could write back old texts that still name this user.
+    // Without the lock, a parallel rewriting could write back old texts that this one replaces.
     const events = await query(lockEvents, { accountId, eventIds });
     await query(writeEvents, {
       accountId,
       ids: events.map(({ id }) => id),
-      data: events.map(({ data }) => data && redact(data)),
-      bodies: events.map(({ body }) => redact(body)),
-      userId,
-      placeholderId: placeholder.id,
+      data: events.map(({ data }) => data && rewrite(data)),
+      bodies: events.map(({ body }) => rewrite(body)),
+      ...actor,
     });
   });
 }

@@ -56,6 +56,14 @@ interface EventData {
   board: { slug: string };
   idea?: IdeaInEvent;
   target?: IdeaInEvent;
+  comment?: CommentInEvent;
+  reply?: CommentInEvent;
+}
+
+/** A comment in an event. Only a comment that has just been written has an author. */
+interface CommentInEvent {
+  author?: unknown;
+  created_at: string;
 }
 
 /**
@@ -65,7 +73,7 @@ interface EventData {
 export function presentEvent({ type, occurred_at, data, body }: RecordedEvent, config: LinkSettings): EventBody {
   // An event from the previous version has a body but no data.
   if (data === null) return body as EventBody;
-  const { idea, target, ...others } = data as EventData;
+  const { idea, target, comment, reply, ...others } = data as EventData;
   const linkTo: LinkToIdea = ideaId => ideaUrl(config, others.board.slug, ideaId);
   return {
     type,
@@ -74,8 +82,15 @@ export function presentEvent({ type, occurred_at, data, body }: RecordedEvent, c
       ...others,
       ...(idea && { idea: presentIdeaInEvent(idea, linkTo) }),
       ...(target && { target: presentIdeaInEvent(target, linkTo) }),
+      ...(comment && { comment: withUpdatedAt(comment) }),
+      ...(reply && { reply: withUpdatedAt(reply) }),
     },
   } as EventBody;
+}
+
+/** Adds the time of the last change to a new comment, because the previous version did not record it. */
+function withUpdatedAt(comment: CommentInEvent) {
+  return comment.author ? { updated_at: comment.created_at, ...comment } : comment;
 }
 
 /** Returns the exact text that the server signs and sends as the body of a delivery. */

@@ -1,4 +1,5 @@
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import type { ModerationState } from '../../entities/idea.ts';
 import type { Operation } from '../operation.ts';
 import { cutPage, type Page, type Place } from '../pagination.ts';
 import { isVisible } from './read-idea.ts';
@@ -32,7 +33,9 @@ const selectSubmitted = query(
       .select(['i.id', 'i.title', 'i.moderation_state', 'i.rejection_reason', 'i.created_at as at'])
       .select(['s.label as status_label', 's.category as status_category'])
       .where(i => i.and({ 'i.account_id': $.accountId, 'i.board_id': $.boardId, 'i.author_id': $.userId }))
+      .where('i.moderation_state', '<>', 'deleted')
       .where('i.id', '<', $.beforeId)
+      .$narrowType<{ moderation_state: Exclude<ModerationState, 'deleted'> }>()
       .orderBy('i.id', 'desc')
       .offset($.offset)
       .limit($.limit),

@@ -50,8 +50,12 @@ export async function lockIdea(op: WriteOperation, id: number): Promise<LockedId
   return idea;
 }
 
-/** Locks an idea for a change that is also allowed on a frozen board. */
-export async function lockIdeaEvenIfFrozen(op: WriteOperation, id: number): Promise<LockedIdea> {
+/**
+ * Locks an idea to delete a text. A freeze of the board stops tokens, but not people. Otherwise nobody could remove a
+ * password or an insult from a frozen board.
+ */
+export async function lockIdeaToDeleteText(op: WriteOperation, id: number): Promise<LockedIdea> {
+  if (op.actor.tokenId !== null) return lockIdea(op, id);
   const [idea] = await lockIdeasEvenIfFrozen(op, [id]);
   if (!idea) throw new DomainError('not_found');
   return idea;

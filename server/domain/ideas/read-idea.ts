@@ -5,11 +5,11 @@ import type { Tables } from '../../database/tables.ts';
 import type { ModerationState } from '../../entities/idea.ts';
 import { isPublicReader, type ReadOperation, type WriteOperation } from '../operation.ts';
 
-type Visible = { moderation_state: Exclude<ModerationState, 'rejected'> };
+type Visible = { moderation_state: Exclude<ModerationState, 'rejected' | 'deleted'> };
 
 /**
  * Selects ideas i with status s, author u and the vote v of one voter, but without the body. The caller must exclude
- * rejected ideas.
+ * rejected and deleted ideas.
  */
 export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, voterId: Expression<number | null>) {
   return db
@@ -45,7 +45,7 @@ export function ideaViews(db: Kysely<Tables>, accountId: Expression<number>, vot
 
 /**
  * The condition that a reader may see an idea. Readers may see published ideas, only moderators see pending ideas, and
- * nobody sees rejected ideas. Another condition hides ideas in hidden statuses from visitors of a public board.
+ * nobody sees rejected or deleted ideas. Another condition hides ideas in hidden statuses from visitors of a public board.
  * Moderators read rejected ideas with other queries.
  */
 export function isVisible(

@@ -39,10 +39,11 @@ const writeMentions = query('write_mentions', (db, $: Arguments<NewMentions>) =>
 
 const removeOthers = query(
   'remove_other_mentions',
-  (db, $: Arguments<{ accountId: number; commentId: number; userIds: readonly number[] }>) =>
+  (db, $: Arguments<TextOfIdea & { accountId: number; userIds: readonly number[] }>) =>
     db
       .deleteFrom('mentions')
-      .where(m => m.and({ account_id: $.accountId, comment_id: $.commentId }))
+      .where(m => m.and({ account_id: $.accountId, idea_id: $.ideaId }))
+      .where('comment_id', 'is not distinct from', $.commentId)
       .where(m => m.not(m('user_id', '=', m.fn.any($.userIds)))),
 );
 
@@ -51,27 +52,28 @@ const removeOthers = query(
  * without @, runs no SQL statement.
  */
 export async function recordMentions(op: WriteOperation, text: TextOfIdea, body: string): Promise<void> {
-  const mentions = body.includes('@') ? await findOthers(op, body) : [];
+  const mentions = body.includes('@') ? await findOthers(op, op.actor.userId, body) : [];
   if (mentions.length > 0) await op.query(writeMentions, valuesOf(op, text, mentions));
 }
 
-/** Updates the stored mentions of an edited comment. Returns whether the comment mentions anybody. */
+/** Updates the stored mentions of an edited text. Returns whether the text mentions anybody. */
 export async function replaceMentions(
   op: WriteOperation,
-  comment: { ideaId: number; commentId: number },
+  { authorId, ...text }: TextOfIdea & { authorId: number },
   bodies: { old: string; new: string },
 ): Promise<boolean> {
   if (!bodies.old.includes('@') && !bodies.new.includes('@')) return false;
-  const mentions = await findOthers(op, bodies.new);
-  const values = valuesOf(op, comment, mentions);
-  await op.query(removeOthers, { ...values, commentId: comment.commentId });
+  const mentions = await findOthers(op, authorId, bodies.new);
+  const values = valuesOf(op, text, mentions);
+  await op.query(removeOthers, values);
   if (mentions.length > 0) await op.query(writeMentions, values);
   return mentions.length > 0;
 }
 
-async function findOthers(op: WriteOperation, body: string) {
+/** Finds the members whom a text mentions, except its author. */
+async function findOthers(op: WriteOperation, authorId: number, body: string) {
   const mentions = await findMentions(op, op.actor.accountId, body);
-  return mentions.filter(({ userId }) => userId !== op.actor.userId);
+  return mentions.filter(({ userId }) => userId !== authorId);
 }
 
 function valuesOf(

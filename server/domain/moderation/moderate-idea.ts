@@ -29,7 +29,7 @@ async function leaveQueue(
   { db, now }: Administration,
   accountId: number,
   ideaId: number,
-  state: Exclude<ModerationState, 'pending'>,
+  state: 'published' | 'rejected',
   reason: string | null = null,
 ): Promise<boolean> {
   const idea = await db
@@ -37,6 +37,8 @@ async function leaveQueue(
     .innerJoin('boards as b', join => join.onRef('b.id', '=', 'i.board_id').on('b.account_id', '=', accountId))
     .select(['i.moderation_state', 'b.is_frozen'])
     .where(i => i.and({ 'i.account_id': accountId, 'i.id': ideaId }))
+    .where('i.moderation_state', '<>', 'deleted')
+    .$narrowType<{ moderation_state: Exclude<ModerationState, 'deleted'> }>()
     .forNoKeyUpdate('i')
     .forShare('b')
     .executeTakeFirstOrThrow(() => new AdministrationError('not_found', t('refusals.idea.unknown', { id: ideaId })));

@@ -21,6 +21,7 @@ export function contentOfNotification(maxLength: number) {
       when 'user.mentioned' then ${mentioningTextInEvent(maxLength)}
       when 'idea.pending' then left(${textInEvent('idea', 'body')}, ${sql.lit(maxLength)})
       when 'idea.rejected' then ${textInEvent('reason')}
+      when 'idea.deleted' then ${textInEvent('reason')}
       when 'webhook.disabled' then w.disabled_reason
     end`.as('detail'),
     sql<string | null>`w.url`.as('endpoint_url'),

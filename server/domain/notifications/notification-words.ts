@@ -9,6 +9,7 @@ import { shownReason } from '../webhooks/disabled-reason.ts';
 export const notificationKinds = [
   'idea.approved',
   'idea.rejected',
+  'idea.deleted',
   'idea.pending',
   'idea.status_changed',
   'idea.merged',
@@ -19,6 +20,11 @@ export const notificationKinds = [
 ] as const;
 
 export type NotificationKind = (typeof notificationKinds)[number];
+
+/** Whether the reader of a notification can open the page of its idea. */
+export function hasIdeaPage(kind: NotificationKind): boolean {
+  return kind !== 'idea.rejected' && kind !== 'idea.deleted';
+}
 
 /** The content of a notification. The texts are as users wrote them. wordsOf shortens titles and names. */
 export interface NotificationSubject {
@@ -31,7 +37,7 @@ export interface NotificationSubject {
   status_label: string | null;
   /**
    * The comment, the official reply with a status, the text with a mention, the body of a pending idea, the reason for a
-   * rejection, or the reason why a webhook was disabled.
+   * rejection or a deletion, or the reason why a webhook was disabled.
    */
   detail: string | null;
   /** The URL of the disabled webhook. */
@@ -48,6 +54,8 @@ type TextKind =
   | 'unmerged'
   | 'approved'
   | 'rejected'
+  | 'deleted'
+  | 'deleted_with_reason'
   | 'pending'
   | 'webhook_disabled';
 
@@ -117,6 +125,8 @@ export function wordsOf(about: NotificationSubject): Words {
       return toAuthor('approved');
     case 'idea.rejected':
       return toAuthor('rejected', about.detail);
+    case 'idea.deleted':
+      return toAuthor(about.detail === null ? 'deleted' : 'deleted_with_reason', about.detail);
     case 'idea.pending':
       return toModerator('pending', about.detail);
     case 'webhook.disabled':

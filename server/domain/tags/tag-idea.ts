@@ -2,6 +2,7 @@ import { maxTagsOfIdea } from '../../../contract/limits.ts';
 import { type Arguments, query } from '../../database/query.ts';
 import { readBoard } from '../boards/read-board.ts';
 import { DomainError } from '../domain-error.ts';
+import { recordEvent } from '../events/record-event.ts';
 import { checkPublished, lockIdea } from '../ideas/lock-ideas.ts';
 import { type IdeaView, requireIdea } from '../ideas/read-idea.ts';
 import type { WriteOperation } from '../operation.ts';
@@ -79,6 +80,7 @@ export async function addIdeaTag(op: WriteOperation, ideaId: number, tagId: numb
   }
   if (!result.is_added && !result.had_tag) throw new DomainError('too_many_tags');
   if (result.is_added) {
+    await recordEvent(op, 'idea.tagged', ideaId, { changes: [{ field: 'tags', from: null, to: tagId }] });
     op.audit?.record('idea.tag_added', { account_id: accountId, idea_id: ideaId, tag_id: tagId });
   }
   return requireIdea(op, ideaId);
@@ -105,6 +107,7 @@ export async function removeIdeaTag(op: WriteOperation, ideaId: number, tagId: n
   const { accountId } = op.actor;
   const removed = await op.query(deleteIdeaTag, { accountId, ideaId, tagId, now: op.now });
   if (removed.length > 0) {
+    await recordEvent(op, 'idea.tagged', ideaId, { changes: [{ field: 'tags', from: tagId, to: null }] });
     op.audit?.record('idea.tag_removed', { account_id: accountId, idea_id: ideaId, tag_id: tagId });
   }
   return requireIdea(op, ideaId);

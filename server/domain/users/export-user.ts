@@ -140,7 +140,8 @@ export const exportSections: Readonly<Record<string, Section>> = {
         .select(['i.id', 'a.slug as account', 'i.board_id', 'b.slug as board', 'i.title', 'i.body'])
         .select(['s.key as status_key', 'i.moderation_state', 'i.rejection_reason'])
         .select(['i.up_count', 'i.down_count', 'i.comment_count', 'i.merged_into_id', 'i.created_at', 'i.updated_at'])
-        .where('i.author_id', '=', userId),
+        .where('i.author_id', '=', userId)
+        .where('i.moderation_state', '<>', 'deleted'),
     ),
   },
   comments: {

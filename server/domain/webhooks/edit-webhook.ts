@@ -20,7 +20,7 @@ interface WebhookFields {
   url: string;
   description?: string;
   /**
-   * The event types that the endpoint receives. If the list is empty or undefined, the endpoint receives every type.
+   * The event types that the endpoint receives. If the list is empty or undefined, the endpoint receives every type except idea.voted.
    */
   eventTypes?: readonly string[];
 }

@@ -40,6 +40,7 @@ const excerptLength = 220;
 const notices = {
   confirm: 'boards.notices.confirm',
   awaits_approval: 'boards.notices.awaits_approval',
+  idea_deleted: 'boards.notices.idea_deleted',
   ...moderationNotices,
 } satisfies Notices;
 

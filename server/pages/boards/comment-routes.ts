@@ -1,12 +1,8 @@
 import { CommentInput } from '../../../contract/comments.ts';
+import { changeMinutes } from '../../../contract/limits.ts';
 import { readBoard } from '../../domain/boards/read-board.ts';
-import {
-  type CommentOfIdea,
-  checkCommentChange,
-  commentChangeMinutes,
-  deleteComment,
-  editComment,
-} from '../../domain/comments/change-comment.ts';
+import { checkAuthor, checkChangeWindow } from '../../domain/change-rights.ts';
+import { type CommentOfIdea, deleteComment, editComment } from '../../domain/comments/change-comment.ts';
 import { readComment } from '../../domain/comments/comments.ts';
 import { turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
@@ -16,11 +12,12 @@ import { problemOfAction } from '../shell/act.ts';
 import { FormProblem, type Problem } from '../shell/form.ts';
 import { shownName } from '../shell/show.ts';
 import type { Route } from '../shell/visit.ts';
+import { readReason, reasonField } from './change-reason.ts';
 import { showIdea } from './idea-page.ts';
 import { type BoardVisit, changeAsMember, memberOf, pathOn } from './opened-board.ts';
 import { frameOfBoard } from './present-idea.ts';
 
-/** The pages where people edit and delete their own comments. Moderators can also delete the comments of others. */
+/** The pages where people edit and delete their own comments, and moderators those of others. */
 export const commentRoutes: Route<AccountOfUser | undefined>[] = [
   {
     path: '/b/:slug/ideas/:id/comments/:comment/edit',
@@ -29,9 +26,8 @@ export const commentRoutes: Route<AccountOfUser | undefined>[] = [
       const place = placeOf(visit);
       const input = CommentInput.safeParse({ body: visit.field('body') });
       if (!input.success) throw new FormProblem(422, t('boards.comment.refused'));
-      await changeAsMember(visit, op => editComment(op, { ...place, body: input.data.body }), [
-        turnOnIdea(place.ideaId),
-      ]);
+      const changes = { body: input.data.body, reason: readReason(visit) };
+      await changeAsMember(visit, op => editComment(op, place, changes), [turnOnIdea(place.ideaId)]);
       return `${pathOn(visit.request, `/ideas/${place.ideaId}`, { notice: 'comment_edited' })}#comment-${place.commentId}`;
     },
     problemOf: problemOfAction,
@@ -40,11 +36,12 @@ export const commentRoutes: Route<AccountOfUser | undefined>[] = [
     path: '/b/:slug/ideas/:id/comments/:comment/delete',
     ask: async visit => {
       const { ideaId } = placeOf(visit);
-      const comment = await readChangeable(visit, 'delete');
+      const comment = await readChangeable(visit);
       const button = t('boards.delete_comment.button');
       return {
         heading: t('boards.delete_comment.heading_html', { author: shownName(comment.author_name) }),
         explanation: t('boards.delete_comment.explanation', { comment: shortLine(comment.body, 300, '') }),
+        field: reasonField(visit, comment, 'of_change'),
         button,
         frame: frameOfBoard(visit, await readBoard(memberOf(visit)), { page: button }),
         back: { label: t('shell.labels.cancel'), href: pathOn(visit.request, `/ideas/${ideaId}`) },
@@ -52,7 +49,8 @@ export const commentRoutes: Route<AccountOfUser | undefined>[] = [
     },
     run: async visit => {
       const place = placeOf(visit);
-      await changeAsMember(visit, op => deleteComment(op, place), [turnOnIdea(place.ideaId)]);
+      const reason = readReason(visit);
+      await changeAsMember(visit, op => deleteComment(op, place, reason), [turnOnIdea(place.ideaId)]);
       return `${pathOn(visit.request, `/ideas/${place.ideaId}`, { notice: 'comment_deleted' })}#comments`;
     },
     again: showIdea,
@@ -67,11 +65,15 @@ function placeOf(visit: BoardVisit): CommentOfIdea {
 /** Shows the form. If the person sent the edit too late, the page still shows the text that the person entered. */
 async function showEdit(visit: BoardVisit, problem?: Problem) {
   const { ideaId, commentId } = placeOf(visit);
-  const board = await readBoard(memberOf(visit));
+  const op = memberOf(visit);
+  const board = await readBoard(op);
+  const comment = visit.isSent ? await readComment(op, ideaId, commentId) : await readChangeable(visit);
+  const reason = reasonField(visit, comment, 'of_change');
   const data = {
     action: visit.request.url,
-    body: visit.isSent ? visit.field('body') : (await readChangeable(visit, 'edit')).body,
-    minutes: commentChangeMinutes,
+    body: visit.isSent ? visit.field('body') : comment.body,
+    reason: reason && { ...reason, value: visit.field('reason') },
+    minutes: changeMinutes,
     isRefused: problem !== undefined,
     back: `${pathOn(visit.request, `/ideas/${ideaId}`)}#comment-${commentId}`,
   };
@@ -81,10 +83,11 @@ async function showEdit(visit: BoardVisit, problem?: Problem) {
 }
 
 /** Reads a comment that the person may edit or delete now. */
-async function readChangeable(visit: BoardVisit, verb: 'edit' | 'delete') {
+async function readChangeable(visit: BoardVisit) {
   const { ideaId, commentId } = placeOf(visit);
   const op = memberOf(visit);
   const comment = await readComment(op, ideaId, commentId);
-  checkCommentChange(op, comment, verb);
+  checkAuthor(op, comment);
+  checkChangeWindow(op, comment);
   return comment;
 }

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { PathId } from '../../../contract/identifiers.ts';
 import { defaultPerPage } from '../../../contract/pagination.ts';
 import { word } from '../../../contract/text.ts';
-import { readBoard } from '../../domain/boards/read-board.ts';
-import { mayChangeComment } from '../../domain/comments/change-comment.ts';
+import { type BoardView, readBoard } from '../../domain/boards/read-board.ts';
+import { mayChange } from '../../domain/change-rights.ts';
 import { type CommentView, commentSort, listComments, readReplies } from '../../domain/comments/comments.ts';
 import { DomainError } from '../../domain/domain-error.ts';
-import { readIdea } from '../../domain/ideas/read-idea.ts';
+import { type IdeaView, readIdea } from '../../domain/ideas/read-idea.ts';
 import { readMentions } from '../../domain/mentions/record-mentions.ts';
 import { isFollowing } from '../../domain/notifications/followers.ts';
 import type { Actor, ReadOperation } from '../../domain/operation.ts';
@@ -34,6 +34,7 @@ const notices = {
   commented: 'boards.notices.commented',
   comment_edited: 'boards.notices.comment_edited',
   comment_deleted: 'boards.notices.comment_deleted',
+  idea_edited: 'boards.notices.idea_edited',
   followed: 'boards.notices.followed',
   unfollowed: 'boards.notices.unfollowed',
   ...moderationNotices,
@@ -107,6 +108,7 @@ export async function showIdea(visit: BoardVisit, problem?: Problem) {
       comment: visit.field('body'),
       mentionable: isOpen ? await findMentionable(member, read, [idea, ...comments.rows]) : [],
       isCommentRefused: problem !== undefined && request.routeOptions.url?.endsWith('/comments'),
+      links: linksOfIdea(visit, board, idea),
       followPath: pathOn(request, `/ideas/${idea.id}/follow`),
       isFollowing: await isFollowing(server.database, member.accountId, { ideaId: idea.id, userId: member.userId }),
     },
@@ -142,15 +144,28 @@ async function findMentionable(member: Actor, read: ReadOperation, texts: readon
   return [...new Set(names.map(({ name }) => shownName(name)))];
 }
 
+/** Returns the links to the pages where the reader can edit or delete the idea. */
+function linksOfIdea({ request, server }: BoardVisit, board: BoardView, idea: IdeaView) {
+  const { member } = boardOf(request);
+  if (!member || idea.moderation_state !== 'published' || idea.merged_into_id !== null) return [];
+  const by = { actor: member, now: server.clock.now() };
+  const mayEdit = !board.is_frozen && mayChange(by, { ...idea, needed_approval: board.pre_moderation });
+  const pathTo = (verb: string) => pathOn(request, `/ideas/${idea.id}/${verb}`);
+  return [
+    ...(mayEdit ? [{ label: t('boards.edit_idea.link'), href: pathTo('edit') }] : []),
+    ...(mayChange(by, idea) ? [{ label: t('boards.delete_idea.link'), href: pathTo('delete') }] : []),
+  ];
+}
+
 /** Returns the links to the pages where the reader can edit or delete a comment. */
 function linksOf({ request, server }: BoardVisit, comment: CommentView, isOpen: boolean) {
   const { member } = boardOf(request);
   if (!member) return [];
   const author = shownName(comment.author_name);
-  const may = mayChangeComment({ actor: member, now: server.clock.now() }, comment);
+  if (!mayChange({ actor: member, now: server.clock.now() }, comment)) return [];
   const pathTo = (verb: string) => pathOn(request, `/ideas/${comment.idea_id}/comments/${comment.id}/${verb}`);
   return [
-    ...(may.edit && isOpen ? [{ label: t('boards.comment.edit_html', { author }), href: pathTo('edit') }] : []),
-    ...(may.delete ? [{ label: t('boards.comment.delete_html', { author }), href: pathTo('delete') }] : []),
+    ...(isOpen ? [{ label: t('boards.comment.edit_html', { author }), href: pathTo('edit') }] : []),
+    { label: t('boards.comment.delete_html', { author }), href: pathTo('delete') },
   ];
 }

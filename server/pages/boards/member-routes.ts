@@ -105,7 +105,7 @@ async function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[]
 /** Creates the idea. But if similar ideas exist that the person has not seen yet, the page first shows these ideas. */
 async function submitIdea(visit: BoardVisit) {
   const input = IdeaInput.safeParse({ title: visit.field('title'), body: visit.field('body') });
-  if (!input.success) throw new FormProblem(422, wordsOf(input.error.issues[0]?.path[0]));
+  if (!input.success) throw new FormProblem(422, refusedText(input.error));
   const title = visit.field('title');
   if (visit.field('seen_for') !== title) {
     const similar = await findSimilar(visit, input.data.title);
@@ -122,8 +122,9 @@ async function submitIdea(visit: BoardVisit) {
   return pathOn(visit.request, `/ideas/${idea.id}`, { notice: 'submitted' });
 }
 
-function wordsOf(field: PropertyKey | undefined): string {
-  return field === 'title' ? t('boards.new_idea.title_refused') : t('boards.new_idea.body_refused');
+/** Returns the message for a form of an idea with an invalid title or body. */
+export function refusedText({ issues }: { issues: readonly { path: readonly PropertyKey[] }[] }): string {
+  return issues[0]?.path[0] === 'title' ? t('boards.new_idea.title_refused') : t('boards.new_idea.body_refused');
 }
 
 /** Returns the reason why the board accepts no ideas now. */

@@ -7,6 +7,7 @@ import { requireOrdinarySession } from '../shell/session.ts';
 import { type Route, serveRoutes } from '../shell/visit.ts';
 import { sendXml } from '../shell/xml.ts';
 import { showBoard } from './board-page.ts';
+import { changeIdeaRoutes } from './change-idea-routes.ts';
 import { commentRoutes } from './comment-routes.ts';
 import { showFeed } from './feed.ts';
 import { showIdea } from './idea-page.ts';
@@ -34,7 +35,7 @@ export const boardRoutes: Record<'forEverybody' | 'forMembers', Route<AccountOfU
     { path: '/b/:slug/roadmap', isPublicPage: true, show: showRoadmap },
     { path: '/b/:slug/ideas/:id', isPublicPage: true, show: showIdea },
   ],
-  forMembers: [...memberRoutes, ...commentRoutes, ...ownRoutes],
+  forMembers: [...memberRoutes, ...changeIdeaRoutes, ...commentRoutes, ...ownRoutes],
 };
 
 /**

@@ -1,5 +1,5 @@
 import { type ErrorKey, errors } from '../../../contract/errors.ts';
-import { maxTagsOfIdea } from '../../../contract/limits.ts';
+import { changeMinutes, maxTagsOfIdea } from '../../../contract/limits.ts';
 import type { Administration } from '../../domain/administration.ts';
 import { DomainError } from '../../domain/domain-error.ts';
 import type { Actor } from '../../domain/operation.ts';
@@ -56,11 +56,17 @@ const explained = [
   'idea_not_published',
   'idea_already_merged',
   'merge_into_self',
+  'not_author',
+  'change_window_closed',
+  'idea_in_use',
+  'idea_has_merged',
+  'idea_changed',
+  'comment_changed',
   'unauthorized',
 ] as const satisfies ErrorKey[];
 
 /** Returns the reason of a refusal as text without a period. Returns undefined for errors that have their own pages. */
 export function reasonOf(key: ErrorKey): string | undefined {
   const found = explained.find(one => one === key);
-  return found && t(`shell.refused.${found}`, { max: maxTagsOfIdea });
+  return found && t(`shell.refused.${found}`, { max: maxTagsOfIdea, minutes: changeMinutes });
 }

@@ -61,6 +61,8 @@ export interface Question {
   details?: Html;
   /** A checkbox for an optional part of the operation. The checkbox is checked by default. */
   choice?: { name: string; label: string } | undefined;
+  /** A field for an optional text. */
+  field?: { name: string; label: string; hint: string; maxlength: number } | undefined;
   button: string;
   isHarmless?: boolean;
   back: Link;

@@ -15,7 +15,7 @@ const world = await createWorld(db, { preModeration: true });
 
 const freezeBoard = queryOfText('update boards set is_frozen = true where id = $1', 1);
 const now = new Date('2026-03-01T12:00:00.123Z');
-const submit = () => insertIdea(db, world, { moderationState: 'pending' });
+const submit = () => insertIdea(db, world, { moderationState: 'pending', createdAt: new Date('2026-01-01') });
 const approve = (ideaId: number) => administer(db, admin => approveIdea(admin, world.accountId, ideaId), now);
 const reject = (ideaId: number, reason: string) =>
   administer(db, admin => rejectIdea(admin, world.accountId, ideaId, reason), now);

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest';
+import { deleteComment, editComment } from '../../../server/domain/comments/change-comment.ts';
+import { commentOnIdea } from '../../../server/domain/comments/comments.ts';
 import { moveIdeas } from '../../../server/domain/erasure/move-ideas.ts';
 import { redactActed } from '../../../server/domain/erasure/redact-events.ts';
+import { deleteIdea, editIdea } from '../../../server/domain/ideas/change-idea.ts';
 import { mergeIdea } from '../../../server/domain/merging/merge-idea.ts';
 import { createMember, createUser, createWorld, insertIdea } from '../../helpers/fixtures.ts';
 import { runAsUser } from '../../helpers/run-as-user.ts';
@@ -80,4 +83,38 @@ test('after an erasure, an event that the previous server version stored without
   expect([acted.data, about.data]).toEqual([null, null]);
   expect(acted.body.data.actor).toEqual({ ...placeholder, token_id: null });
   expect(about.body.data.target.author).toEqual(placeholder);
+});
+
+test("after a moderator has edited and deleted a user's idea and comment, the erasure of the user leaves no event with the user's name", async () => {
+  const userId = await createMember(server, world.accountId, 'member', 'Zoe Zebra');
+  const [ideaId, other] = [await insertIdea(server, world, { authorId: userId }), await insertIdea(server, world)];
+  const { id: commentId } = await runAsUser(server, world, userId, op => commentOnIdea(op, other, 'Mine.'));
+  await runAsUser(server, world, world.ownerId, async op => {
+    await editIdea(op, ideaId, { title: 'Edited' });
+    await editComment(op, { ideaId: other, commentId }, { body: 'Edited.' });
+    await deleteComment(op, { ideaId: other, commentId });
+    await deleteIdea(op, ideaId);
+  });
+  const naming = () => server.sql(`select type from events where concat(data, body) like '%Zoe Zebra%' order by type`);
+  expect(await naming()).toEqual([{ type: 'comment.created' }, { type: 'idea.deleted' }, { type: 'idea.updated' }]);
+  await redactActed(server.database, redactionOf(userId));
+  await moveIdeas(server.database, redactionOf(userId), new Date());
+  expect(await naming()).toEqual([]);
+});
+
+test('edits and a deletion of an idea during the erasure of its author leave no event with the name of the author', async () => {
+  const userId = await createMember(server, world.accountId, 'member', 'Quinn Quokka');
+  const ideaIds = await Promise.all(Array.from({ length: 6 }, () => insertIdea(server, world, { authorId: userId })));
+  const asOwner = (work: Parameters<typeof runAsUser<unknown>>[3]) => runAsUser(server, world, world.ownerId, work);
+  const [moved] = await Promise.allSettled([
+    moveIdeas(server.database, redactionOf(userId), new Date()),
+    ...ideaIds.map((id, n) => asOwner(op => editIdea(op, id, { title: `Edit ${n}` }))),
+    ...ideaIds.map(id => asOwner(op => deleteIdea(op, id))),
+  ]);
+  expect(moved).toMatchObject({ status: 'fulfilled' });
+  expect(await server.sql(`select 1 from events where concat(data, body) like '%Quinn Quokka%'`)).toEqual([]);
+  const rows = await server.sql('select distinct author_id, moderation_state, body from ideas where id = any($1)', [
+    ideaIds,
+  ]);
+  expect(rows).toEqual([{ author_id: placeholder.id, moderation_state: 'deleted', body: '(deleted)' }]);
 });

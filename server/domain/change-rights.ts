@@ -1,0 +1,36 @@
+import { changeMinutes } from '../../contract/limits.ts';
+import { DomainError } from './domain-error.ts';
+import type { Operation } from './operation.ts';
+
+/** An idea or a comment, with the facts that decide who may change it. */
+interface Authored {
+  author_id: number;
+  created_at: string;
+  /** Whether a moderator had to approve the text. The approval ends the time for changes by the author. */
+  needed_approval?: boolean;
+}
+
+type Changer = Pick<Operation, 'actor' | 'now'>;
+
+/**
+ * Whether the actor may edit or delete an idea or a comment now. A token acts for its issuer, so it may change what the
+ * issuer wrote. The state of the board and of the idea can still prevent the change.
+ */
+export function mayChange(by: Changer, text: Authored): boolean {
+  return by.actor.isModerator || (text.author_id === by.actor.userId && isInWindow(by, text));
+}
+
+/** Throws if the actor is neither the author nor a moderator. */
+export function checkAuthor({ actor }: Changer, { author_id }: Authored) {
+  if (actor.isModerator || author_id === actor.userId) return;
+  throw new DomainError(actor.hasLostModeration ? 'token_issuer_not_moderator' : 'not_author');
+}
+
+/** Throws if the time for changes by the author is over, unless the actor is a moderator. */
+export function checkChangeWindow(by: Changer, text: Authored) {
+  if (!by.actor.isModerator && !isInWindow(by, text)) throw new DomainError('change_window_closed');
+}
+
+function isInWindow({ now }: Changer, { created_at, needed_approval = false }: Authored): boolean {
+  return !needed_approval && now.getTime() < Date.parse(created_at) + changeMinutes * 60_000;
+}

@@ -1,0 +1,200 @@
+import { sql } from 'kysely';
+import { addJob } from '../../database/add-job.ts';
+import { type Arguments, query } from '../../database/query.ts';
+import { checkSubmissions } from '../boards/read-board.ts';
+import { checkAuthor, checkChangeWindow } from '../change-rights.ts';
+import { DomainError } from '../domain-error.ts';
+import { replaceMentions } from '../mentions/record-mentions.ts';
+import type { WriteOperation } from '../operation.ts';
+import { checkPublished, lockIdea, lockIdeaToDeleteText } from './lock-ideas.ts';
+import { type IdeaView, requireIdea } from './read-idea.ts';
+
+interface OneIdea {
+  accountId: number;
+  ideaId: number;
+}
+
+const selectIdea = query('select_idea_to_change', (db, $: Arguments<OneIdea>) =>
+  db
+    .selectFrom('ideas as i')
+    .innerJoin('boards as b', join => join.onRef('b.id', '=', 'i.board_id').on('b.account_id', '=', $.accountId))
+    .select(['i.author_id', 'i.title', 'i.body', 'i.created_at', 'i.updated_at'])
+    .select(['b.is_frozen', 'b.submissions_open_at', 'b.submissions_close_at', 'b.pre_moderation'])
+    .where(i => i.and({ 'i.account_id': $.accountId, 'i.id': $.ideaId })),
+);
+
+interface NewTexts extends OneIdea {
+  title: string;
+  body: string;
+  event: 'idea.updated' | 'idea.deleted';
+  actorId: number;
+  tokenId: number | null;
+  /** The details of the event as JSON. */
+  details: string;
+  now: Date;
+}
+
+/**
+ * Changes the texts of an idea and records the event. Also adds the job that replaces the texts in the copies of the idea
+ * (see replaceCopiesOfIdea). Jobs of one idea run in their order.
+ */
+const updateTexts = query('update_texts_of_idea', (db, $: Arguments<NewTexts>) =>
+  db
+    .with('changed', cte =>
+      cte
+        .updateTable('ideas')
+        .set({ title: $.title, body: $.body, updated_at: $.now })
+        .where(i => i.and({ account_id: $.accountId, id: $.ideaId }))
+        .returning('id'),
+    )
+    .selectFrom('changed')
+    .select([
+      sql`record_event(
+        ${$.accountId}, ${$.event}, changed.id, null, ${$.actorId}, ${$.tokenId}, ${$.details}, ${$.now}
+      )`.as('recorded'),
+      sql`graphile_worker.add_job(
+        'replace_copies_of_idea', json_build_object('account_id', ${$.accountId}::bigint, 'idea_id', changed.id),
+        queue_name => format('copies:%s', changed.id % 8)
+      )`.as('job'),
+    ]),
+);
+
+const selectCreation = query('select_creation_of_idea', (db, $: Arguments<OneIdea>) =>
+  db
+    .selectFrom('events')
+    .select('id')
+    .where(e => e.and({ account_id: $.accountId, idea_id: $.ideaId, type: 'idea.created' }))
+    .limit(1),
+);
+
+export interface IdeaChanges {
+  title?: string | undefined;
+  body?: string | undefined;
+  ifUpdatedAt?: string | undefined;
+  reason?: string | undefined;
+}
+
+/**
+ * Edits a published idea. An author submits a new text, so an edit by the author needs an open submission window. An edit
+ * without a change succeeds, so that a client may repeat it. The edit notifies the people whom only the new body
+ * mentions.
+ */
+export async function editIdea(op: WriteOperation, ideaId: number, changes: IdeaChanges): Promise<IdeaView> {
+  const { accountId, isModerator } = op.actor;
+  const locked = await lockIdea(op, ideaId);
+  const old = await requireTexts(op, ideaId);
+  checkAuthor(op, old);
+  if (!isModerator) checkSubmissions(old, op.now);
+  checkChangeWindow(op, { ...old, needed_approval: old.pre_moderation });
+  checkPublished(locked);
+  const { title = old.title, body = old.body, ifUpdatedAt, reason } = changes;
+  const fields = [...(title === old.title ? [] : ['title']), ...(body === old.body ? [] : ['body'])];
+  if (fields.length === 0) return requireIdea(op, ideaId);
+  checkUnchanged(old.updated_at, ifUpdatedAt, 'idea_changed');
+
+  // Events keep no earlier texts, so the new text is only in the idea of the event.
+  const details = JSON.stringify({ changes: fields.map(field => ({ field, from: null, to: null })), reason });
+  await op.query(updateTexts, { ...changeOf(op, ideaId), title, body, event: 'idea.updated', details });
+  op.audit?.record('idea.updated', { account_id: accountId, idea_id: ideaId, changed: fields });
+  if (await replaceMentions(op, { ideaId, commentId: null, authorId: old.author_id }, { old: old.body, new: body })) {
+    const [created] = await op.query(selectCreation, { accountId, ideaId });
+    if (created) await notifyMentioned(op, ideaId, created.id);
+  }
+  return requireIdea(op, ideaId);
+}
+
+/** Throws if a text has changed since the time that a client names. The caller holds the lock of the idea. */
+export function checkUnchanged(
+  updatedAt: string,
+  ifUpdatedAt: string | undefined,
+  key: 'idea_changed' | 'comment_changed',
+) {
+  if (ifUpdatedAt !== undefined && Date.parse(ifUpdatedAt) !== Date.parse(updatedAt)) throw new DomainError(key);
+}
+
+/** Adds a job that notifies the people whom an edited text mentions. The event is the one that reported the text. */
+export async function notifyMentioned(op: WriteOperation, ideaId: number, eventId: string): Promise<void> {
+  await addJob(op, {
+    task: 'tell_people',
+    payload: { account_id: op.actor.accountId, event_id: eventId, is_edit: true },
+    queueName: `people:${ideaId % 8}`,
+  });
+}
+
+const selectUse = query('select_use_of_idea', (db, $: Arguments<OneIdea & { authorId: number }>) =>
+  db.selectNoFrom(eb => {
+    const votes = eb
+      .selectFrom('votes as v')
+      .select('v.voter_id')
+      .where(v => v.and({ 'v.account_id': $.accountId, 'v.idea_id': $.ideaId }))
+      .where('v.value', '<>', 0)
+      .where('v.voter_id', 'not in', v =>
+        v
+          .selectFrom('voters as o')
+          .select('o.id')
+          .where(o => o.and({ 'o.account_id': $.accountId, 'o.user_id': $.authorId })),
+      )
+      .where('v.voter_id', 'not in', v =>
+        v
+          .selectFrom('api_tokens as t')
+          .select('t.voter_id')
+          .where(t => t.and({ 't.account_id': $.accountId, 't.issuer_id': $.authorId })),
+      );
+    const comments = eb
+      .selectFrom('comments as c')
+      .select('c.id')
+      .where(c => c.and({ 'c.account_id': $.accountId, 'c.idea_id': $.ideaId }))
+      .where('c.author_id', '<>', $.authorId);
+    const merged = eb
+      .selectFrom('ideas as m')
+      .select('m.id')
+      .where(m => m.and({ 'm.account_id': $.accountId, 'm.merged_into_id': $.ideaId }));
+    return [eb.or([eb.exists(votes), eb.exists(comments)]).as('is_in_use'), eb.exists(merged).as('has_merged')];
+  }),
+);
+
+/** The text of a deleted idea or comment in its row and in the copies that stay, such as events. */
+export const deletedText = '(deleted)';
+
+const markDeleted = query('mark_idea_deleted', (db, $: Arguments<OneIdea & { now: Date }>) =>
+  db
+    .updateTable('ideas')
+    .set({ moderation_state: 'deleted', title: deletedText, body: deletedText, updated_at: $.now })
+    .where(i => i.and({ account_id: $.accountId, id: $.ideaId })),
+);
+
+/**
+ * Deletes a published idea. Its author may do this within some minutes, if nobody else has voted or commented. A
+ * moderator may do it at any time. An idea that has merged ideas stays, because their votes count for it.
+ *
+ * The row stays without its texts until its events have expired (see clearDeletedIdeas), and nobody can read it. So
+ * webhooks still get its events, and an erasure of its author still finds them.
+ */
+export async function deleteIdea(op: WriteOperation, ideaId: number, reason?: string): Promise<void> {
+  const { accountId, isModerator } = op.actor;
+  const locked = await lockIdeaToDeleteText(op, ideaId);
+  const idea = await requireTexts(op, ideaId);
+  checkAuthor(op, idea);
+  checkChangeWindow(op, idea);
+  checkPublished(locked);
+  const [use] = await op.query(selectUse, { accountId, ideaId, authorId: idea.author_id });
+  if (use?.is_in_use && !isModerator) throw new DomainError('idea_in_use');
+  if (use?.has_merged) throw new DomainError('idea_has_merged');
+
+  // The event keeps the title, so that its author learns which idea a moderator deleted.
+  const blanked = { title: idea.title, body: deletedText };
+  const details = JSON.stringify({ reason });
+  await op.query(updateTexts, { ...changeOf(op, ideaId), ...blanked, event: 'idea.deleted', details });
+  await op.query(markDeleted, { accountId, ideaId, now: op.now });
+  op.audit?.record('idea.deleted', { account_id: accountId, idea_id: ideaId, user_id: idea.author_id });
+}
+
+async function requireTexts(op: WriteOperation, ideaId: number) {
+  const [idea] = await op.query(selectIdea, { accountId: op.actor.accountId, ideaId });
+  if (!idea) throw new DomainError('not_found');
+  return idea;
+}
+
+function changeOf({ actor: { accountId, userId, tokenId }, now }: WriteOperation, ideaId: number) {
+  return { accountId, ideaId, actorId: userId, tokenId, now };
+}

@@ -1,0 +1,97 @@
+import { IdeaInput } from '../../../contract/ideas.ts';
+import { changeMinutes } from '../../../contract/limits.ts';
+import { readBoard } from '../../domain/boards/read-board.ts';
+import { checkAuthor, checkChangeWindow } from '../../domain/change-rights.ts';
+import { DomainError } from '../../domain/domain-error.ts';
+import { deleteIdea, editIdea } from '../../domain/ideas/change-idea.ts';
+import { checkPublished, turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
+import { readIdea } from '../../domain/ideas/read-idea.ts';
+import type { AccountOfUser } from '../../domain/sign-in/session.ts';
+import { presentTime } from '../../domain/time.ts';
+import { t } from '../../text/catalogue.ts';
+import { shortLine } from '../../text/plain-text.ts';
+import { problemOfAction } from '../shell/act.ts';
+import { FormProblem, type Problem } from '../shell/form.ts';
+import type { Route } from '../shell/visit.ts';
+import { readReason, reasonField } from './change-reason.ts';
+import { showIdea } from './idea-page.ts';
+import { refusedText } from './member-routes.ts';
+import { type BoardVisit, changeAsMember, memberOf, pathOn } from './opened-board.ts';
+import { frameOfBoard } from './present-idea.ts';
+
+/** The pages where people edit and delete their own ideas, and moderators those of others. */
+export const changeIdeaRoutes: Route<AccountOfUser | undefined>[] = [
+  {
+    path: '/b/:slug/ideas/:id/edit',
+    show: showEdit,
+    run: async visit => {
+      const ideaId = visit.id();
+      const input = IdeaInput.safeParse({ title: visit.field('title'), body: visit.field('body') });
+      if (!input.success) throw new FormProblem(422, refusedText(input.error));
+      const ifUpdatedAt = visit.field('if_updated_at') || undefined;
+      const changes = { ...input.data, ifUpdatedAt, reason: readReason(visit) };
+      await changeAsMember(visit, op => editIdea(op, ideaId, changes), [turnOnIdea(ideaId)]);
+      return pathOn(visit.request, `/ideas/${ideaId}`, { notice: 'idea_edited' });
+    },
+    problemOf: problemOfAction,
+  },
+  {
+    path: '/b/:slug/ideas/:id/delete',
+    ask: async visit => {
+      const { idea } = await readChangeable(visit);
+      return {
+        heading: t('boards.delete_idea.heading_html', { title: shortLine(idea.title, 200) }),
+        explanation: t('boards.delete_idea.explanation', {
+          comments: idea.comment_count,
+          votes: idea.up_count + idea.down_count,
+        }),
+        field: reasonField(visit, idea, 'of_idea'),
+        button: t('boards.delete_idea.button'),
+        back: { label: t('shell.labels.cancel'), href: pathOn(visit.request, `/ideas/${idea.id}`) },
+      };
+    },
+    run: async visit => {
+      const ideaId = visit.id();
+      const reason = readReason(visit);
+      await changeAsMember(visit, op => deleteIdea(op, ideaId, reason), [turnOnIdea(ideaId)]);
+      return pathOn(visit.request, '', { notice: 'idea_deleted' });
+    },
+    again: showIdea,
+    problemOf: problemOfAction,
+  },
+];
+
+/** Shows the form. A refused form keeps the texts that the person entered. */
+async function showEdit(visit: BoardVisit, problem?: Problem) {
+  const { board, idea } = visit.isSent ? await readTexts(visit) : await readChangeable(visit);
+  const kept = (name: 'title' | 'body') => (visit.isSent ? visit.field(name) : idea[name]);
+  const reason = reasonField(visit, idea, 'of_change');
+  const data = {
+    action: visit.request.url,
+    title: kept('title'),
+    body: kept('body'),
+    // After a conflict, the form has the new time. So the person can save the text after they have compared it.
+    updatedAt: presentTime(idea.updated_at),
+    minutes: changeMinutes,
+    reason: reason && { ...reason, value: visit.field('reason') },
+    back: pathOn(visit.request, `/ideas/${idea.id}`),
+  };
+  return visit.page('edit-idea', frameOfBoard(visit, board, { page: t('boards.edit_idea.title') }), data, { problem });
+}
+
+async function readTexts(visit: BoardVisit) {
+  const op = memberOf(visit);
+  const [board, idea] = await Promise.all([readBoard(op), readIdea(op, visit.id())]);
+  if (!idea) throw new DomainError('not_found');
+  return { board, idea };
+}
+
+/** Reads an idea that the person may change now. The operation checks the rest, such as the votes of other people. */
+async function readChangeable(visit: BoardVisit) {
+  const read = await readTexts(visit);
+  const op = memberOf(visit);
+  checkAuthor(op, read.idea);
+  checkChangeWindow(op, read.idea);
+  checkPublished(read.idea);
+  return read;
+}

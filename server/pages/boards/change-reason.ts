@@ -1,0 +1,26 @@
+import { Reason } from '../../../contract/ideas.ts';
+import { t } from '../../text/catalogue.ts';
+import { FormProblem } from '../shell/form.ts';
+import { type BoardVisit, memberOf } from './opened-board.ts';
+
+const maxReasonLength = 500;
+
+/** Returns the field for the reason of a change, if the person changes what somebody else wrote. */
+export function reasonField(visit: BoardVisit, text: { author_id: number }, hint: 'of_idea' | 'of_change') {
+  if (text.author_id === memberOf(visit).actor.userId) return undefined;
+  return {
+    name: 'reason',
+    label: t('boards.change_reason.label'),
+    hint: t(`boards.change_reason.${hint}`),
+    maxlength: maxReasonLength,
+  };
+}
+
+/** Reads the reason. Undefined if the field is empty. */
+export function readReason(visit: BoardVisit): string | undefined {
+  const given = visit.field('reason').trim();
+  if (given === '') return undefined;
+  const reason = Reason.safeParse(given);
+  if (!reason.success) throw new FormProblem(422, t('boards.change_reason.refused'));
+  return reason.data;
+}

@@ -1,0 +1,135 @@
+import { parse } from 'node-html-parser';
+import { beforeEach, expect, test } from 'vitest';
+import { signedIn, type Visitor } from '../admin/visitor.ts';
+import { readAudit } from '../helpers/audit.ts';
+import { testClock } from '../helpers/clock.ts';
+import { createMember, createWorld, insertIdea, type World } from '../helpers/fixtures.ts';
+import { runJobs } from '../helpers/jobs.ts';
+import { startServerForFile } from '../helpers/server.ts';
+
+const start = new Date('2026-03-02T09:00:00Z');
+const clock = testClock(start);
+let world: World;
+let memberId: number;
+let member: Visitor;
+let moderator: Visitor;
+
+const server = await startServerForFile({ clock, environment: { RATE_LIMIT_SIGN_IN_IP: '1000000' } });
+beforeEach(async () => {
+  clock.set(start);
+  world = await createWorld(server);
+  memberId = await createMember(server, world.accountId, 'member', 'Mona Member');
+  member = await signedIn(server, memberId);
+  moderator = await signedIn(server, await createMember(server, world.accountId, 'moderator'));
+});
+
+const pathOf = (id: number, form = '') => `/b/${world.boardSlug}/ideas/${id}${form}`;
+const insert = (input = {}) =>
+  insertIdea(server, world, { title: 'The one', authorId: memberId, createdAt: start, ...input });
+const linksOn = async (id: number, by: Visitor) =>
+  parse((await by.get(pathOf(id))).html)
+    .querySelectorAll('article a')
+    .map(link => link.getAttribute('href'))
+    .filter(href => /\/(edit|delete)$/.test(href ?? ''));
+const problemIn = (html: string) => parse(html).querySelector('#problem')?.textContent.trim();
+const submit = (by: Visitor, id: number, verb: 'edit' | 'delete', fields = {}) =>
+  by.submit(pathOf(id, `/${verb}`), pathOf(id, `/${verb}`), fields);
+const rowOf = async (id: number) => {
+  const [row] = await server.sql<{ title: string; moderation_state: string }>(
+    'select title, moderation_state from ideas where id = $1',
+    [id],
+  );
+  return row;
+};
+
+test('the page of an idea links to the forms that edit and delete it for its author within 15 minutes, and for moderators at any time', async () => {
+  const id = await insert();
+  const both = [pathOf(id, '/edit'), pathOf(id, '/delete')];
+  const stranger = await signedIn(server, await createMember(server, world.accountId, 'member'));
+  expect([await linksOn(id, member), await linksOn(id, moderator), await linksOn(id, stranger)]).toEqual([
+    both,
+    both,
+    [],
+  ]);
+  for (const verb of ['/edit', '/delete']) expect((await stranger.get(pathOf(id, verb))).status).toBe(403);
+  clock.set(new Date(start.getTime() + 15 * 60_000));
+  expect([await linksOn(id, member), await linksOn(id, moderator)]).toEqual([[], both]);
+  for (const verb of ['/edit', '/delete']) expect((await member.get(pathOf(id, verb))).status).toBe(422);
+});
+
+test('the author edits an idea with the form, and an invalid text keeps what the author entered', async () => {
+  const id = await insert();
+  const form = parse((await member.get(pathOf(id, '/edit'))).html);
+  expect(form.querySelector('[name=title]')?.getAttribute('value')).toBe('The one');
+  expect(form.querySelector('[name=reason]')).toBeNull();
+  const refused = await submit(member, id, 'edit', { title: ' ', body: 'New body' });
+  expect([refused.status, problemIn(refused.html)]).toEqual([422, 'Enter a title of 1 to 200 characters.']);
+  expect(parse(refused.html).querySelector('[name=body]')?.textContent).toBe('New body');
+  const sent = await submit(member, id, 'edit', { title: 'Better', body: 'New body' });
+  expect(sent.location).toBe(`${pathOf(id)}?notice=idea_edited`);
+  expect(await rowOf(id)).toMatchObject({ title: 'Better' });
+});
+
+test('if a moderator has changed the idea meanwhile, the form shows the conflict, keeps the entered text, and can then be sent again', async () => {
+  const id = await insert();
+  const page = parse((await member.get(pathOf(id, '/edit'))).html);
+  const fieldOf = (name: string) => page.querySelector(`[name=${name}]`)?.getAttribute('value') ?? '';
+  const stale = {
+    form_token: fieldOf('form_token'),
+    if_updated_at: fieldOf('if_updated_at'),
+    title: 'Mine',
+    body: 'Mine',
+  };
+  expect((await submit(moderator, id, 'edit', { title: 'Theirs', body: 'Theirs', reason: 'Typing' })).status).toBe(303);
+  const conflict = await member.post(pathOf(id, '/edit'), stale);
+  expect([conflict.status, problemIn(conflict.html)]).toEqual([
+    409,
+    expect.stringContaining('Somebody else has changed'),
+  ]);
+  expect(await rowOf(id)).toMatchObject({ title: 'Theirs' });
+  const again = parse(conflict.html);
+  expect(again.querySelector('[name=title]')?.getAttribute('value')).toBe('Mine');
+  const if_updated_at = again.querySelector('[name=if_updated_at]')?.getAttribute('value') ?? '';
+  expect((await member.post(pathOf(id, '/edit'), { ...stale, if_updated_at })).status).toBe(303);
+  expect(await rowOf(id)).toMatchObject({ title: 'Mine' });
+});
+
+test('the author deletes an idea after a confirmation, and the idea is gone from the board and from the list of own ideas', async () => {
+  const id = await insert();
+  expect((await member.get(pathOf(id, '/delete'))).html).toContain('Nobody can restore the idea');
+  const sent = await submit(member, id, 'delete');
+  expect(sent.location).toBe(`/b/${world.boardSlug}?notice=idea_deleted`);
+  expect(await rowOf(id)).toEqual({ title: '(deleted)', moderation_state: 'deleted' });
+  for (const page of [`/b/${world.boardSlug}`, `/b/${world.boardSlug}/mine`]) {
+    expect((await member.get(page)).html).not.toMatch(/The one|\(deleted\)/);
+  }
+  for (const by of [member, moderator]) expect((await by.get(pathOf(id))).status).toBe(404);
+  expect((await moderator.get(`/admin/ideas/${id}`)).status).toBe(404);
+});
+
+test('the author of an idea that a moderator deleted reads its title and the reason among the notifications, without a link', async () => {
+  const id = await insert();
+  await submit(moderator, id, 'delete', { reason: 'Not about this product' });
+  await runJobs(server);
+  const page = parse((await member.get('/admin/profile/notifications')).html);
+  const shown = page.querySelectorAll('li').find(one => one.textContent.includes('The one'));
+  expect(shown?.textContent).toContain('The moderator deleted your idea “The one” from the board');
+  expect(shown?.textContent).toContain('Not about this product');
+  expect(shown?.querySelectorAll('a').map(link => link.getAttribute('href'))).toEqual([]);
+});
+
+test('a moderator deletes an idea with a reason on a frozen board, and the audit log names both people without the reason', async () => {
+  const id = await insert();
+  await server.sql('update boards set is_frozen = true where id = $1', [world.boardId]);
+  expect(await linksOn(id, moderator)).toEqual([pathOf(id, '/delete')]);
+  expect((await submit(moderator, id, 'delete', { reason: 'x'.repeat(501) })).status).toBe(422);
+  expect((await submit(moderator, id, 'delete', { reason: 'A password' })).status).toBe(303);
+  const [event] = await server.sql<{ reason: string }>(
+    `select data ->> 'reason' as reason from events where idea_id = $1 and type = 'idea.deleted'`,
+    [id],
+  );
+  expect(event).toEqual({ reason: 'A password' });
+  const [entry] = readAudit(server.auditLines).slice(-1);
+  expect(entry).toMatchObject({ event: 'idea.deleted', by: 'user', idea_id: id, user_id: memberId });
+  expect(JSON.stringify(entry)).not.toContain('password');
+});
