@@ -96,7 +96,9 @@ test('if a moderator has changed the idea meanwhile, the form shows the conflict
 
 test('the author deletes an idea after a confirmation, and the idea is gone from the board and from the list of own ideas', async () => {
   const id = await insert();
-  expect((await member.get(pathOf(id, '/delete'))).html).toContain('Nobody can restore the idea');
+  const asked = await member.get(pathOf(id, '/delete'));
+  expect(asked.html).toContain('Nobody can restore the idea');
+  expect(asked.html).toContain(`href="/b/${world.boardSlug}/roadmap"`);
   const sent = await submit(member, id, 'delete');
   expect(sent.location).toBe(`/b/${world.boardSlug}?notice=idea_deleted`);
   expect(await rowOf(id)).toEqual({ title: '(deleted)', moderation_state: 'deleted' });

@@ -38,7 +38,8 @@ export const changeIdeaRoutes: Route<AccountOfUser | undefined>[] = [
   {
     path: '/b/:slug/ideas/:id/delete',
     ask: async visit => {
-      const { idea } = await readChangeable(visit);
+      const { board, idea } = await readChangeable(visit);
+      const button = t('boards.delete_idea.button');
       return {
         heading: t('boards.delete_idea.heading_html', { title: shortLine(idea.title, 200) }),
         explanation: t('boards.delete_idea.explanation', {
@@ -46,7 +47,8 @@ export const changeIdeaRoutes: Route<AccountOfUser | undefined>[] = [
           votes: idea.up_count + idea.down_count,
         }),
         field: reasonField(visit, idea, 'of_idea'),
-        button: t('boards.delete_idea.button'),
+        button,
+        frame: frameOfBoard(visit, board, { page: button }),
         back: { label: t('shell.labels.cancel'), href: pathOn(visit.request, `/ideas/${idea.id}`) },
       };
     },
