@@ -1,4 +1,5 @@
 import type { ErrorKey } from './errors.ts';
+import { changeMinutes } from './limits.ts';
 
 /** Returns advice that tells an AI agent how to continue after an error with this key. */
 export function adviceFor(key: ErrorKey): string {
@@ -44,8 +45,7 @@ const advice: Record<ErrorKey, string> = {
   invalid_tag: 'Use the id of one of the listed tags. Tags cannot be created here.',
   too_many_tags:
     'Do not retry. Keep the tags, or remove one with remove_idea_tag first if the user agrees: get_idea shows them.',
-  consecutive_comment:
-    'Do not comment again until somebody else has commented. Within 15 minutes, edit_comment can change your comment.',
+  consecutive_comment: `Do not comment again until somebody else has commented. Within ${changeMinutes} minutes, edit_comment can change your comment.`,
   change_window_closed:
     'Do not retry. Tell the user that the time for changes is over. A moderator can still change the text.',
   idea_in_use: 'Do not retry. Tell the user that other people use the idea, and that a moderator can delete it.',

@@ -122,8 +122,7 @@ export const commentOnIdea = c.mutation({
     tool: {
       name: 'comment_on_idea',
       title: 'Comment on an idea',
-      description:
-        'Adds a comment in the name of the user who issued the token. Readers see it, and followers are notified. The same user cannot comment twice in a row: read list_comments first, and say everything at once. To support an idea, vote instead. Within 15 minutes, edit_comment and delete_comment can correct a mistake.',
+      description: `Adds a comment in the name of the user who issued the token. Readers see it, and followers are notified. The same user cannot comment twice in a row: read list_comments first, and say everything at once. To support an idea, vote instead. Within ${changeMinutes} minutes, edit_comment and delete_comment can correct a mistake.`,
       isDestructive: false,
       isIdempotent: false,
     },
@@ -195,8 +194,7 @@ export const editComment = c.mutation({
     tool: {
       name: 'edit_comment',
       title: 'Edit a comment',
-      description:
-        'Replaces the text of a comment. Authors can edit their comments for 15 minutes, and moderators every comment: then give a reason. Read it with list_comments first, and pass its updated_at as if_updated_at.',
+      description: `Replaces the text of a comment. Authors can edit their comments for ${changeMinutes} minutes, and moderators every comment: then give a reason. Read it with list_comments first, and pass its updated_at as if_updated_at.`,
       isDestructive: true,
       isIdempotent: true,
     },
@@ -230,8 +228,7 @@ export const deleteComment = c.mutation({
     tool: {
       name: 'delete_comment',
       title: 'Delete a comment',
-      description:
-        'Deletes a comment, for good. Ask the user first. Authors can delete their comments for 15 minutes, and moderators every comment: then give a reason.',
+      description: `Deletes a comment, for good. Ask the user first. Authors can delete their comments for ${changeMinutes} minutes, and moderators every comment: then give a reason.`,
       isDestructive: true,
       isIdempotent: false,
     },

@@ -47,7 +47,7 @@ const besideIds = ['ids', 'board', 'body'];
 /** Extends the schema of a query so that it refuses filters, orders and pages beside ids. */
 function idsAlone<T extends z.ZodType<{ ids?: unknown }>>(query: T) {
   return query.refine(given => given.ids === undefined || Object.keys(given).every(name => besideIds.includes(name)), {
-    error: 'Only board and body can be combined with ids',
+    error: `Only ${besideIds.slice(1).join(' and ')} can be combined with ids`,
     path: ['ids'],
   });
 }
@@ -157,8 +157,7 @@ export const createIdea = c.mutation({
     tool: {
       name: 'create_idea',
       title: 'Create an idea',
-      description:
-        'Submits an idea in the name of the user who issued the token. Other people see it. First search with list_ideas: if an idea asks for the same, vote or comment on it instead. Submit one request per idea. The title names it, and the body says who needs it and why. If moderation_state is pending, a moderator must approve the idea first: do not submit it again. Within 15 minutes, edit_idea and delete_idea can correct a mistake.',
+      description: `Submits an idea in the name of the user who issued the token. Other people see it. First search with list_ideas: if an idea asks for the same, vote or comment on it instead. Submit one request per idea. The title names it, and the body says who needs it and why. If moderation_state is pending, a moderator must approve the idea first: do not submit it again. Within ${changeMinutes} minutes, edit_idea and delete_idea can correct a mistake.`,
       resultFields: ['id', 'url', 'title', 'body', 'status', 'status_key', 'moderation_state', 'created_at'],
       isDestructive: false,
       isIdempotent: false,
@@ -242,8 +241,7 @@ export const editIdea = c.mutation({
     tool: {
       name: 'edit_idea',
       title: 'Edit an idea',
-      description:
-        'Replaces the title or the body of an idea. Fields that you leave out stay. Authors can edit their ideas for 15 minutes, and moderators every idea: then give a reason. Read the idea with get_idea first, and pass its updated_at as if_updated_at. To say something new, comment instead.',
+      description: `Replaces the title or the body of an idea. Fields that you leave out stay. Authors can edit their ideas for ${changeMinutes} minutes, and moderators every idea: then give a reason. Read the idea with get_idea first, and pass its updated_at as if_updated_at. To say something new, comment instead.`,
       resultFields: ['id', 'url', 'title', 'body', 'updated_at'],
       isDestructive: true,
       isIdempotent: true,
@@ -282,8 +280,7 @@ export const deleteIdea = c.mutation({
     tool: {
       name: 'delete_idea',
       title: 'Delete an idea',
-      description:
-        'Deletes an idea with its comments and votes, for good. Ask the user first. Authors can delete their ideas for 15 minutes if nobody else has voted or commented, and moderators every idea: then give a reason. For a duplicate, use merge_ideas instead, because a merge keeps the votes.',
+      description: `Deletes an idea with its comments and votes, for good. Ask the user first. Authors can delete their ideas for ${changeMinutes} minutes if nobody else has voted or commented, and moderators every idea: then give a reason. For a duplicate, use merge_ideas instead, because a merge keeps the votes.`,
       isDestructive: true,
       isIdempotent: false,
     },
