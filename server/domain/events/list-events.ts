@@ -55,6 +55,10 @@ interface FeedArguments {
   now: Date;
 }
 
+/** The days for which a board records its votes, and the remaining days below which a request renews them. */
+const votesFollowedDays = keptEventDays + 2;
+const renewedDays = keptEventDays + 1;
+
 /** Selects the newest position of a board, the event at a position, and whether the board has events to place. */
 const selectFeed = query('select_event_feed', (db, $: Arguments<FeedArguments>) =>
   db
@@ -108,7 +112,11 @@ const selectFeed = query('select_event_feed', (db, $: Arguments<FeedArguments>) 
           b
             .selectFrom('vote_followings as f')
             .where(f => f.and({ 'f.account_id': $.accountId, 'f.board_id': $.boardId }))
-            .where('f.expires_at', '>', fragment<string>`${$.now}::timestamptz + interval '31 days'`),
+            .where(
+              'f.expires_at',
+              '>',
+              fragment<string>`${$.now}::timestamptz + ${fragment.lit(renewedDays)} * interval '1 day'`,
+            ),
         )
         .$castTo<boolean>()
         .as('has_votes'),
@@ -120,7 +128,7 @@ function typesOf(types: Expression<readonly string[]>) {
 }
 
 /**
- * Makes the board record its votes for the next 32 days. A cursor is valid for 30 days, so a client that follows the votes
+ * Makes the board record its votes for some days. A cursor is valid for fewer days, so a client that follows the votes
  * misses none.
  */
 const followVotes = query('follow_votes', (db, $: Arguments<{ accountId: number; boardId: number; expiresAt: Date }>) =>
@@ -131,7 +139,6 @@ const followVotes = query('follow_votes', (db, $: Arguments<{ accountId: number;
       conflict.columns(['account_id', 'board_id']).doUpdateSet(row => ({ expires_at: row.ref('excluded.expires_at') })),
     ),
 );
-const votesFollowedDays = keptEventDays + 2;
 
 const placeEvents = query('place_events', (db, $: Arguments<{ accountId: number; boardId: number; limit: number }>) =>
   db.selectNoFrom(
