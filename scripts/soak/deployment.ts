@@ -50,10 +50,10 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string) {
     if (name !== 'worker') balancer.add(one.baseUrl);
   }
 
-  async function end(name: ProcessName) {
+  async function end(name: ProcessName, signal: NodeJS.Signals = 'SIGTERM') {
     const one = running.get(name) as ServerProcess;
     running.delete(name);
-    one.signal('SIGTERM');
+    one.signal(signal);
     const status = await one.ended;
     memory.leave(one.pid);
     if (name !== 'worker') balancer.remove(one.baseUrl);
@@ -95,11 +95,7 @@ export async function deploy(sampleIntervalMs: number, smtpUrl: string) {
     },
     /** Kills a process with SIGKILL and starts it again. */
     async kill(name: ProcessName) {
-      const one = running.get(name) as ServerProcess;
-      running.delete(name);
-      await one.kill();
-      memory.leave(one.pid);
-      if (name !== 'worker') balancer.remove(one.baseUrl);
+      await end(name, 'SIGKILL');
       await start(name);
     },
     /** Stops all processes gracefully and returns their exit statuses. */
