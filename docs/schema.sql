@@ -1429,7 +1429,8 @@ begin
   where s.event_type = p_type;
 
   if p_type <> 'idea.voted' then
-    -- now() is when the transaction began, which may be before that of an earlier holder of the lock.
+    -- Does not use now(), the time when the transaction began. A transaction that held the lock earlier may have begun
+    -- later.
     perform graphile_worker.add_job(
       'tell_people', json_build_object('account_id', p_account_id, 'event_id', v_event_id),
       queue_name => format('people:%s', p_idea_id % 8), run_at => clock_timestamp()

@@ -10,10 +10,10 @@ create table event_positions (
   type text not null,
   -- Whether the idea of the event was pending. Only moderators read such an event.
   is_pending boolean not null,
-  -- The order in which the events were recorded. The events of one idea have it in the order of their commits.
+  -- Numbers the events as the server records them. For the events of one idea, this is also the order of their commits.
   number bigint generated always as identity,
-  -- The order in which clients read the events. place_events sets it after the commit of the event, from the sequence
-  -- of the numbers.
+  -- Clients read the events in the order of the positions. place_events sets the position after the commit of the event,
+  -- from the sequence of the numbers.
   position bigint,
   constraint event_positions_pkey primary key (account_id, event_id),
   constraint event_positions_event_id_fkey foreign key (account_id, event_id)
@@ -181,7 +181,8 @@ begin
   where s.event_type = p_type;
 
   if p_type <> 'idea.voted' then
-    -- now() is when the transaction began, which may be before that of an earlier holder of the lock.
+    -- Does not use now(), the time when the transaction began. A transaction that held the lock earlier may have begun
+    -- later.
     perform graphile_worker.add_job(
       'tell_people', json_build_object('account_id', p_account_id, 'event_id', v_event_id),
       queue_name => format('people:%s', p_idea_id % 8), run_at => clock_timestamp()

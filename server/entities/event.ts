@@ -34,9 +34,9 @@ export const EventPosition = defineTable('EventPosition', 'event_positions', {
   type: p.text(),
   /** Whether the idea of the event was pending. Only moderators read such an event. */
   isPending: p.boolean(),
-  /** The order in which the events were recorded. */
+  /** Numbers the events as the server records them. */
   number: bigint().autoincrement(),
-  /** The order in which clients read the events. Null until a reader places the event, after its commit. */
+  /** Clients read the events in the order of the positions. Null until a reader places the committed event. */
   position: bigint().nullable(),
 });
 

@@ -17,8 +17,8 @@ export interface EventCursor {
   /** Identifies the database and its history. A restored backup, a new cluster and a failover have another one. */
   incarnation: string;
   /**
-   * The hour in which this was the newest place, as a number since 1970. If it is longer ago than the events are kept,
-   * events after this place may be deleted.
+   * The last hour when this place was the newest place, counted since 1970. If the server keeps events for a shorter
+   * time, it may have deleted events after this place.
    */
   hour: number;
 }

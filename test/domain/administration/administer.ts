@@ -15,7 +15,7 @@ export function administer<T>(
 }
 
 /**
- * Runs two operations at the same time, in the order in which a race condition is most likely. The second operation
+ * Runs two operations at the same time, in the order that most likely causes a race condition. The second operation
  * starts when the first has done everything except its commit. The first commits when the second has ended or waits for
  * a lock.
  */
