@@ -1,11 +1,12 @@
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { compileCache } from '../helpers/compile-cache.ts';
+import { programFor } from '../helpers/programs.ts';
 import type { Command, Outcome } from '../helpers/resident-cli.ts';
 
-export const main = fileURLToPath(new URL('../../server/cli/main.ts', import.meta.url));
+export const main = programFor('server/cli/main.ts');
+/** Not bundled, because commands of several tests load extensions. */
 const residentMain = new URL('../helpers/resident-cli.ts', import.meta.url);
 
 export interface CliResult {
@@ -31,7 +32,7 @@ export function runCli(settings: Record<string, string>, ...parameters: string[]
 
 /** Runs a CLI command in its own process, as an operator does. */
 export async function runCliProcess(settings: Record<string, string>, ...parameters: string[]): Promise<CliResult> {
-  const child = spawn(process.execPath, [main, ...parameters], {
+  const child = spawn(process.execPath, [programFor('server/cli/main.ts', settings), ...parameters], {
     env: withBasics(settings),
     stdio: ['ignore', 'pipe', 'pipe'],
   });

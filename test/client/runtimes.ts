@@ -38,10 +38,14 @@ export function findTypeScript5(): string {
   return oldest ?? join(repository, 'test/consumers/node_modules/typescript/bin/tsc');
 }
 
-/** Returns the path of Chromium, or undefined if Chromium is not installed. */
+/**
+ * Returns the path of Chromium, or undefined if Chromium is not installed. Prefers the version without windows, which
+ * needs a third less CPU time for the tests.
+ */
 export function findChromium(): string | undefined {
   const candidates = [
     process.env.CHROMIUM_PATH,
+    '/usr/bin/chromium-headless-shell',
     '/usr/bin/chromium',
     '/usr/bin/chromium-browser',
     '/usr/bin/google-chrome',

@@ -8,12 +8,10 @@ import { eventTypes } from '../../contract/events.ts';
 import { contract } from '../../contract/index.ts';
 import { buildOpenApiDocument } from '../../contract/openapi.ts';
 import type { Route, RouteMetadata } from '../../contract/routes.ts';
-import { lintWithRedocly, lintWithSpectral } from '../helpers/openapi-linters.ts';
 
 const run = promisify(execFile);
 const repository = fileURLToPath(new URL('../../', import.meta.url));
-const documentFile = `${repository}contract/openapi.json`;
-const committed = readFileSync(documentFile, 'utf8');
+const committed = readFileSync(`${repository}contract/openapi.json`, 'utf8');
 
 // biome-ignore lint/suspicious/noExplicitAny: the document is read as untyped JSON.
 const document: any = JSON.parse(committed);
@@ -46,13 +44,6 @@ describe('the committed OpenAPI document', () => {
   test('generating the OpenAPI document twice gives the same result', async () => {
     expect(JSON.stringify(buildOpenApiDocument())).toBe(JSON.stringify(buildOpenApiDocument()));
     await run(process.execPath, ['scripts/openapi.ts', '--check'], { cwd: repository });
-  });
-
-  test('the linters Redocly and Spectral find no problem in the OpenAPI 3.1 document', async () => {
-    expect(document.openapi).toMatch(/^3\.1\./);
-    const [redocly, spectral] = await Promise.all([lintWithRedocly(documentFile), lintWithSpectral(documentFile)]);
-    expect(redocly).toEqual([]);
-    expect(spectral).toEqual([]);
   });
 
   test('the OpenAPI document is smaller than 1 MB, so that the web page at /docs can show it', () => {

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, onTestFinished, test } from 'vitest';
-import { bundle } from '../helpers/bundle.ts';
-import { type ChildServer, childProgram, loadChildServer } from '../helpers/child-servers.ts';
+import { type ChildServer, loadChildServer } from '../helpers/child-servers.ts';
 import { createDatabaseForFile } from '../helpers/database.ts';
 import { createMember, createWorld, issueToken } from '../helpers/fixtures.ts';
 import { type Received, startReceiverForTest } from '../helpers/receiver.ts';
@@ -40,8 +39,7 @@ test(`after ${kills} kills of servers under load (random seed ${seed}), no event
     issuers.map(async issuerId => (await issueToken(db, world, 'moderate', { issuerId })).token),
   );
 
-  const program = await bundle(childProgram);
-  const load = () => loadChildServer(db.url, childEnvironment, program);
+  const load = () => loadChildServer(db.url, childEnvironment);
   const children: ChildServer[] = Array.from({ length: spares }, load);
   const alive: { child: ChildServer; baseUrl: string }[] = [];
   let isOver = false;

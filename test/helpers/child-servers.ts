@@ -1,11 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { compileCache } from './compile-cache.ts';
+import { programFor } from './programs.ts';
 import { testAppKey } from './server.ts';
-
-/** The program that a child process runs by default. It is not bundled. */
-export const childProgram = join(import.meta.dirname, 'killable-server.ts');
 
 export interface ChildServer {
   /** Resolves when the child process has loaded all modules. */
@@ -17,12 +14,8 @@ export interface ChildServer {
 }
 
 /** Starts a child process that loads all modules of a server. The server starts when the test calls `begin`. */
-export function loadChildServer(
-  databaseUrl: string,
-  environment: Record<string, string> = {},
-  program = childProgram,
-): ChildServer {
-  const child = fork(program, {
+export function loadChildServer(databaseUrl: string, environment: Record<string, string> = {}): ChildServer {
+  const child = fork(programFor('test/helpers/killable-server.ts', environment), {
     // The Node options of the test process are not meant for a server.
     execArgv: [],
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Grant } from '../../contract/grants.ts';
 import { type StatusCategory, statusOfCategory } from '../../contract/status.ts';
+import type { Transaction } from '../../server/database/database.ts';
 import { insertToken } from '../../server/domain/tokens/change-tokens.ts';
 import { Account } from '../../server/entities/account.ts';
 import { Board, Status, Tag } from '../../server/entities/board.ts';
@@ -28,35 +29,42 @@ const defaultStatuses = Object.entries(statusOfCategory).map(([category, key]) =
 }));
 
 /** Creates an account with an owner and one board, which by default has the six default statuses. */
-export async function createWorld(db: Db, board: Partial<BoardInput> = {}): Promise<World> {
-  const { accountId } = await createAccount(db);
-  const ownerId = await createMember(db, accountId, 'owner');
-  const { id: boardId, slug: boardSlug } = await createBoard(db, accountId, board);
-  return { accountId, ownerId, boardId, boardSlug };
+export async function createWorld({ database }: Db, board: Partial<BoardInput> = {}): Promise<World> {
+  return database.transaction(async transaction => {
+    const accountId = await addAccount(transaction, 'community');
+    const ownerId = await addMember(transaction, accountId, 'owner', 'The owner');
+    const { id: boardId, slug: boardSlug } = await addBoard(transaction, accountId, board);
+    return { accountId, ownerId, boardId, boardSlug };
+  });
 }
 
 export async function createAccount({ database }: Db, plan = 'community'): Promise<{ accountId: number }> {
-  const account = await database.transaction(async ({ em }) => {
-    const created = em.create(Account, { slug: `account-${unique()}`, name: 'An account', plan });
-    await em.flush();
-    return created;
-  });
-  return { accountId: account.id };
+  return { accountId: await database.transaction(transaction => addAccount(transaction, plan)) };
+}
+
+async function addAccount({ em }: Transaction, plan: string): Promise<number> {
+  const account = em.create(Account, { slug: `account-${unique()}`, name: 'An account', plan });
+  await em.flush();
+  return account.id;
 }
 
 export async function createUser({ database }: Db, name = 'Somebody'): Promise<number> {
-  return database.transaction(async ({ em }) => {
-    const user = em.create(User, { email: `${unique()}@example.com`, name });
-    await em.flush();
-    return user.id;
-  });
+  return database.transaction(transaction => addUser(transaction, name));
 }
 
-export async function createMember(db: Db, accountId: number, role: Role, name?: string): Promise<number> {
-  const userId = await createUser(db, name ?? `The ${role}`);
-  await db.database.transaction(async ({ em }) => {
-    em.create(Membership, { accountId, userId, role });
-  });
+async function addUser({ em }: Transaction, name: string): Promise<number> {
+  const user = em.create(User, { email: `${unique()}@example.com`, name });
+  await em.flush();
+  return user.id;
+}
+
+export async function createMember({ database }: Db, accountId: number, role: Role, name = `The ${role}`) {
+  return database.transaction(transaction => addMember(transaction, accountId, role, name));
+}
+
+async function addMember(transaction: Transaction, accountId: number, role: Role, name: string): Promise<number> {
+  const userId = await addUser(transaction, name);
+  transaction.em.create(Membership, { accountId, userId, role });
   return userId;
 }
 
@@ -82,16 +90,22 @@ export interface BoardInput extends Partial<BoardSettings> {
 export async function createBoard(
   { database }: Db,
   accountId: number,
-  { statuses = defaultStatuses, ...settings }: BoardInput = {},
+  input: BoardInput = {},
 ): Promise<{ id: number; slug: string }> {
-  return database.transaction(async ({ em }) => {
-    const board = em.create(Board, { slug: `board-${unique()}`, name: 'A board', ...settings, accountId });
-    await em.flush();
-    for (const [position, status] of statuses.entries()) {
-      em.create(Status, { ...status, accountId, boardId: board.id, position });
-    }
-    return { id: board.id, slug: board.slug };
-  });
+  return database.transaction(transaction => addBoard(transaction, accountId, input));
+}
+
+async function addBoard(
+  { em }: Transaction,
+  accountId: number,
+  { statuses = defaultStatuses, ...settings }: BoardInput,
+): Promise<{ id: number; slug: string }> {
+  const board = em.create(Board, { slug: `board-${unique()}`, name: 'A board', ...settings, accountId });
+  await em.flush();
+  for (const [position, status] of statuses.entries()) {
+    em.create(Status, { ...status, accountId, boardId: board.id, position });
+  }
+  return { id: board.id, slug: board.slug };
 }
 
 export async function createTag({ database }: Db, accountId: number, boardId: number, name = `tag ${unique()}`) {

@@ -4,6 +4,7 @@ import type { TestProject } from 'vitest/node';
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../server/database/embedded/embedded-postgres.ts';
 import { migrate } from '../../server/database/migrator.ts';
 import { findChromium } from '../client/runtimes.ts';
+import { bundlePrograms } from './programs.ts';
 import { makeScratchDirectory } from './scratch-directory.ts';
 
 export const templateDatabase = 'migrated_template';
@@ -15,23 +16,28 @@ declare module 'vitest' {
   }
 }
 
-/** Starts one PostgreSQL for all test files, with a migrated template database that each test file copies. */
+/**
+ * Starts one PostgreSQL for all test files, with a migrated template database that each test file copies. Bundles the
+ * programs that tests run.
+ */
 export default async function setup(project: TestProject) {
   // Warns if Chromium is missing. The test workers start later and inherit a variable that suppresses the warning.
   findChromium();
   const dataDir = await makeScratchDirectory();
   // Turns off features of PostgreSQL that only a long-lived server needs.
   const savings = { max_connections: '300', max_wal_size: '256MB', autovacuum: 'off', io_method: 'sync' };
+  // PostgreSQL has no statistics of new tables. It would start processes for parallel queries on a few rows.
+  const parallel = { max_parallel_workers_per_gather: '0' };
   // With the default, a deadlock in a test would last a second. Only a superuser may change this setting in a session.
   // Most connections of tests run a statement only a few times. Planning it once for all arguments saves time.
-  const settings = { ...savings, deadlock_timeout: '100ms', plan_cache_mode: 'force_generic_plan' };
+  const settings = { ...savings, ...parallel, deadlock_timeout: '100ms', plan_cache_mode: 'force_generic_plan' };
   const postgres = await startEmbeddedPostgres({ dataDir, durable: false, settings });
   const stop = async () => {
     await postgres.stop();
     await rm(dataDir, { recursive: true, force: true });
   };
   // If the setup fails, for example because of a migration error, PostgreSQL must not keep running.
-  await makeTemplate(postgres).catch(async error => {
+  await Promise.all([makeTemplate(postgres), bundlePrograms()]).catch(async error => {
     await stop();
     throw error;
   });

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { compileCache } from './compile-cache.ts';
+import { programFor } from './programs.ts';
 
 /** A server or worker in a separate process. An npm script starts the process. */
 export interface ServerProcess {
@@ -35,7 +36,8 @@ export async function startProcess(
   const command = scripts[script] ?? '';
   // npm runs the script in a shell. A signal reaches the server only if `exec` replaces the shell.
   if (!command.includes(' exec node ')) throw new Error(`npm run ${script} does not exec node`);
-  const child = spawn('sh', ['-c', command], {
+  const source = script === 'start' ? 'server/main.ts' : 'server/worker.ts';
+  const child = spawn('sh', ['-c', command.replace(source, programFor(source, environment))], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {

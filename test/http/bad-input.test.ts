@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test } from 'vitest';
 import { createWorld, issueToken } from '../helpers/fixtures.ts';
 import { expectInvariants } from '../helpers/invariants.ts';
 import { createTargets, operations, posts, reads, requestOf, writes } from '../helpers/operations.ts';
@@ -10,13 +10,13 @@ const server = await startServerForFile();
 const world = await createWorld(server);
 const targets = await createTargets(server, world);
 const { token } = await issueToken(server, world, 'moderate');
-afterEach(async () => {
-  await expectInvariants(server);
+afterEach(() => {
   expect(
     server.logLines.splice(0).filter(line => line.includes('"level":50')),
     'failures in the log',
   ).toEqual([]);
 });
+afterAll(() => expectInvariants(server));
 
 const json = { 'content-type': 'application/json' };
 
