@@ -20,6 +20,7 @@ export const routes: Readonly<Record<OperationId, Route>> = {
   createIdea: { method: 'POST', path: '/api/v1/ideas', isOnBoard: true, takesKey: true },
   editIdea: { method: 'PATCH', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
   deleteIdea: { method: 'DELETE', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
+  findSimilarIdeas: { method: 'GET', path: '/api/v1/ideas/similar', isOnBoard: true, takesKey: false },
   getIdea: { method: 'GET', path: '/api/v1/ideas/:id', isOnBoard: true, takesKey: false },
   voteIdea: { method: 'POST', path: '/api/v1/ideas/:id/vote', isOnBoard: true, takesKey: true },
   listVotes: { method: 'GET', path: '/api/v1/ideas/:id/votes', isOnBoard: true, takesKey: false },
@@ -80,6 +81,7 @@ export type ErrorKey =
   | 'idempotency_key_in_use'
   | 'idea_changed'
   | 'comment_changed'
+  | 'similar_ideas'
   | 'cursor_expired'
   | 'payload_too_large'
   | 'unsupported_media_type'
@@ -173,7 +175,7 @@ export interface Operations {
   };
   /** Create an idea */
   createIdea: {
-    query: undefined;
+    query: CreateIdeaQuery;
     body: IdeaInput;
     result: Idea;
     errorKey:
@@ -185,6 +187,7 @@ export interface Operations {
       | 'insufficient_scope'
       | 'user_blocked'
       | 'idempotency_key_in_use'
+      | 'similar_ideas'
       | 'payload_too_large'
       | 'unsupported_media_type'
       | 'validation_failed'
@@ -251,6 +254,23 @@ export interface Operations {
       | 'idea_not_published'
       | 'idea_already_merged'
       | 'board_frozen'
+      | 'rate_limited'
+      | 'internal_error'
+      | 'service_unavailable';
+  };
+  /** Find similar ideas */
+  findSimilarIdeas: {
+    query: FindSimilarIdeasQuery;
+    body: undefined;
+    result: SimilarIdeaList;
+    errorKey:
+      | 'board_required'
+      | 'unauthorized'
+      | 'agent_api_unavailable'
+      | 'board_not_granted'
+      | 'insufficient_scope'
+      | 'not_found'
+      | 'validation_failed'
       | 'rate_limited'
       | 'internal_error'
       | 'service_unavailable';
@@ -768,6 +788,10 @@ export interface Author {
   /** The user's name. */
   name: string;
 }
+export interface CreateIdeaQuery {
+  /** `reject` refuses the idea if a published idea is a near-duplicate (`similarity` from 0.6). */
+  on_similar?: ('allow' | 'reject') | undefined;
+}
 /** The idea to create. */
 export interface IdeaInput {
   /** 1 to 200 characters after trimming. */
@@ -796,6 +820,64 @@ export interface Deletion {
   id: number;
   /** Always `true`. */
   deleted: true;
+}
+export interface FindSimilarIdeasQuery {
+  /** The title of a new idea. */
+  title?: string | undefined;
+  /** The beginning of its body. Only with `title`. */
+  body?: string | undefined;
+  /** The id of an idea, instead of `title`. */
+  of?: number | undefined;
+}
+/** At most 5 similar ideas. */
+export interface SimilarIdeaList {
+  /** The most similar ideas, the most similar first. */
+  data: SimilarIdea[];
+}
+/** An idea with its similarity to a text or to another idea. */
+export interface SimilarIdea {
+  id: number;
+  /** A summary of the request, on one line. */
+  title: string;
+  /** The details, in plain text. */
+  body: string;
+  /** Whether `body` is only an excerpt, the beginning of a longer body. */
+  body_truncated: boolean;
+  /** The status category, as a value of the `status` filter. */
+  status: 'open' | 'planned' | 'in_progress' | 'done' | 'declined' | 'archived';
+  /** The exact status; equals `status` unless the board defines custom statuses. */
+  status_key: string;
+  /** The meaning of the status, independent of its label. */
+  status_category: 'inbox' | 'planned' | 'active' | 'completed' | 'declined' | 'archived';
+  /** The board's label for the status. */
+  status_label: string;
+  /** `pending` while the idea awaits approval. */
+  moderation_state: 'published' | 'pending';
+  /** `up_count` minus `down_count`. */
+  score: number;
+  /** Votes for the idea. */
+  up_count: number;
+  /** Votes against the idea. */
+  down_count: number;
+  /** Comments on the idea. */
+  comment_count: number;
+  /** The token's own vote. */
+  my_vote: 'up' | 'down' | 'none';
+  /** The tags of the idea. */
+  tags: Tag[];
+  author: Author;
+  /** The id of the idea that this one is merged into; null: not merged. */
+  merged_into_id: number | null;
+  /** When the idea was created. */
+  created_at: string;
+  /** When its title, body, status, tags, approval or merge last changed. Each change increases it. */
+  updated_at: string;
+  /**
+   * The address of the idea's page for people, as in mails and chat messages. The page opens only for people who may see the idea.
+   */
+  url: string;
+  /** From 0.2, a few common words, to 1, the same words in both titles. From 0.6: a near-duplicate. */
+  similarity: number;
 }
 export interface GetIdeaQuery {
   /**
@@ -1306,6 +1388,7 @@ export interface DetailsByKey {
   board_required: GrantedBoards;
   board_not_granted: GrantedBoards;
   insufficient_scope: InsufficientGrant;
+  similar_ideas: NearDuplicates;
   invalid_status: BoardStatuses;
   invalid_tag: BoardTags;
   consecutive_comment: LastComment;
@@ -1326,6 +1409,19 @@ export interface InsufficientGrant {
   board: string;
   needed: Grant;
   held: Grant;
+}
+/** The near-duplicates of the refused idea. */
+export interface NearDuplicates {
+  /** The near-duplicates, the most similar first. */
+  ideas: {
+    id: number;
+    /** The title of the idea. */
+    title: string;
+    /** The address of the idea's page for people. */
+    url: string;
+    /** The similarity to the refused idea, at most 1. */
+    similarity: number;
+  }[];
 }
 /** The statuses of the board. */
 export interface BoardStatuses {

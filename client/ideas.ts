@@ -5,10 +5,12 @@ import type {
   CommentEdit,
   CommentInput,
   CommentList,
+  CreateIdeaQuery,
   DeleteCommentQuery,
   DeleteIdeaQuery,
   Deletion,
   ExpandedIdea,
+  FindSimilarIdeasQuery,
   GetIdeaQuery,
   Idea,
   IdeaEdit,
@@ -21,6 +23,7 @@ import type {
   ListVotesQuery,
   Merge,
   MergeInput,
+  SimilarIdeaList,
   Vote,
   VoteInput,
   VoteList,
@@ -51,6 +54,16 @@ export class Ideas {
     return 'etag' in options ? read(query) : new List(read, query);
   }
 
+  /**
+   * Finds at most five ideas that are similar to the title and body of a new idea, or to the idea with the id `of`. Their
+   * `similarity` is at most 1.
+   */
+  similar(query: FindSimilarIdeasQuery, options: ConditionalOptions): Call<SimilarIdeaList | NotModified>;
+  similar(query: FindSimilarIdeasQuery, options?: CallOptions): Call<SimilarIdeaList>;
+  similar(query: FindSimilarIdeasQuery, options: CallOptions = {}) {
+    return this.#caller.call('findSimilarIdeas', { query }, options);
+  }
+
   /** Gets one idea. With `expand`, the idea also has the first page of its comments or votes. */
   get(id: number, options: ConditionalOptions & GetIdeaQuery): Call<ExpandedIdea | NotModified>;
   get(id: number, options?: CallOptions & GetIdeaQuery): Call<ExpandedIdea>;
@@ -58,9 +71,12 @@ export class Ideas {
     return this.#caller.call('getIdea', { params: { id }, query: { expand } }, options);
   }
 
-  /** Creates an idea. On a board with pre-moderation the idea is pending approval, unless the token may moderate. */
-  create(idea: IdeaInput, options?: WriteOptions): Call<Idea> {
-    return this.#caller.call('createIdea', { body: idea }, options);
+  /**
+   * Creates an idea. On a board with pre-moderation the idea is pending approval, unless the token may moderate. With
+   * `on_similar: 'reject'`, the call fails with `similar_ideas` if the board has a near-duplicate.
+   */
+  create(idea: IdeaInput, { on_similar, ...options }: WriteOptions & CreateIdeaQuery = {}): Call<Idea> {
+    return this.#caller.call('createIdea', { query: { on_similar }, body: idea }, options);
   }
 
   /**

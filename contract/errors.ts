@@ -3,7 +3,7 @@ import { Grant } from './grants.ts';
 import { Id } from './identifiers.ts';
 import { changeMinutes, keptEventDays, maxTagsOfIdea, maxWaitsOfToken } from './limits.ts';
 import { Tag, tagExample } from './tag.ts';
-import { Timestamp } from './text.ts';
+import { Timestamp, userText } from './text.ts';
 
 /**
  * All error keys of the API, each with its HTTP status and its meaning. The keys and the statuses are part of the
@@ -39,6 +39,7 @@ export const errors = {
   idempotency_key_in_use: { status: 409, meaning: 'The first request with this Idempotency-Key is still running.' },
   idea_changed: { status: 409, meaning: 'The idea has changed since if_updated_at. Nothing was written.' },
   comment_changed: { status: 409, meaning: 'The comment has changed since if_updated_at. Nothing was written.' },
+  similar_ideas: { status: 409, meaning: 'The board already has a near-duplicate of the idea. Nothing was written.' },
   cursor_expired: {
     status: 410,
     meaning: `The events after this cursor may be incomplete: it is older than ${keptEventDays} days, or the database was restored from a backup. Start again without \`after\`, or with \`after=now\`.`,
@@ -127,6 +128,35 @@ export const errorDetails = {
       description:
         'The lowest grant that allows the action (`needed`), and the grant of the token on the board (`held`).',
       examples: [{ board: 'web-app', needed: 'write', held: 'read' }],
+    }),
+  similar_ideas: z
+    .object({
+      ideas: z
+        .array(
+          z.object({
+            id: Id,
+            title: userText.describe('The title of the idea.'),
+            url: z.string().describe("The address of the idea's page for people."),
+            similarity: z.number().describe('The similarity to the refused idea, at most 1.'),
+          }),
+        )
+        .describe('The near-duplicates, the most similar first.'),
+    })
+    .meta({
+      title: 'NearDuplicates',
+      description: 'The near-duplicates of the refused idea.',
+      examples: [
+        {
+          ideas: [
+            {
+              id: 42,
+              title: 'Export a board as CSV',
+              url: 'https://ideas.example.com/b/web-app/ideas/42',
+              similarity: 0.714,
+            },
+          ],
+        },
+      ],
     }),
   invalid_status: z
     .object({ statuses: z.array(z.string()).describe('The keys of the status registry, in order.') })

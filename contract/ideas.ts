@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { raisedBy, raises } from './errors.ts';
 import { Idea, ideaExamples, ideaSorts } from './idea.ts';
 import { Id, IdeaPath } from './identifiers.ts';
-import { changeMinutes, excerptLength, maxIdsOfRequest } from './limits.ts';
+import { changeMinutes, excerptLength, maxIdsOfRequest, nearDuplicateSimilarity } from './limits.ts';
 import { listOf, onePlace, pagination, queryInteger, queryList } from './pagination.ts';
 import {
   BoardParameter,
@@ -130,13 +130,24 @@ export const listIdeas = c.query({
   } as const satisfies RouteMetadata,
 });
 
+const CreationQuery = z.strictObject({
+  ...BoardParameter,
+  on_similar: z
+    .enum(['allow', 'reject'])
+    .optional()
+    .describe(
+      `\`reject\` refuses the idea if a published idea is a near-duplicate (\`similarity\` from ${nearDuplicateSimilarity}).`,
+    )
+    .meta({ default: 'allow', examples: ['allow'] }),
+});
+
 export const createIdea = c.mutation({
   method: 'POST',
   path: '/api/v1/ideas',
   summary: 'Create an idea',
   description:
     'Creates an idea by the user who issued the token. On a board with pre-moderation the idea awaits approval (`moderation_state` is `pending`), unless the token has the `moderate` grant.',
-  query: BoardQuery,
+  query: CreationQuery,
   headers: IdempotencyHeaders,
   body: IdeaInput,
   responses: {
@@ -147,6 +158,7 @@ export const createIdea = c.mutation({
       'board_frozen',
       'submissions_not_open_yet',
       'submissions_closed',
+      'similar_ideas',
     ),
   },
   metadata: {
@@ -157,7 +169,7 @@ export const createIdea = c.mutation({
     tool: {
       name: 'create_idea',
       title: 'Create an idea',
-      description: `Submits an idea in the name of the user who issued the token. Other people see it. First search with list_ideas: if an idea asks for the same, vote or comment on it instead. Submit one request per idea. The title names it, and the body says who needs it and why. If moderation_state is pending, a moderator must approve the idea first: do not submit it again. Within ${changeMinutes} minutes, edit_idea and delete_idea can correct a mistake.`,
+      description: `Submits an idea in the name of the user who issued the token. Other people see it. First call find_similar_ideas: if an idea asks for the same, vote or comment on it instead. Submit one request per idea. The title names it, and the body says who needs it and why. If moderation_state is pending, a moderator must approve the idea first: do not submit it again. Within ${changeMinutes} minutes, edit_idea and delete_idea can correct a mistake.`,
       resultFields: ['id', 'url', 'title', 'body', 'status', 'status_key', 'moderation_state', 'created_at'],
       isDestructive: false,
       isIdempotent: false,

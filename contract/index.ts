@@ -6,6 +6,7 @@ import { mergeRoutes } from './merging.ts';
 import { oneIdeaRoutes } from './one-idea.ts';
 import { probeRoutes } from './probes.ts';
 import { c } from './routes.ts';
+import { similarRoutes } from './similar-ideas.ts';
 import { statusRoutes } from './statuses.ts';
 import { tagRoutes } from './tags.ts';
 import { tokenRoutes } from './token.ts';
@@ -18,6 +19,7 @@ export const operations = c.router(
     ...tokenRoutes,
     ...boardRoutes,
     ...ideaRoutes,
+    ...similarRoutes,
     ...oneIdeaRoutes,
     ...voteRoutes,
     ...commentRoutes,

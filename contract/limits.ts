@@ -33,3 +33,9 @@ export const changeMinutes = 15;
 
 /** The length of the excerpt of an idea's body, in code points. */
 export const excerptLength = 300;
+
+/** The maximum number of ideas that a search for similar ideas returns. */
+export const maxSimilarIdeas = 5;
+
+/** From this similarity, an idea counts as a near-duplicate: see the labelled set in docs/similar-ideas.md. */
+export const nearDuplicateSimilarity = 0.6;

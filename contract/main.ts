@@ -24,13 +24,16 @@ export {
   excerptLength,
   maxBodyBytes,
   maxIdsOfRequest,
+  maxSimilarIdeas,
   maxTagsOfIdea,
   maxWaitsOfToken,
+  nearDuplicateSimilarity,
 } from './limits.ts';
 export { Merge } from './merging.ts';
 export { ExpandedIdea } from './one-idea.ts';
 export { defaultPerPage } from './pagination.ts';
 export type { Route, RouteMetadata, ToolMetadata } from './routes.ts';
+export { SimilarIdea, SimilarIdeaList } from './similar-ideas.ts';
 export { IdeaStatus, Status, StatusCategory, statusExamples, statusOfCategory } from './status.ts';
 export { Tag } from './tag.ts';
 export { Token } from './token.ts';

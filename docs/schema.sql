@@ -4,6 +4,7 @@
 -- extensions
 
 CREATE EXTENSION btree_gin;
+CREATE EXTENSION pg_trgm;
 CREATE EXTENSION unaccent;
 
 -- text search
@@ -151,8 +152,10 @@ CREATE TABLE boards (
   created_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   updated_at timestamp(3) with time zone DEFAULT now() NOT NULL,
   is_public boolean DEFAULT false NOT NULL,
+  language text DEFAULT 'simple'::text NOT NULL,
   CONSTRAINT boards_pkey PRIMARY KEY (account_id, id),
   CONSTRAINT boards_account_id_slug_key UNIQUE (account_id, slug),
+  CONSTRAINT boards_language_check CHECK (language = ANY (ARRAY['simple'::text, 'arabic'::text, 'armenian'::text, 'basque'::text, 'catalan'::text, 'danish'::text, 'dutch'::text, 'english'::text, 'finnish'::text, 'french'::text, 'german'::text, 'greek'::text, 'hindi'::text, 'hungarian'::text, 'indonesian'::text, 'irish'::text, 'italian'::text, 'lithuanian'::text, 'nepali'::text, 'norwegian'::text, 'portuguese'::text, 'romanian'::text, 'russian'::text, 'serbian'::text, 'spanish'::text, 'swedish'::text, 'tamil'::text, 'turkish'::text, 'yiddish'::text])),
   CONSTRAINT boards_name_check CHECK (char_length(name) >= 1 AND char_length(name) <= 100),
   CONSTRAINT boards_slug_check CHECK (slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text),
   CONSTRAINT boards_submissions_check CHECK (submissions_open_at < submissions_close_at),
@@ -234,6 +237,22 @@ CREATE FUNCTION idea_trend(p_score integer, p_created_at timestamp with time zon
  IMMUTABLE PARALLEL SAFE
 RETURN (((EXTRACT(epoch FROM (p_created_at - '2026-01-01 00:00:00+00'::timestamp with time zone)))::double precision + ((((604800)::double precision * sign((p_score)::double precision)) * ln((GREATEST(abs(p_score), 1))::double precision)) / ln((2)::double precision))))::bigint;
 
+-- function typo_keys(text[])
+
+CREATE FUNCTION typo_keys(words text[])
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN ARRAY(SELECT ('-'::text || CASE n.n WHEN 0 THEN "left"(w.word, 7) ELSE OVERLAY("left"(w.word, 7) PLACING ''::text FROM n.n FOR 1) END) FROM (unnest(typo_keys.words) w(word) CROSS JOIN generate_series(0, 7) n(n)) WHERE ((char_length(w.word) >= 4) AND (n.n <= char_length(w.word))));
+
+-- function similar_terms(bigint,tsvector,text)
+
+CREATE FUNCTION similar_terms(board_id bigint, title_words tsvector, body text)
+ RETURNS tsvector
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT COST 1e+06
+RETURN array_to_tsvector(ARRAY(SELECT ((similar_terms.board_id || ':'::text) || t.term) FROM unnest((tsvector_to_array((similar_terms.title_words || to_tsvector('idea_search'::regconfig, NORMALIZE("left"(similar_terms.body, 1000), NFKC)))) || typo_keys(tsvector_to_array(similar_terms.title_words)))) t(term) WHERE (octet_length(t.term) <= 1000)));
+
 -- table statuses (tenant)
 
 CREATE TABLE statuses (
@@ -301,6 +320,7 @@ CREATE INDEX ideas_newest_idx ON ideas USING btree (status_id, created_at DESC, 
 CREATE INDEX ideas_pending_idx ON ideas USING btree (status_id, created_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'pending'::text;
 CREATE INDEX ideas_rejected_idx ON ideas USING btree (account_id, updated_at DESC, id DESC) WHERE moderation_state = 'rejected'::text;
 CREATE INDEX ideas_search_idx ON ideas USING gin (status_id, title_words) WITH (gin_pending_list_limit='128') WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
+CREATE INDEX ideas_similar_idx ON ideas USING gin (similar_terms(board_id, title_words, body)) WITH (gin_pending_list_limit='64') WHERE moderation_state = 'published'::text;
 CREATE INDEX ideas_top_idx ON ideas USING btree (status_id, score DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE INDEX ideas_trending_idx ON ideas USING btree (status_id, idea_trend(score, created_at) DESC, id DESC) INCLUDE (account_id, score, created_at) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE INDEX ideas_updated_idx ON ideas USING btree (status_id, updated_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
@@ -1460,6 +1480,169 @@ CREATE FUNCTION rfc3339(p_time timestamp with time zone)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE STRICT
 RETURN to_char((p_time AT TIME ZONE 'UTC'::text), 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'::text);
+
+-- function similar_ideas(bigint,bigint,text,text)
+
+CREATE FUNCTION similar_ideas(p_account_id bigint, p_board_id bigint, p_title text, p_body text)
+ RETURNS TABLE(idea_id bigint, similarity double precision)
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  v_language text;
+  v_title text;
+  v_board text := p_board_id || ':';
+begin
+  select b.language into v_language from boards b where b.account_id = p_account_id and b.id = p_board_id;
+  v_title := array_to_string(tsvector_to_array(to_tsvector('idea_search', normalize(p_title, nfkc))), ' ');
+
+  return query
+  with recursive common_terms as materialized (
+    -- The estimated number of ideas with each of the most common terms of the index.
+    select u.term, u.frequency * c.reltuples as idea_count
+      from pg_stats s
+      join pg_class c on c.oid = 'ideas'::regclass
+     cross join unnest(s.most_common_elems::text::text[], s.most_common_elem_freqs) as u (term, frequency)
+     where s.schemaname = current_schema() and s.tablename = 'ideas_similar_idx' and s.attname = 'similar_terms'
+       and u.term is not null
+  ),
+  title_parts as materialized (
+    select w.beginning, min(w.word) as word, min(w.place) as place from similar_words(p_title, v_language) w group by 1
+  ),
+  body_parts as (
+    select w.beginning, min(w.word) as word, min(w.place) as place
+      from similar_words(left(p_body, 1000), v_language) w
+     where w.beginning not in (select t.beginning from title_parts t)
+     group by 1
+  ),
+  words as materialized (
+    select row_number() over (order by f.in_title desc, f.place) as place, f.word, f.in_title,
+      prefix_query(array[f.beginning]) as query, prefix_query(array[v_board || f.beginning]) as board_query,
+      coalesce((select sum(t.idea_count) from common_terms t where starts_with(t.term, v_board || f.beginning)), 0) > 3000 as is_common
+      from (
+        select t.*, true as in_title from title_parts t
+        union all
+        select b.*, false from body_parts b
+      ) f
+     order by 1
+     limit 16
+  ),
+  searches as materialized (
+    select w.place, case when w.in_title then (
+      select coalesce(string_agg(format('%L', v_board || k.key), ' | ') || ' | ', '') || w.board_query::text
+        from unnest(typo_keys(array[w.word])) as k (key)
+    )::tsquery else w.board_query end as query
+    from words w where not w.is_common
+    union all
+    (
+      select w.place, format('%L & %L', v_board || w.word, v_board || o.word)::tsquery
+        from words w join words o on o.place > w.place
+       where w.in_title and w.is_common and o.in_title and o.is_common
+       order by w.place, o.place
+       limit 6
+    )
+  ),
+  hits as materialized (
+    select s.place, h.id
+      from searches s
+     cross join lateral (
+       select i.id from ideas i
+        -- The cast prevents the use of other indexes. Without statistics, PostgreSQL would choose one of them and compute
+        -- the terms of every idea on the board.
+        where i.account_id = p_account_id::numeric and i.moderation_state = 'published'
+          and similar_terms(i.board_id, i.title_words, i.body) @@ s.query
+        limit 300
+     ) h
+  ),
+  candidates as materialized (
+    select h.id
+      from hits h
+      join (
+        select f.place, 1 / ln(2 + count(*)::double precision) as rarity from hits f group by f.place
+      ) w on w.place = h.place
+     group by h.id
+     order by sum(w.rarity) desc, h.id desc
+     limit 60
+  ),
+  compared as materialized (
+    select i.id, similarity(v_title, array_to_string(tsvector_to_array(i.title_words), ' ')) as title_similarity,
+      i.title_words || to_tsvector('idea_search', normalize(left(i.body, 1000), nfkc)) as terms
+      from candidates c join ideas i on i.account_id = p_account_id and i.id = c.id
+  ),
+  matches as (
+    select c.id, w.place, w.in_title, c.terms @@ w.query as is_match from compared c cross join words w
+  ),
+  weights as (
+    select m.place, ln(1 + count(*) / (1 + count(*) filter (where m.is_match))::double precision) * case when m.in_title then 2 else 1 end as weight
+      from matches m group by m.place, m.in_title
+  ),
+  shares as (
+    select m.id, sum(w.weight) filter (where m.is_match) / sum(w.weight) as share
+      from matches m join weights w on w.place = m.place group by m.id
+  ),
+  scores as materialized (
+    select c.id,
+      greatest(c.title_similarity, 0.4 * c.title_similarity + 0.6 * coalesce(s.share, 0))::double precision as score
+      from compared c join shares s on s.id = c.id
+  ),
+  targets as (
+    select s.id, s.score from scores s
+    union
+    select i.merged_into_id, t.score
+      from targets t join ideas i on i.account_id = p_account_id and i.id = t.id
+     where i.merged_into_id is not null
+  )
+  select t.id, max(t.score) from targets t where t.score >= 0.2 group by t.id;
+end
+$function$;
+
+-- function similar_words(text,text)
+
+CREATE FUNCTION similar_words(p_text text, p_language text)
+ RETURNS TABLE(word text, beginning text, place bigint)
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+BEGIN ATOMIC
+ WITH tokens AS (
+          SELECT lower(t.token) AS token,
+             min(t.place) AS place
+            FROM ts_parse('default'::text, NORMALIZE(similar_words.p_text, NFKC)) WITH ORDINALITY t(tokid, token, place)
+           WHERE (t.tokid = ANY (ARRAY[1, 2, 3, 9, 10, 11, 20, 21, 22]))
+           GROUP BY (lower(t.token))
+         ), folded AS (
+          SELECT f_1.word,
+             f_1.stem,
+             t.place
+            FROM (tokens t
+              CROSS JOIN LATERAL ( SELECT (tsvector_to_array(to_tsvector('idea_search'::regconfig, t.token)))[1] AS word,
+                     (tsvector_to_array(to_tsvector('idea_search'::regconfig, COALESCE((tsvector_to_array(to_tsvector((similar_words.p_language)::regconfig, t.token)))[1], ''::text))))[1] AS stem) f_1)
+           WHERE ((f_1.stem IS NOT NULL) AND (NOT (EXISTS ( SELECT
+                    FROM unnest(ARRAY['english_stem'::regdictionary, 'german_stem'::regdictionary, 'french_stem'::regdictionary, 'spanish_stem'::regdictionary, 'portuguese_stem'::regdictionary, 'italian_stem'::regdictionary, 'dutch_stem'::regdictionary]) d(dictionary)
+                   WHERE (ts_lexize(d.dictionary, t.token) = '{}'::text[])))))
+         )
+  SELECT f.word,
+     "left"(f.word, GREATEST(LEAST(3, char_length(f.word)), (
+         CASE
+             WHEN starts_with(f.word, f.stem) THEN char_length(f.stem)
+             ELSE (char_length(f.stem) - 1)
+         END -
+         CASE
+             WHEN ((char_length(f.word) >= 6) AND (similar_words.p_language = 'simple'::text)) THEN 2
+             ELSE 0
+         END))) AS "left",
+     min(f.place) AS min
+    FROM folded f
+   GROUP BY f.word, ("left"(f.word, GREATEST(LEAST(3, char_length(f.word)), (
+         CASE
+             WHEN starts_with(f.word, f.stem) THEN char_length(f.stem)
+             ELSE (char_length(f.stem) - 1)
+         END -
+         CASE
+             WHEN ((char_length(f.word) >= 6) AND (similar_words.p_language = 'simple'::text)) THEN 2
+             ELSE 0
+         END))));
+END;
 
 -- function similar_words_query(text)
 

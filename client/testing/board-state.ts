@@ -106,6 +106,25 @@ export class BoardState {
     return idea;
   }
 
+  /**
+   * Finds the published ideas with a similar title, the most similar first. It compares only the trigrams of the titles,
+   * so the real server finds more ideas.
+   */
+  similar(title: string): { idea: StoredIdea; similarity: number }[] {
+    return this.list({ isPending: false })
+      .filter(({ status }) => !status.is_hidden)
+      .map(idea => ({ idea, similarity: similarityOf(idea.title, title) }))
+      .filter(({ similarity }) => similarity >= 0.2)
+      .sort((a, b) => b.similarity - a.similarity)
+      .slice(0, contract.maxSimilarIdeas);
+  }
+
+  /** Finds the ideas that are similar to an idea that the token can see. */
+  similarTo(id: number, token: TestToken) {
+    const { title } = this.find(id, token);
+    return this.similar(title).filter(({ idea }) => idea.id !== id);
+  }
+
   /** Finds an idea to change. Refuses the change on a frozen board. */
   findToChange(id: number, token: TestToken): StoredIdea {
     const idea = this.find(id, token);
@@ -120,11 +139,12 @@ export class BoardState {
     return idea;
   }
 
-  create({ title, body }: { title: string; body: string }, token: TestToken): StoredIdea {
+  create({ title, body }: { title: string; body: string }, token: TestToken, isUnique: boolean): StoredIdea {
     const { is_frozen, submissions_open_at, submissions_close_at, pre_moderation } = this.board;
     this.#refuseIf(is_frozen, 'board_frozen');
     this.#refuseIf(isAhead(submissions_open_at), 'submissions_not_open_yet');
     this.#refuseIf(isOver(submissions_close_at), 'submissions_closed');
+    if (isUnique) this.#refuseNearDuplicate(title);
     const [status] = this.statuses;
     if (!status) throw new TypeError('The board has no statuses');
     const createdAt = new Date().toISOString();
@@ -146,6 +166,17 @@ export class BoardState {
     this.#ideas.push(idea);
     if (!idea.isPending) this.#record('idea.created', idea, token);
     return idea;
+  }
+
+  #urlOf(id: number): string {
+    return `${this.#baseUrl}/b/${this.board.slug}/ideas/${id}`;
+  }
+
+  #refuseNearDuplicate(title: string) {
+    const ideas = this.similar(title)
+      .filter(({ similarity }) => similarity >= contract.nearDuplicateSimilarity)
+      .map(({ idea: { id, title }, similarity }) => ({ id, title, url: this.#urlOf(id), similarity }));
+    if (ideas.length > 0) throw new Refusal('similar_ideas', { details: { ideas } });
   }
 
   /** Publishes a pending idea, as a moderator of the real server does on a web page. */
@@ -338,7 +369,7 @@ export class BoardState {
       merged_into_id: mergedInto?.id ?? null,
       created_at: createdAt,
       updated_at: updatedAt,
-      url: `${this.#baseUrl}/b/${this.board.slug}/ideas/${id}`,
+      url: this.#urlOf(id),
     };
   }
 
@@ -457,4 +488,18 @@ function isAhead(time: string | null): boolean {
 
 function isOver(time: string | null): boolean {
   return time !== null && Date.now() >= Date.parse(time);
+}
+
+/** The share of the trigrams of both texts that both have. A word of three letters has four trigrams. */
+function similarityOf(a: string, b: string): number {
+  const [one, other] = [trigramsOf(a), trigramsOf(b)];
+  const shared = [...one].filter(trigram => other.has(trigram)).length;
+  return Math.round((1000 * shared) / (one.size + other.size - shared || 1)) / 1000;
+}
+
+function trigramsOf(text: string): Set<string> {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  return new Set(
+    words.flatMap(word => Array.from({ length: word.length + 1 }, (_, n) => `  ${word} `.slice(n, n + 3))),
+  );
 }

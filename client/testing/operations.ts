@@ -50,7 +50,15 @@ export function handlersOf(state: BoardState, events: EventLog): Handlers {
         ...(expand.includes('votes') && { votes: listVotes(idea, {}) }),
       };
     },
-    createIdea: ({ body, token }) => state.present(state.create(body, token), token.id),
+    findSimilarIdeas({ query: { title = '', of }, token }) {
+      const similar = of === undefined ? state.similar(title) : state.similarTo(of, token);
+      const data = similar.map(({ idea, similarity }) => ({ ...excerptOf(state.present(idea, token.id)), similarity }));
+      return { data };
+    },
+    createIdea({ query, body, token }) {
+      const isUnique = query.on_similar === 'reject';
+      return state.present(state.create(body, token, isUnique), token.id);
+    },
     editIdea: ({ id, body, token }) => state.present(state.edit(id, body, token), token.id),
     deleteIdea: ({ id, query, token }) => state.delete(id, query.reason, token),
     voteIdea: ({ id, body, token }) => tallyOf(state.vote(id, body.value, token), token.id),

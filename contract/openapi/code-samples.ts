@@ -18,6 +18,7 @@ const methods: Record<OperationId, string | null> = {
   getToken: 'token.get',
   getBoard: 'board.get',
   listIdeas: 'ideas.list',
+  findSimilarIdeas: 'ideas.similar',
   createIdea: 'ideas.create',
   getIdea: 'ideas.get',
   voteIdea: 'ideas.vote',
@@ -39,11 +40,17 @@ const methods: Record<OperationId, string | null> = {
   useTools: null,
 };
 
+/** The query parameters of the sample, for operations that need some. */
+const queries: { [Op in OperationId]?: Record<string, string> } = {
+  findSimilarIdeas: { title: 'CSV export of a board' },
+};
+
 /** An example request of an operation: its required parameters and its body. */
 interface ExampleRequest {
   method: string;
   path: string;
   pathParameters: unknown[];
+  query: Record<string, string> | undefined;
   headers: Record<string, string>;
   body: unknown;
   needsToken: boolean;
@@ -61,6 +68,7 @@ export function codeSamples(parameters: Json[], route: Route, id: OperationId, b
     method: route.method,
     path,
     pathParameters: inPath.map(({ example }) => example),
+    query: queries[id],
     headers: {
       ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
       ...(auth === 'tools' ? { Accept: 'application/json, text/event-stream' } : {}),
@@ -75,8 +83,8 @@ export function codeSamples(parameters: Json[], route: Route, id: OperationId, b
   ];
 }
 
-function callMethod(name: string, { method, path, pathParameters, body }: ExampleRequest): string {
-  const values = [...pathParameters, ...(body === undefined ? [] : [body])];
+function callMethod(name: string, { method, path, pathParameters, query, body }: ExampleRequest): string {
+  const values = [...pathParameters, ...[query, body].filter(value => value !== undefined)];
   const given = name === 'request' ? [{ method, path }] : values;
   const call = `client.${name}(${given.map(literal).join(', ')})`;
   const isList = ['ideas.list', 'ideas.comments', 'ideas.votes'].includes(name);
@@ -104,7 +112,7 @@ function callFetch({ method, path, headers, body }: ExampleRequest): string {
 const result = await response.json();`;
 }
 
-function callCurl({ method, path, headers, body, needsToken }: ExampleRequest): string {
+function callCurl({ method, path, query, headers, body, needsToken }: ExampleRequest): string {
   // With a body, curl sends a POST request.
   const isDefault = method === (body === undefined ? 'GET' : 'POST');
   const options = [
@@ -112,7 +120,8 @@ function callCurl({ method, path, headers, body, needsToken }: ExampleRequest): 
     ...Object.entries(headers).map(([name, value]) => `-H '${name}: ${value}'`),
     ...(body === undefined ? [] : [`-d '${JSON.stringify(body).replaceAll("'", "'\\''")}'`]),
   ];
-  return [`curl ${isDefault ? '' : `-X ${method} `}"$IDEA_BOARD_URL${path}"`, ...options].join(' \\\n  ');
+  const search = query ? `?${new URLSearchParams(query)}` : '';
+  return [`curl ${isDefault ? '' : `-X ${method} `}"$IDEA_BOARD_URL${path}${search}"`, ...options].join(' \\\n  ');
 }
 
 /** Writes a JSON value as TypeScript: on one line if it is short. */

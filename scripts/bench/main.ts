@@ -45,6 +45,13 @@ program
   .option('--times <n>', 'number of times each page is requested', wholeNumber, 50)
   .action(options => measure(import('./pages.ts'), options));
 
+program
+  .command('similar')
+  .description('measures the time of a search for similar ideas')
+  .option('--ideas <n>', 'ideas on the board', wholeNumber, 1_000_000)
+  .option('--times <n>', 'number of searches of each kind', wholeNumber, 200)
+  .action(options => measure(import('./similar.ts'), options));
+
 await program.parseAsync();
 
 interface Benchmark<Options> {

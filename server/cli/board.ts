@@ -22,6 +22,7 @@ export const addBoardCommands = noun('board', 'boards: people submit ideas to th
       description: optional('<text>', 'the description'),
       preModeration: flag('hold new ideas for approval'),
       public: flag('let everybody read the board at /b/<slug>'),
+      language: optional('<language>', 'the language of the ideas, such as german; simple by default'),
     },
     async run(admin, { id: accountId }, { public: isPublic, ...input }) {
       return readDetails(admin, await createBoard(admin, { ...input, ...given({ isPublic }), accountId }));
@@ -68,6 +69,7 @@ export const addBoardCommands = noun('board', 'boards: people submit ideas to th
       unfreeze: flag('accept writes again', { conflicts: 'freeze' }),
       preModeration: flag('hold new ideas for approval'),
       noPreModeration: flag('publish new ideas at once'),
+      language: optional('<language>', 'the language of the ideas, such as german, for the search for similar ideas'),
       public: optional('<true|false>', 'whether everybody may read the board at /b/<slug>', { parse: parseBoolean }),
       submissionsOpenAt: time('when submissions open'),
       submissionsCloseAt: time('when submissions close'),

@@ -1,22 +1,28 @@
 import { excerptLength } from '../../contract/limits.ts';
 import { defaultPerPage } from '../../contract/pagination.ts';
+import type { Database } from '../database/database.ts';
 import { commentSort, listComments, presentComment } from '../domain/comments/comments.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { deleteIdea, editIdea } from '../domain/ideas/change-idea.ts';
 import { createIdea } from '../domain/ideas/create-idea.ts';
+import { findSimilarIdeas } from '../domain/ideas/find-similar.ts';
 import { listIdeas } from '../domain/ideas/list-ideas.ts';
 import { turnOnIdea } from '../domain/ideas/lock-ideas.ts';
 import { presentIdea } from '../domain/ideas/present-idea.ts';
 import { readIdea } from '../domain/ideas/read-idea.ts';
 import { readIdeas } from '../domain/ideas/read-ideas.ts';
+import type { Actor } from '../domain/operation.ts';
 import { placeOf, presentPage } from '../domain/pagination.ts';
 import { listVotes, presentVote, voteSort } from '../domain/votes/list-votes.ts';
 import type { OperationRunner } from '../http/operation-runner.ts';
 import type { Endpoints } from '../http/ts-rest.ts';
 
-type IdeaEndpoints = Pick<Endpoints, 'listIdeas' | 'getIdea' | 'createIdea' | 'editIdea' | 'deleteIdea'>;
+type IdeaEndpoints = Pick<
+  Endpoints,
+  'listIdeas' | 'findSimilarIdeas' | 'getIdea' | 'createIdea' | 'editIdea' | 'deleteIdea'
+>;
 
-export function ideaEndpoints(runner: OperationRunner): IdeaEndpoints {
+export function ideaEndpoints(runner: OperationRunner, database: Database): IdeaEndpoints {
   return {
     listIdeas: async ({ request, query }) => {
       const linkTo = runner.linkFor(request);
@@ -45,6 +51,18 @@ export function ideaEndpoints(runner: OperationRunner): IdeaEndpoints {
       return { status: 200, body: presentPage(page, idea => presentIdea(idea, linkTo)) };
     },
 
+    findSimilarIdeas: async ({ request, query: { title = '', body = '', of } }) => {
+      const found = await runner.read(request, async op => {
+        if (of === undefined) return findSimilarIdeas(database, op.actor, { title, body });
+        const idea = await readIdea(op, of);
+        if (!idea) throw new DomainError('not_found');
+        return findSimilarIdeas(database, op.actor, { title: idea.title, body: idea.body, ideaId: of });
+      });
+      const linkTo = runner.linkFor(request);
+      const data = found.map(idea => ({ ...presentIdea(idea, linkTo), similarity: idea.similarity }));
+      return { status: 200, body: { data } };
+    },
+
     getIdea: async ({ request, params, query: { expand = [] } }) => {
       const [idea, comments, votes] = await runner.read(request, async op => {
         const idea = await readIdea(op, params.id);
@@ -65,11 +83,15 @@ export function ideaEndpoints(runner: OperationRunner): IdeaEndpoints {
       };
     },
 
-    createIdea: ({ request, reply, query, body }) =>
-      runner.write({ request, reply, query, body }, async op => ({
-        status: 201,
-        body: presentIdea(await createIdea(op, body), runner.linkFor(request)),
-      })),
+    createIdea: ({ request, reply, query, body }) => {
+      const isUnique = query.on_similar === 'reject';
+      const turns = ({ boardId }: Actor) => (isUnique ? [`submissions:${boardId}`] : []);
+      return runner.write({ request, reply, query, body, turns }, async op => {
+        const linkTo = runner.linkFor(request);
+        const idea = await createIdea(op, body, isUnique ? { isSimilar: linkTo } : undefined);
+        return { status: 201, body: presentIdea(idea, linkTo) };
+      });
+    },
 
     editIdea: ({ request, reply, params, query, body }) =>
       runner.write({ request, reply, params, query, body, turns: () => [turnOnIdea(params.id)] }, async op => {

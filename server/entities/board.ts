@@ -1,5 +1,6 @@
 import { type InferEntity, p } from '@mikro-orm/core';
 import type { StatusCategory } from '../../contract/status.ts';
+import type { BoardLanguage } from './board-language.ts';
 import { accountKey, bigint, creationTime, defineTable, timestamp } from './columns.ts';
 
 export const Board = defineTable('Board', 'boards', {
@@ -11,6 +12,8 @@ export const Board = defineTable('Board', 'boards', {
   preModeration: p.boolean().default(false),
   /** Whether everyone may read the board at /b/<slug>. */
   isPublic: p.boolean().default(false),
+  /** The language of the ideas, for the search for similar ideas. */
+  language: p.text().$type<BoardLanguage>().default('simple'),
   /**
    * The start of the submission window. The submission and voting windows include their opening time and exclude their
    * closing time. A null time means no limit.

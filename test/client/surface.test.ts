@@ -71,6 +71,8 @@ test("the client's TypeScript types of results, errors, bodies and queries equal
   expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['errorKey'], Refusal<O>> }>>().toBeNever();
   expectTypeOf<Wrong<{ [O in Id]: Same<declared.Operations[O]['body'], Body<O>> }>>().toBeNever();
   expectTypeOf<Same<declared.ListIdeasQuery, Query<'listIdeas'>>>().toEqualTypeOf<true>();
+  expectTypeOf<Same<declared.FindSimilarIdeasQuery, Query<'findSimilarIdeas'>>>().toEqualTypeOf<true>();
+  expectTypeOf<Same<declared.CreateIdeaQuery, Query<'createIdea'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.GetIdeaQuery, Query<'getIdea'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.ListVotesQuery, Query<'listVotes'>>>().toEqualTypeOf<true>();
   expectTypeOf<Same<declared.ListCommentsQuery, Query<'listComments'>>>().toEqualTypeOf<true>();
@@ -95,7 +97,7 @@ test('the methods of the client have the expected TypeScript types', () => {
   expectTypeOf<typeof fetch>().toExtend<Fetch>();
   type Ideas = IdeaBoard['ideas'];
   expectTypeOf<Ideas['create']>().parameter(0).toEqualTypeOf<declared.IdeaInput>();
-  expectTypeOf<Ideas['create']>().parameter(1).toEqualTypeOf<WriteOptions | undefined>();
+  expectTypeOf<Ideas['create']>().parameter(1).toEqualTypeOf<(WriteOptions & declared.CreateIdeaQuery) | undefined>();
   expectTypeOf<Ideas['vote']>().parameter(1).toEqualTypeOf<{ value: 'up' | 'down' | 'none' }>();
   expectTypeOf<Ideas['vote']>().returns.resolves.toEqualTypeOf<declared.VoteTally>();
   expectTypeOf<Ideas['comment']>().returns.resolves.toEqualTypeOf<declared.Comment>();

@@ -16,7 +16,7 @@ const run = promisify(execFile);
 type Any = any;
 const document: Any = JSON.parse(readFileSync(join(repository, 'contract/openapi.json'), 'utf8'));
 
-/** The request of an operation that the document's examples describe. */
+/** The request of an operation that the document's examples describe. One operation needs a query. */
 interface ExampleRequest {
   line: string;
   authorization: string | undefined;
@@ -31,7 +31,7 @@ const exampleRequests = operations.map(({ path, method, operation }): ExampleReq
   const inPath = operation.parameters.filter((parameter: Any) => parameter.in === 'path');
   const filled = inPath.reduce((to: string, { name, example }: Any) => to.replace(`{${name}}`, example), path);
   return {
-    line: `${method} ${filled}`,
+    line: `${method} ${filled}${operation.operationId === 'findSimilarIdeas' ? '?title=CSV+export+of+a+board' : ''}`,
     authorization: operation.security?.length === 0 ? undefined : 'Bearer ib_1_secret',
     body: operation.requestBody && firstExampleOf(operation.requestBody),
   };

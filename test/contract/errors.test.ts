@@ -35,6 +35,7 @@ const decided = {
   idea_changed: 409,
   comment_changed: 409,
   idempotency_key_in_use: 409,
+  similar_ideas: 409,
   cursor_expired: 410,
   payload_too_large: 413,
   unsupported_media_type: 415,

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { boardLanguages } from '../../server/entities/board-language.ts';
 import { Vote, Voter } from '../../server/entities/idea.ts';
 import { createDatabaseForFile } from '../helpers/database.ts';
 import {
@@ -228,6 +229,13 @@ const promises: Promised[] = [
     statement: 'update boards set slug = $1 where id = :board',
     refused: ['', 'A', 'a-', '-a', 'a b', 'ä', 'a'.repeat(64)],
     accepted: ['a', '1-b', 'a'.repeat(63)],
+  },
+  {
+    constraint: 'boards_language_check',
+    promise: 'the language of a board is a language that the search knows',
+    statement: 'update boards set language = $1 where id = :board',
+    refused: ['', 'de', 'German', 'klingon'],
+    accepted: boardLanguages,
   },
   {
     constraint: 'boards_name_check',

@@ -123,6 +123,7 @@ const inputs: Record<string, (targets: Targets) => Partial<Given>> = {
       updated_since: '2020-01-01T00:00:00Z',
     },
   }),
+  findSimilarIdeas: () => ({ query: { title: 'An idea', body: 'Details' } }),
   getIdea: () => ({ query: { expand: ['comments', 'votes'] } }),
   createIdea: () => ({ body: { title: 'Dark mode', body: 'My eyes hurt at night.' } }),
   editIdea: ({ ideaId }) => ({ params: { id: ideaId }, body: { title: 'A better title' } }),
@@ -211,7 +212,16 @@ const conditions: { [Key in ErrorKey]?: Condition } = {
         ? { ...given, body: { nonsense: [1], colour: 'blue' } }
         : { ...given, query: { ...given.query, nonsense: '1' } },
   },
-  not_found: { given: given => ({ ...given, params: { ...given.params, id: 999_999_999 } }) },
+  not_found: {
+    given: (given, _, { id }) =>
+      id === 'findSimilarIdeas'
+        ? { ...given, query: { of: 999_999_999 } }
+        : { ...given, params: { ...given.params, id: 999_999_999 } },
+  },
+  similar_ideas: {
+    sql: ({ ideaId }) => `update ideas set title = 'Dark mode' where id = ${ideaId};`,
+    given: given => ({ ...given, query: { ...given.query, on_similar: 'reject' } }),
+  },
   cursor_expired: {
     given: (given, { ideaId: boardId }) => {
       // In a scene, the idea and the board have the same id.

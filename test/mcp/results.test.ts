@@ -24,6 +24,7 @@ interface Result {
 /** The paths of the fields with text by users, by the tool. Results of the other tools have no such fields. */
 const texts: Record<string, string[]> = {
   list_ideas: ['data[].title', 'data[].body', 'data[].author.name'],
+  find_similar_ideas: ['data[].title', 'data[].body', 'data[].author.name'],
   list_comments: ['data[].body', 'data[].author.name'],
   list_votes: ['data[].voter.name', 'data[].voter.issuer.name'],
   list_events: ['idea.title', 'idea.body', 'idea.author.name', 'reply.body', 'reply.author.name']

@@ -4,7 +4,7 @@ import { request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
 import { callTool, envelope, modernHeaders } from './call-tool.ts';
 
-const reading = ['whoami', 'get_board', 'list_ideas', 'get_idea', 'list_comments', 'list_events'];
+const reading = ['whoami', 'get_board', 'list_ideas', 'find_similar_ideas', 'get_idea', 'list_comments', 'list_events'];
 const writing = [
   'create_idea',
   'edit_idea',

@@ -357,7 +357,7 @@ describe('ideas', () => {
     expect(await server.sql('select from ideas where board_id = $1', [world.boardId])).toHaveLength(3);
   });
 
-  test('similar ideas are published ideas in shown statuses that have two long words of the title, or its only long word', async () => {
+  test('while a person writes a title, the page shows similar published ideas in shown statuses, the most similar first', async () => {
     await put('Dark theme for the calendar');
     const hidden = await put('Dark calendar of hidden things');
     await put('Dark calendar, pending', { moderationState: 'pending' });
@@ -369,7 +369,7 @@ describe('ideas', () => {
     await server.sql(`update statuses set is_hidden = true where board_id = $1 and key = 'archived'`, [world.boardId]);
     const find = async (title: string) =>
       titlesIn((await member.get(`${boardPath()}/new?${new URLSearchParams({ title })}`)).html);
-    expect(await find('Calendar in dark colours')).toEqual(['Dark theme for the calendar']);
+    expect(await find('Calendar in dark colours')).toEqual(['Dark theme for the calendar', 'A calendar only']);
     expect((await find('calendár')).sort()).toEqual(['A calendar only', 'Dark theme for the calendar']);
     for (const nothing of ['', 'to', '!!!', "it's", '&|!():*', 'x'.repeat(3_000)])
       expect(await find(nothing)).toEqual([]);

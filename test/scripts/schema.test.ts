@@ -50,7 +50,7 @@ test.each([
   'drop trigger memberships_user_stays on memberships',
   'alter function rfc3339(timestamptz) volatile',
   'alter text search configuration idea_search drop mapping for url',
-  'create extension pg_trgm',
+  'create extension citext',
 ])('the generated description of the database schema changes after the statement: %s', async change => {
   await migrated.query('begin');
   await migrated.query(change);

@@ -2,10 +2,13 @@ import { createBoard, maxDescriptionLength, updateBoard } from '../../domain/boa
 import { BoardChangedError, requireBoardAsSeen } from '../../domain/boards/find-board.ts';
 import { type BoardListing, listBoardOverviews } from '../../domain/boards/list-boards.ts';
 import type { Board } from '../../entities/board.ts';
+import { type BoardLanguage, boardLanguages, languageCodes } from '../../entities/board-language.ts';
+import { optionsOf } from '../../pages/shell/choices.ts';
 import type { Problem } from '../../pages/shell/form.ts';
 import { showCount, shownName } from '../../pages/shell/show.ts';
 import type { Route, Visit } from '../../pages/shell/visit.ts';
 import { t, textKeysIn } from '../../text/catalogue.ts';
+import { forEachLanguage } from '../../text/language.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardPage, flagsOf, linksElsewhere, onBoard, pathOnBoard } from './board-page.ts';
 import { deadlineRoute } from './deadline-routes.ts';
@@ -104,9 +107,10 @@ function presentOverview(visit: Visit, board: BoardListing) {
 function showNew(visit: Visit, problem?: Problem) {
   const form = problem
     ? readForm(visit)
-    : { name: '', slug: '', description: '', preModeration: false, isPublic: false };
+    : { name: '', slug: '', description: '', preModeration: false, isPublic: false, language: 'simple' };
   const data = {
     form,
+    languages: languageOptions(form.language),
     maxDescriptionLength,
   };
   return visit.page('boards/new', t('board_settings.new.title'), data, { problem });
@@ -119,6 +123,7 @@ function showSettings(visit: Visit, problem?: Problem) {
     const isStale = problem?.cause instanceof BoardChangedError;
     return {
       form,
+      languages: languageOptions(form.language),
       maxDescriptionLength,
       // After a BoardChangedError, the page shows the change of the other person. Because the user has then seen this
       // change, the user's next save may overwrite it.
@@ -141,6 +146,7 @@ function readForm(visit: Visit) {
     description: visit.field('description').replaceAll('\r\n', '\n'),
     preModeration: visit.field('pre_moderation') !== '',
     isPublic: visit.field('is_public') !== '',
+    language: visit.field('language'),
   };
 }
 
@@ -159,6 +165,21 @@ function differences(given: BoardForm, board: Board) {
       value: yesOrNo(board.preModeration),
     },
     { field: 'isPublic', label: t('board_settings.flags.public'), value: yesOrNo(board.isPublic) },
+    { field: 'language', label: t('board_settings.fields.language'), value: languageName(board.language) },
   ] as const;
   return shown.filter(({ field }) => given[field] !== board[field]);
+}
+
+const nameFormat = forEachLanguage(locale => new Intl.DisplayNames([locale], { type: 'language' }));
+
+function languageName(language: BoardLanguage): string {
+  const code = languageCodes[language];
+  return (code && nameFormat().of(code)) ?? t('board_settings.fields.any_language');
+}
+
+function languageOptions(chosen: string) {
+  return optionsOf(
+    boardLanguages.map(language => [language, languageName(language)]),
+    chosen,
+  );
 }

@@ -3,7 +3,7 @@ import { oldestSupported, selectServer } from '../../database/server-version.ts'
 import { array, boolean, sql, text } from '../../database/sql.ts';
 import { error, type Finding, ok } from './finding.ts';
 
-const extensions = ['unaccent', 'btree_gin'];
+const extensions = ['unaccent', 'btree_gin', 'pg_trgm'];
 
 export async function diagnosePostgres(db: Queryable): Promise<Finding[]> {
   const rows = await db.query(selectServer, {});

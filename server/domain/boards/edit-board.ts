@@ -1,5 +1,6 @@
 import type { StatusCategory } from '../../../contract/status.ts';
 import { Board, Status } from '../../entities/board.ts';
+import { type BoardLanguage, boardLanguages } from '../../entities/board-language.ts';
 import { t } from '../../text/catalogue.ts';
 import { type Administration, AdministrationError, explainViolations, noteFields } from '../administration.ts';
 import { checkName, checkSlug, checkText } from '../fields.ts';
@@ -10,6 +11,7 @@ interface BoardFields {
   description?: string;
   preModeration?: boolean;
   isPublic?: boolean;
+  language?: string;
 }
 
 /**
@@ -43,6 +45,7 @@ export async function createBoard(
     description: checkDescription(input.description ?? ''),
     preModeration: input.preModeration ?? false,
     isPublic: input.isPublic ?? false,
+    language: checkLanguage(input.language ?? 'simple'),
     createdAt: admin.now,
     updatedAt: admin.now,
   });
@@ -57,6 +60,13 @@ export async function createBoard(
 
 function checkDescription(description: string): string {
   return checkText(description, 0, maxDescriptionLength, 'description');
+}
+
+function checkLanguage(given: string): BoardLanguage {
+  const language = boardLanguages.find(one => one === given);
+  if (!language)
+    throw new AdministrationError('invalid', t('refusals.board.language', { known: boardLanguages.join(', ') }));
+  return language;
 }
 
 function boardSlugTaken(slug: string) {
@@ -83,6 +93,7 @@ const settings = [
   'description',
   'preModeration',
   'isPublic',
+  'language',
   'submissionsOpenAt',
   'submissionsCloseAt',
   'votingOpenAt',
@@ -90,12 +101,13 @@ const settings = [
 ] as const;
 
 export async function updateBoard(admin: Administration, board: Board, changes: BoardChanges): Promise<void> {
-  const { name, slug, description, ...others } = changes;
+  const { name, slug, description, language, ...others } = changes;
   const wasFrozen = board.isFrozen;
   const changedFields = noteFields(board, settings);
   if (name !== undefined) board.name = checkName(name, 100);
   if (slug !== undefined) board.slug = checkSlug(slug);
   if (description !== undefined) board.description = checkDescription(description);
+  if (language !== undefined) board.language = checkLanguage(language);
   admin.em.assign(board, others);
   checkWindow('submissions', board.submissionsOpenAt, board.submissionsCloseAt);
   checkWindow('voting', board.votingOpenAt, board.votingCloseAt);

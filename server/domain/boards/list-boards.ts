@@ -9,7 +9,16 @@ import type { BoardOfAccount } from './find-board.ts';
 function boardsOf({ db }: Administration, accountId: number, count: typeof countAll) {
   return db
     .selectFrom('boards as b')
-    .select(['b.id', 'b.slug', 'b.name', 'b.description', 'b.is_frozen', 'b.pre_moderation', 'b.is_public'])
+    .select([
+      'b.id',
+      'b.slug',
+      'b.name',
+      'b.description',
+      'b.is_frozen',
+      'b.pre_moderation',
+      'b.is_public',
+      'b.language',
+    ])
     .select(['b.submissions_open_at', 'b.submissions_close_at', 'b.voting_open_at', 'b.voting_close_at'])
     .select(b => count(pendingOn(b, accountId)).as('pending_count'))
     .select(['b.created_at', 'b.updated_at'])

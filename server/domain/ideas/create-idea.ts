@@ -1,39 +1,54 @@
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
+import { nearDuplicateSimilarity } from '../../../contract/limits.ts';
 import { type Arguments, query } from '../../database/query.ts';
+import type { Tables } from '../../database/tables.ts';
 import type { ModerationState } from '../../entities/idea.ts';
 import { checkSubmissions } from '../boards/read-board.ts';
 import { DomainError } from '../domain-error.ts';
 import { recordMentions } from '../mentions/record-mentions.ts';
 import type { WriteOperation } from '../operation.ts';
+import { selectSimilarIdeas } from './find-similar.ts';
+import type { LinkToIdea } from './present-idea.ts';
 import { type IdeaView, requireIdea } from './read-idea.ts';
+
+interface OneBoard {
+  accountId: number;
+  boardId: number;
+}
+
+function boardForSubmission(db: Kysely<Tables>, $: Arguments<OneBoard>) {
+  return db
+    .selectFrom('boards as b')
+    .select(['b.is_frozen', 'b.pre_moderation', 'b.submissions_open_at', 'b.submissions_close_at'])
+    .select(b =>
+      b
+        .selectFrom('statuses as s')
+        .select('s.id')
+        .where('s.account_id', '=', $.accountId)
+        .whereRef('s.board_id', '=', 'b.id')
+        .where('s.category', '=', 'inbox')
+        .orderBy('s.position')
+        .orderBy('s.id')
+        .limit(1)
+        .forKeyShare('s')
+        .$asScalar()
+        .$notNull()
+        .as('initial_status_id'),
+    )
+    .where(b => b.and({ 'b.account_id': $.accountId, 'b.id': $.boardId }));
+}
 
 /**
  * Locks the board for a submission. A freeze of the board waits for submissions in progress, and later submissions see
  * the freeze.
  */
-const lockBoardForSubmission = query(
-  'lock_board_for_submission',
-  (db, $: Arguments<{ accountId: number; boardId: number }>) =>
-    db
-      .selectFrom('boards as b')
-      .select(['b.is_frozen', 'b.pre_moderation', 'b.submissions_open_at', 'b.submissions_close_at'])
-      .select(b =>
-        b
-          .selectFrom('statuses as s')
-          .select('s.id')
-          .where('s.account_id', '=', $.accountId)
-          .whereRef('s.board_id', '=', 'b.id')
-          .where('s.category', '=', 'inbox')
-          .orderBy('s.position')
-          .orderBy('s.id')
-          .limit(1)
-          .forKeyShare('s')
-          .$asScalar()
-          .$notNull()
-          .as('initial_status_id'),
-      )
-      .where(b => b.and({ 'b.account_id': $.accountId, 'b.id': $.boardId }))
-      .forShare('b'),
+const lockBoardForSubmission = query('lock_board_for_submission', (db, $: Arguments<OneBoard>) =>
+  boardForSubmission(db, $).forShare('b'),
+);
+
+/** Locks the board for one submission alone. Of two submissions of the same idea, the later one sees the earlier one. */
+const lockBoardForSoleSubmission = query('lock_board_for_sole_submission', (db, $: Arguments<OneBoard>) =>
+  boardForSubmission(db, $).forNoKeyUpdate('b'),
 );
 
 interface NewIdea {
@@ -92,13 +107,20 @@ const insertIdea = query('insert_idea', (db, $: Arguments<NewIdea>) =>
 
 /**
  * Creates an idea by the acting user (POST /api/v1/ideas), who then follows the idea. On a board with pre-moderation,
- * the idea awaits approval unless the actor is a moderator (see Actor).
+ * the idea awaits approval unless the actor is a moderator (see Actor). With `unless`, refuses a near-duplicate of a
+ * published idea.
  */
-export async function createIdea(op: WriteOperation, input: { title: string; body: string }): Promise<IdeaView> {
+export async function createIdea(
+  op: WriteOperation,
+  input: { title: string; body: string },
+  unless?: { isSimilar: LinkToIdea },
+): Promise<IdeaView> {
   const { accountId, boardId, userId, tokenId, isModerator } = op.actor;
-  const [board] = await op.query(lockBoardForSubmission, { accountId, boardId });
+  const lock = unless ? lockBoardForSoleSubmission : lockBoardForSubmission;
+  const [board] = await op.query(lock, { accountId, boardId });
   if (!board) throw new DomainError('not_found');
   checkSubmissions(board, op.now);
+  if (unless) await refuseNearDuplicate(op, input, unless.isSimilar);
 
   const isPending = board.pre_moderation && !isModerator;
   const [idea] = await op.query(insertIdea, {
@@ -116,4 +138,12 @@ export async function createIdea(op: WriteOperation, input: { title: string; bod
   if (!idea) throw new Error('An insert returned no row');
   await recordMentions(op, { ideaId: idea.id, commentId: null }, input.body);
   return requireIdea(op, idea.id);
+}
+
+async function refuseNearDuplicate(op: WriteOperation, text: { title: string; body: string }, linkTo: LinkToIdea) {
+  const similar = await selectSimilarIdeas(op, text);
+  const ideas = similar
+    .filter(({ similarity }) => similarity >= nearDuplicateSimilarity)
+    .map(({ id, title, similarity }) => ({ id, title, url: linkTo(id), similarity }));
+  if (ideas.length > 0) throw new DomainError('similar_ideas', { details: { ideas } });
 }

@@ -1,6 +1,7 @@
 import { CommentInput } from '../../../contract/comments.ts';
 import { VoteValue } from '../../../contract/idea.ts';
 import { IdeaInput } from '../../../contract/ideas.ts';
+import { statementTimeout } from '../../database/unavailable.ts';
 import { type BoardView, checkSubmissions, readBoard } from '../../domain/boards/read-board.ts';
 import { commentOnIdea } from '../../domain/comments/comments.ts';
 import { createIdea } from '../../domain/ideas/create-idea.ts';
@@ -73,12 +74,21 @@ function changeRoute(
  */
 async function showNewIdea(visit: BoardVisit, problem?: Problem) {
   const title = visit.isSent ? visit.field('title') : visit.parameter('title');
-  const similar = title === '' ? [] : await findSimilar(visit, shortLine(title, 200));
+  const similar = title === '' ? [] : await findSimilar(visit, { title: shortLine(title, 200), body: '' });
   return showForm(visit, title, similar, problem);
 }
 
-function findSimilar({ request, server }: BoardVisit, title: string): Promise<SimilarIdea[]> {
-  return findSimilarIdeas(server.database, boardOf(request).read.actor, title);
+/** Finds no ideas if the search takes too long, because a person can write an idea without them. */
+async function findSimilar(
+  { request, server }: BoardVisit,
+  text: { title: string; body: string },
+): Promise<SimilarIdea[]> {
+  try {
+    return await findSimilarIdeas(server.database, boardOf(request).read.actor, text);
+  } catch (error) {
+    if ((error as { code?: string }).code === statementTimeout) return [];
+    throw error;
+  }
 }
 
 async function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[], problem?: Problem) {
@@ -108,7 +118,7 @@ async function submitIdea(visit: BoardVisit) {
   if (!input.success) throw new FormProblem(422, refusedText(input.error));
   const title = visit.field('title');
   if (visit.field('seen_for') !== title) {
-    const similar = await findSimilar(visit, input.data.title);
+    const similar = await findSimilar(visit, input.data);
     if (similar.length > 0) return showForm(visit, title, similar);
   }
   const idea = await changeAsMember(visit, async op => {

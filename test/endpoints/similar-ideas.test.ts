@@ -1,0 +1,128 @@
+import { afterAll, beforeEach, expect, test } from 'vitest';
+import { createWorld, insertIdea, issueToken, type World } from '../helpers/fixtures.ts';
+import { expectInvariants } from '../helpers/invariants.ts';
+import { request } from '../helpers/request.ts';
+import { startServer } from '../helpers/server.ts';
+
+let world: World;
+let token: string;
+
+const server = await startServer({ environment: { RATE_LIMIT_READ: '1000', RATE_LIMIT_IP: '100000' } });
+beforeEach(async () => {
+  world = await createWorld(server);
+  ({ token } = await issueToken(server, world, 'write'));
+});
+afterAll(async () => {
+  await expectInvariants(server);
+  await server.close();
+});
+
+const put = (title: string, more: Parameters<typeof insertIdea>[2] = {}) =>
+  insertIdea(server, world, { title, body: 'We need it.', ...more });
+const find = async (query: Record<string, string>) => {
+  const answer = await request(server, `GET /api/v1/ideas/similar?${new URLSearchParams(query)}`, { token });
+  return { ...answer, ids: answer.body.data?.map(({ id }: { id: number }) => id) as number[] };
+};
+const create = (title: string, { onSimilar = 'reject', ...headers }: Record<string, string> = {}) =>
+  request(server, `POST /api/v1/ideas?on_similar=${onSimilar}`, { token, headers, json: { title, body: 'Please.' } });
+const countIdeas = async () => (await server.sql('select from ideas where board_id = $1', [world.boardId])).length;
+
+test('similar ideas are found with typing errors, without accents and in another order of words, the most similar first', async () => {
+  const same = await put('Calendar with a dark theme');
+  const other = await put('Print the calendar');
+  await put('Faster search');
+  const { status, body, ids } = await find({ title: 'Drak thème calendar' });
+  expect([status, ids]).toEqual([200, [same, other]]);
+  const [first, second] = body.data.map(({ similarity }: { similarity: number }) => similarity);
+  expect(first).toBeGreaterThan(second);
+  expect(second).toBeGreaterThanOrEqual(0.2);
+  expect((await find({ title: 'Calendar with a dark theme' })).body.data[0]).toMatchObject({ id: same, similarity: 1 });
+});
+
+test('a search for similar ideas finds words of the body', async () => {
+  const id = await put('Monthly report', { body: 'Copying everything into a spreadsheet takes an afternoon.' });
+  const query = { title: 'Download everything', body: 'I want a spreadsheet instead of copying.' };
+  expect((await find(query)).ids).toEqual([id]);
+});
+
+test('a board with a language finds other forms of a word', async () => {
+  const id = await put('Stories of our customers');
+  expect((await find({ title: 'A story' })).ids).toEqual([]);
+  await server.sql(`update boards set language = 'english' where id = $1`, [world.boardId]);
+  expect((await find({ title: 'A story' })).ids).toEqual([id]);
+});
+
+test('similar ideas include no pending ideas, no ideas in hidden statuses and no ideas of other boards, and a merged idea leads to its target', async () => {
+  await put('Dark calendar', { moderationState: 'pending' });
+  const hidden = await put('Dark calendar, hidden');
+  await server.sql(
+    `update ideas set status_id = (select id from statuses where board_id = $2 and key = 'archived') where id = $1`,
+    [hidden, world.boardId],
+  );
+  await server.sql(`update statuses set is_hidden = true where board_id = $1 and key = 'archived'`, [world.boardId]);
+  const target = await put('Night theme');
+  const middle = await put('Evening theme');
+  const merged = await put('Dark calendar, merged');
+  await server.sql('update ideas set merged_into_id = $2 where id = $1', [middle, target]);
+  await server.sql('update ideas set merged_into_id = $2 where id = $1', [merged, middle]);
+  await insertIdea(server, await createWorld(server), { title: 'Dark calendar of others' });
+  expect((await find({ title: 'Dark calendar' })).ids).toEqual([target]);
+  await server.sql('update ideas set merged_into_id = null where board_id = $1', [world.boardId]);
+});
+
+test('a search with the id of an idea finds the ideas that are similar to it, but not the idea itself', async () => {
+  const id = await put('Dark calendar');
+  const other = await put('Calendar in dark colours');
+  expect((await find({ of: String(id) })).ids).toEqual([other]);
+  expect((await find({ of: '999999999' })).key).toBe('not_found');
+  const foreign = await insertIdea(server, await createWorld(server), { title: 'Dark calendar' });
+  expect((await find({ of: String(foreign) })).key).toBe('not_found');
+});
+
+test('a search for similar ideas needs either a title or an id, and refuses longer bodies and a body with an id', async () => {
+  const id = String(await put('Dark calendar'));
+  for (const query of [
+    {},
+    { title: '  ' },
+    { title: 'Dark', of: id },
+    { of: id, body: 'x' },
+    { title: 'Dark', body: 'x'.repeat(1_001) },
+    { body: 'x' },
+  ])
+    expect((await find(query as Record<string, string>)).key).toBe('validation_failed');
+  for (const title of ["it's", '&|!():*', '\\', '%', "''"]) expect((await find({ title })).ids).toEqual([]);
+});
+
+test('with on_similar=reject, a near-duplicate is refused with the ideas that it repeats, and nothing is written', async () => {
+  const id = await put('Export a board as CSV');
+  const refused = await create('Exprot a board as CSV');
+  expect([refused.status, refused.key]).toEqual([409, 'similar_ideas']);
+  expect(refused.body.error.details.ideas).toEqual([
+    {
+      id,
+      title: 'Export a board as CSV',
+      url: expect.stringContaining(`/ideas/${id}`),
+      similarity: expect.any(Number),
+    },
+  ]);
+  expect(await countIdeas()).toBe(1);
+  expect((await create('Dark calendar')).status).toBe(201);
+  expect((await create('Exprot a board as CSV', { onSimilar: 'allow' })).status).toBe(201);
+});
+
+test('of parallel requests with the same idea and on_similar=reject, one creates the idea and the others are refused', async () => {
+  const answers = await Promise.all(Array.from({ length: 4 }, () => create('Export a board as CSV')));
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
+  expect(await countIdeas()).toBe(1);
+});
+
+test('an Idempotency-Key replays the creation with on_similar=reject, and a refusal does not use up the key', async () => {
+  const first = await create('Export a board as CSV', { 'idempotency-key': 'a' });
+  const again = await create('Export a board as CSV', { 'idempotency-key': 'a' });
+  expect([first.status, again.status, again.body.id]).toEqual([201, 201, first.body.id]);
+  expect((await create('Board export as CSV', { 'idempotency-key': 'b' })).key).toBe('similar_ideas');
+  await server.sql('delete from events where idea_id = $1', [first.body.id]);
+  await server.sql('delete from followers where idea_id = $1', [first.body.id]);
+  await server.sql('delete from ideas where id = $1', [first.body.id]);
+  expect((await create('Board export as CSV', { 'idempotency-key': 'b' })).status).toBe(201);
+});
