@@ -237,21 +237,23 @@ CREATE FUNCTION idea_trend(p_score integer, p_created_at timestamp with time zon
  IMMUTABLE PARALLEL SAFE
 RETURN (((EXTRACT(epoch FROM (p_created_at - '2026-01-01 00:00:00+00'::timestamp with time zone)))::double precision + ((((604800)::double precision * sign((p_score)::double precision)) * ln((GREATEST(abs(p_score), 1))::double precision)) / ln((2)::double precision))))::bigint;
 
--- function typo_keys(text[])
+-- function keep_idea_terms()
 
-CREATE FUNCTION typo_keys(words text[])
- RETURNS text[]
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE STRICT
-RETURN ARRAY(SELECT ('-'::text || CASE n.n WHEN 0 THEN "left"(w.word, 7) ELSE OVERLAY("left"(w.word, 7) PLACING ''::text FROM n.n FOR 1) END) FROM (unnest(typo_keys.words) w(word) CROSS JOIN generate_series(0, 7) n(n)) WHERE ((char_length(w.word) >= 4) AND (n.n <= char_length(w.word))));
-
--- function similar_terms(bigint,tsvector,text)
-
-CREATE FUNCTION similar_terms(board_id bigint, title_words tsvector, body text)
- RETURNS tsvector
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE STRICT COST 1e+06
-RETURN array_to_tsvector(ARRAY(SELECT ((similar_terms.board_id || ':'::text) || t.term) FROM unnest((tsvector_to_array((similar_terms.title_words || to_tsvector('idea_search'::regconfig, NORMALIZE("left"(similar_terms.body, 1000), NFKC)))) || typo_keys(tsvector_to_array(similar_terms.title_words)))) t(term) WHERE (octet_length(t.term) <= 1000)));
+CREATE FUNCTION keep_idea_terms()
+ RETURNS trigger
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if new.moderation_state = 'published' then
+    insert into idea_terms (account_id, idea_id, terms)
+    values (new.account_id, new.id, similar_terms(new.board_id, new.title_words, new.body))
+    on conflict (account_id, idea_id) do update set terms = excluded.terms where idea_terms.account_id = new.account_id;
+  else
+    delete from idea_terms where account_id = new.account_id and idea_id = new.id;
+  end if;
+  return null;
+end
+$function$;
 
 -- table statuses (tenant)
 
@@ -320,11 +322,11 @@ CREATE INDEX ideas_newest_idx ON ideas USING btree (status_id, created_at DESC, 
 CREATE INDEX ideas_pending_idx ON ideas USING btree (status_id, created_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'pending'::text;
 CREATE INDEX ideas_rejected_idx ON ideas USING btree (account_id, updated_at DESC, id DESC) WHERE moderation_state = 'rejected'::text;
 CREATE INDEX ideas_search_idx ON ideas USING gin (status_id, title_words) WITH (gin_pending_list_limit='128') WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
-CREATE INDEX ideas_similar_idx ON ideas USING gin (similar_terms(board_id, title_words, body)) WITH (gin_pending_list_limit='64') WHERE moderation_state = 'published'::text;
 CREATE INDEX ideas_top_idx ON ideas USING btree (status_id, score DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE INDEX ideas_trending_idx ON ideas USING btree (status_id, idea_trend(score, created_at) DESC, id DESC) INCLUDE (account_id, score, created_at) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE INDEX ideas_updated_idx ON ideas USING btree (status_id, updated_at DESC, id DESC) INCLUDE (account_id) WHERE moderation_state = 'published'::text AND merged_into_id IS NULL;
 CREATE TRIGGER ideas_advance_updated_at BEFORE UPDATE OF updated_at ON ideas FOR EACH ROW WHEN (new.updated_at <= old.updated_at) EXECUTE FUNCTION advance_updated_at();
+CREATE TRIGGER ideas_keep_terms AFTER INSERT OR UPDATE OF title, body, moderation_state ON ideas FOR EACH ROW EXECUTE FUNCTION keep_idea_terms();
 
 -- table comments (tenant)
 
@@ -473,6 +475,17 @@ CREATE TABLE idea_tags (
   CONSTRAINT idea_tags_tag_id_fkey FOREIGN KEY (account_id, tag_id) REFERENCES tags(account_id, id) ON DELETE CASCADE
 );
 CREATE INDEX idea_tags_tag_id_idx ON idea_tags USING btree (account_id, tag_id);
+
+-- table idea_terms (tenant)
+
+CREATE TABLE idea_terms (
+  account_id bigint NOT NULL,
+  idea_id bigint NOT NULL,
+  terms tsvector NOT NULL,
+  CONSTRAINT idea_terms_pkey PRIMARY KEY (account_id, idea_id),
+  CONSTRAINT idea_terms_idea_id_fkey FOREIGN KEY (account_id, idea_id) REFERENCES ideas(account_id, id) ON DELETE CASCADE
+);
+CREATE INDEX idea_terms_terms_idx ON idea_terms USING gin (terms) WITH (gin_pending_list_limit='64');
 
 -- table idempotency_keys (tenant)
 
@@ -1502,9 +1515,9 @@ begin
     -- The estimated number of ideas with each of the most common terms of the index.
     select u.term, u.frequency * c.reltuples as idea_count
       from pg_stats s
-      join pg_class c on c.oid = 'ideas'::regclass
+      join pg_class c on c.oid = 'idea_terms'::regclass
      cross join unnest(s.most_common_elems::text::text[], s.most_common_elem_freqs) as u (term, frequency)
-     where s.schemaname = current_schema() and s.tablename = 'ideas_similar_idx' and s.attname = 'similar_terms'
+     where s.schemaname = current_schema() and s.tablename = 'idea_terms' and s.attname = 'terms'
        and u.term is not null
   ),
   title_parts as materialized (
@@ -1547,11 +1560,10 @@ begin
     select s.place, h.id
       from searches s
      cross join lateral (
-       select i.id from ideas i
-        -- The cast prevents the use of other indexes. Without statistics, PostgreSQL would choose one of them and compute
-        -- the terms of every idea on the board.
-        where i.account_id = p_account_id::numeric and i.moderation_state = 'published'
-          and similar_terms(i.board_id, i.title_words, i.body) @@ s.query
+       select t.idea_id as id from idea_terms t
+        -- The cast prevents the use of the primary key. Without statistics, PostgreSQL would choose it and read the terms of
+        -- all ideas of the account.
+        where t.account_id = p_account_id::numeric and t.terms @@ s.query
         limit 300
      ) h
   ),
@@ -1596,6 +1608,22 @@ begin
   select t.id, max(t.score) from targets t where t.score >= 0.2 group by t.id;
 end
 $function$;
+
+-- function typo_keys(text[])
+
+CREATE FUNCTION typo_keys(words text[])
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN ARRAY(SELECT ('-'::text || CASE n.n WHEN 0 THEN "left"(w.word, 7) ELSE OVERLAY("left"(w.word, 7) PLACING ''::text FROM n.n FOR 1) END) FROM (unnest(typo_keys.words) w(word) CROSS JOIN generate_series(0, 7) n(n)) WHERE ((char_length(w.word) >= 4) AND (n.n <= char_length(w.word))));
+
+-- function similar_terms(bigint,tsvector,text)
+
+CREATE FUNCTION similar_terms(board_id bigint, title_words tsvector, body text)
+ RETURNS tsvector
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE STRICT
+RETURN array_to_tsvector(ARRAY(SELECT ((similar_terms.board_id || ':'::text) || t.term) FROM unnest((tsvector_to_array((similar_terms.title_words || to_tsvector('idea_search'::regconfig, NORMALIZE("left"(similar_terms.body, 1000), NFKC)))) || typo_keys(tsvector_to_array(similar_terms.title_words)))) t(term) WHERE (octet_length(t.term) <= 1000)));
 
 -- function similar_words(text,text)
 

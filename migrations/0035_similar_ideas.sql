@@ -33,11 +33,9 @@ return array(
 -- next statement
 -- The terms of an idea: the words of its title and of the beginning of its body, and the keys of the words of its title. Each
 -- term begins with the id of the board, so that a search reads only entries of its board. The terms do not depend on the
--- language of the board, so the language may change at any time. The high cost makes PostgreSQL read the terms from the index
--- instead of computing them. PostgreSQL would ignore the cost and replace the function by its expression, if the expression
--- had no subquery.
+-- language of the board, so the language may change at any time.
 create or replace function similar_terms(board_id bigint, title_words tsvector, body text) returns tsvector
-language sql immutable parallel safe strict cost 1000000
+language sql immutable parallel safe strict
 return array_to_tsvector(array(
   select board_id || ':' || t.term
     from unnest(
@@ -48,13 +46,47 @@ return array_to_tsvector(array(
    where octet_length(t.term) <= 1000
 ));
 -- next statement
-drop index concurrently if exists ideas_similar_idx;
+-- The terms of the published ideas. They have their own table, because PostgreSQL would write a column or an index of ideas
+-- again with each vote.
+create table if not exists idea_terms (
+  account_id bigint not null,
+  idea_id bigint not null,
+  terms tsvector not null,
+  constraint idea_terms_pkey primary key (account_id, idea_id),
+  constraint idea_terms_idea_id_fkey foreign key (account_id, idea_id) references ideas (account_id, id) on delete cascade
+);
 -- next statement
-create index concurrently ideas_similar_idx on ideas using gin (similar_terms(board_id, title_words, body))
-  with (gin_pending_list_limit = 64)
-  where moderation_state = 'published';
+create or replace function keep_idea_terms() returns trigger
+language plpgsql
+as $$
+begin
+  if new.moderation_state = 'published' then
+    insert into idea_terms (account_id, idea_id, terms)
+    values (new.account_id, new.id, similar_terms(new.board_id, new.title_words, new.body))
+    on conflict (account_id, idea_id) do update set terms = excluded.terms where idea_terms.account_id = new.account_id;
+  else
+    delete from idea_terms where account_id = new.account_id and idea_id = new.id;
+  end if;
+  return null;
+end
+$$;
 -- next statement
-analyze ideas;
+create or replace trigger ideas_keep_terms after insert or update of title, body, moderation_state on ideas
+  for each row execute function keep_idea_terms();
+-- next statement
+-- The trigger has already stored the terms of an idea that has changed since the statement began.
+insert into idea_terms (account_id, idea_id, terms)
+select i.account_id, i.id, similar_terms(i.board_id, i.title_words, i.body)
+  from ideas i
+ where i.moderation_state = 'published'
+   for key share
+on conflict (account_id, idea_id) do nothing;
+-- next statement
+drop index concurrently if exists idea_terms_terms_idx;
+-- next statement
+create index concurrently idea_terms_terms_idx on idea_terms using gin (terms) with (gin_pending_list_limit = 64);
+-- next statement
+analyze idea_terms;
 -- next statement
 -- The distinct words of a text by their first place, with the part that their inflected forms share. Stop words of common
 -- languages are left out.
@@ -122,9 +154,9 @@ begin
     -- The estimated number of ideas with each of the most common terms of the index.
     select u.term, u.frequency * c.reltuples as idea_count
       from pg_stats s
-      join pg_class c on c.oid = 'ideas'::regclass
+      join pg_class c on c.oid = 'idea_terms'::regclass
      cross join unnest(s.most_common_elems::text::text[], s.most_common_elem_freqs) as u (term, frequency)
-     where s.schemaname = current_schema() and s.tablename = 'ideas_similar_idx' and s.attname = 'similar_terms'
+     where s.schemaname = current_schema() and s.tablename = 'idea_terms' and s.attname = 'terms'
        and u.term is not null
   ),
   title_parts as materialized (
@@ -167,11 +199,10 @@ begin
     select s.place, h.id
       from searches s
      cross join lateral (
-       select i.id from ideas i
-        -- The cast prevents the use of other indexes. Without statistics, PostgreSQL would choose one of them and compute
-        -- the terms of every idea on the board.
-        where i.account_id = p_account_id::numeric and i.moderation_state = 'published'
-          and similar_terms(i.board_id, i.title_words, i.body) @@ s.query
+       select t.idea_id as id from idea_terms t
+        -- The cast prevents the use of the primary key. Without statistics, PostgreSQL would choose it and read the terms of
+        -- all ideas of the account.
+        where t.account_id = p_account_id::numeric and t.terms @@ s.query
         limit 300
      ) h
   ),

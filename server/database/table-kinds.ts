@@ -27,6 +27,7 @@ export const tableKinds: Readonly<Record<keyof Tables | 'schema_migrations', Tab
   followers: tenant,
   heartbeats: local('One row for each periodic job of this database.'),
   idea_tags: tenant,
+  idea_terms: tenant,
   ideas: tenant,
   idempotency_keys: tenant,
   identities: tenant,

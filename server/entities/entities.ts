@@ -5,7 +5,7 @@ import { ChatChannel } from './chat-channel.ts';
 import { EmbeddingSecret, UsedEmbeddingToken } from './embedding.ts';
 import { Event, EventPosition, EventWait, ExtensionSubscription, Notification, VoteFollowing } from './event.ts';
 import { Heartbeat } from './heartbeat.ts';
-import { Comment, Follower, Idea, IdeaTag, Mention, Merge, Vote, VoteNetwork, Voter } from './idea.ts';
+import { Comment, Follower, Idea, IdeaTag, IdeaTerms, Mention, Merge, Vote, VoteNetwork, Voter } from './idea.ts';
 import { Identity, IdentityProvider } from './identity.ts';
 import { Membership, UserBlock } from './membership.ts';
 import { OauthRecord } from './oauth-record.ts';
@@ -39,6 +39,7 @@ export const entities = [
   Heartbeat,
   Idea,
   IdeaTag,
+  IdeaTerms,
   IdempotencyKey,
   Identity,
   IdentityProvider,

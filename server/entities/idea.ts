@@ -31,6 +31,13 @@ export const Idea = defineTable('Idea', 'ideas', {
 });
 export type Idea = InferEntity<typeof Idea>;
 
+/** The words and typo keys of a published idea, for the search for similar ideas. A trigger of the database writes them. */
+export const IdeaTerms = defineTable('IdeaTerms', 'idea_terms', {
+  accountId: bigint().primary(),
+  ideaId: bigint().primary(),
+  terms: p.string().columnType('tsvector').lazy(),
+});
+
 export const IdeaTag = defineTable('IdeaTag', 'idea_tags', {
   accountId: bigint().primary(),
   ideaId: bigint().primary(),

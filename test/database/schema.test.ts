@@ -80,6 +80,7 @@ describe('the migrated schema', () => {
     event_waits: 'api_tokens',
     followers: 'ideas',
     idea_tags: 'ideas',
+    idea_terms: 'ideas',
     idempotency_keys: 'api_tokens',
     merges: 'ideas',
     vote_followings: 'boards',
