@@ -130,7 +130,7 @@ export async function buildApp(server: ServerDependencies): Promise<FastifyInsta
   app.addHook('onClose', () => waits.close());
   const endpoints = {
     ...boardEndpoints(runner),
-    ...ideaEndpoints(runner, server.database),
+    ...ideaEndpoints(runner, server),
     ...voteEndpoints(runner),
     ...commentEndpoints(runner),
     ...eventEndpoints(server, runner, waits),

@@ -1,6 +1,6 @@
 import { excerptLength } from '../../contract/limits.ts';
 import { defaultPerPage } from '../../contract/pagination.ts';
-import type { Database } from '../database/database.ts';
+import type { ServerDependencies } from '../dependencies.ts';
 import { commentSort, listComments, presentComment } from '../domain/comments/comments.ts';
 import { DomainError } from '../domain/domain-error.ts';
 import { deleteIdea, editIdea } from '../domain/ideas/change-idea.ts';
@@ -22,7 +22,7 @@ type IdeaEndpoints = Pick<
   'listIdeas' | 'findSimilarIdeas' | 'getIdea' | 'createIdea' | 'editIdea' | 'deleteIdea'
 >;
 
-export function ideaEndpoints(runner: OperationRunner, database: Database): IdeaEndpoints {
+export function ideaEndpoints(runner: OperationRunner, { database }: ServerDependencies): IdeaEndpoints {
   return {
     listIdeas: async ({ request, query }) => {
       const linkTo = runner.linkFor(request);

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { beforeAll, expect, test } from 'vitest';
-import { findSimilarIdeas } from '../../server/domain/ideas/find-similar.ts';
+import { selectSimilarIdeas } from '../../server/domain/ideas/find-similar.ts';
 import type { BoardLanguage } from '../../server/entities/board-language.ts';
 import { createDatabaseForFile } from '../helpers/database.ts';
 import { createWorld, type World } from '../helpers/fixtures.ts';
@@ -54,7 +54,7 @@ async function measure(kind: 'typo' | 'reworded' | 'paraphrase', languages: read
     await db.sql('update boards set language = $2 where id = $1', [world.boardId, language]);
     for (const idea of ideas) {
       const text = kind === 'paraphrase' ? idea.paraphrase : { title: idea[kind], body: '' };
-      const found = await findSimilarIdeas(db.database, actor, text);
+      const found = await selectSimilarIdeas({ actor, query: db.database.query }, text);
       const hit = found.find(({ id }) => id === ids.get(idea.title));
       if (hit) similarities.push(hit.similarity);
       count++;
@@ -64,7 +64,7 @@ async function measure(kind: 'typo' | 'reworded' | 'paraphrase', languages: read
   return { count, recall: similarities.length / count, similarities };
 }
 
-test('of the labelled near-duplicates with typing errors or another order of words, at least 90 % are among the first five similar ideas, and most count as near-duplicates', async () => {
+test('the search for similar ideas finds at least 90 % of the labelled near-duplicates among its first five ideas, with a similarity of at least 0.6', async () => {
   for (const kind of ['typo', 'reworded'] as const) {
     const { count, recall, similarities } = await measure(kind, labelled);
     expect(count).toBe(105);
@@ -73,7 +73,7 @@ test('of the labelled near-duplicates with typing errors or another order of wor
   }
 });
 
-test('of the labelled paraphrases, at least 60 % are among the first five similar ideas, in each language', async () => {
+test('the search for similar ideas finds at least 60 % of the labelled paraphrases in each language among its first five ideas', async () => {
   for (const one of labelled) {
     const { count, recall } = await measure('paraphrase', [one]);
     expect(count).toBe(21);

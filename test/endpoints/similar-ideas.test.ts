@@ -93,7 +93,7 @@ test('a search for similar ideas needs either a title or an id, and refuses long
   for (const title of ["it's", '&|!():*', '\\', '%', "''"]) expect((await find({ title })).ids).toEqual([]);
 });
 
-test('with on_similar=reject, a near-duplicate is refused with the ideas that it repeats, and nothing is written', async () => {
+test('a request with on_similar=reject does not create a near-duplicate, and gets the ideas that it repeats', async () => {
   const id = await put('Export a board as CSV');
   const refused = await create('Exprot a board as CSV');
   expect([refused.status, refused.key]).toEqual([409, 'similar_ideas']);
@@ -110,7 +110,7 @@ test('with on_similar=reject, a near-duplicate is refused with the ideas that it
   expect((await create('Exprot a board as CSV', { onSimilar: 'allow' })).status).toBe(201);
 });
 
-test('of parallel requests with the same idea and on_similar=reject, one creates the idea and the others are refused', async () => {
+test('one of four parallel requests with the same idea and on_similar=reject creates the idea, and the others are refused', async () => {
   const answers = await Promise.all(Array.from({ length: 4 }, () => create('Export a board as CSV')));
   expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409]);
   expect(await countIdeas()).toBe(1);

@@ -146,7 +146,7 @@ function readForm(visit: Visit) {
     description: visit.field('description').replaceAll('\r\n', '\n'),
     preModeration: visit.field('pre_moderation') !== '',
     isPublic: visit.field('is_public') !== '',
-    language: visit.field('language'),
+    language: visit.field('language') || 'simple',
   };
 }
 

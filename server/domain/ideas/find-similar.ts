@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import { excerptLength, maxSimilarIdeas } from '../../../contract/limits.ts';
 import type { Database } from '../../database/database.ts';
 import { type Arguments, query, type RowOf } from '../../database/query.ts';
+import { statementTimeout } from '../../database/unavailable.ts';
 import type { ReadOperation } from '../operation.ts';
 import { excerptOf } from './list-ideas.ts';
 import { ideaViews } from './read-idea.ts';
@@ -73,4 +74,14 @@ export function findSimilarIdeas(
     await query(limitTime, {});
     return selectSimilarIdeas({ actor, query }, text);
   });
+}
+
+/** Finds similar ideas, or none if the search takes too long: a person can write an idea without them. */
+export async function findSimilarIdeasInTime(...search: Parameters<typeof findSimilarIdeas>): Promise<SimilarIdea[]> {
+  try {
+    return await findSimilarIdeas(...search);
+  } catch (error) {
+    if ((error as { code?: string }).code === statementTimeout) return [];
+    throw error;
+  }
 }

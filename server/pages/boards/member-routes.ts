@@ -1,11 +1,10 @@
 import { CommentInput } from '../../../contract/comments.ts';
 import { VoteValue } from '../../../contract/idea.ts';
 import { IdeaInput } from '../../../contract/ideas.ts';
-import { statementTimeout } from '../../database/unavailable.ts';
 import { type BoardView, checkSubmissions, readBoard } from '../../domain/boards/read-board.ts';
 import { commentOnIdea } from '../../domain/comments/comments.ts';
 import { createIdea } from '../../domain/ideas/create-idea.ts';
-import { findSimilarIdeas, type SimilarIdea } from '../../domain/ideas/find-similar.ts';
+import { findSimilarIdeasInTime, type SimilarIdea } from '../../domain/ideas/find-similar.ts';
 import { turnOnIdea } from '../../domain/ideas/lock-ideas.ts';
 import { followIdea, unfollowIdea } from '../../domain/notifications/followers.ts';
 import type { AccountOfUser } from '../../domain/sign-in/session.ts';
@@ -78,17 +77,8 @@ async function showNewIdea(visit: BoardVisit, problem?: Problem) {
   return showForm(visit, title, similar, problem);
 }
 
-/** Finds no ideas if the search takes too long, because a person can write an idea without them. */
-async function findSimilar(
-  { request, server }: BoardVisit,
-  text: { title: string; body: string },
-): Promise<SimilarIdea[]> {
-  try {
-    return await findSimilarIdeas(server.database, boardOf(request).read.actor, text);
-  } catch (error) {
-    if ((error as { code?: string }).code === statementTimeout) return [];
-    throw error;
-  }
+function findSimilar({ request, server }: BoardVisit, text: { title: string; body: string }): Promise<SimilarIdea[]> {
+  return findSimilarIdeasInTime(server.database, boardOf(request).read.actor, text);
 }
 
 async function showForm(visit: BoardVisit, title: string, similar: SimilarIdea[], problem?: Problem) {
