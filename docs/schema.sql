@@ -244,13 +244,11 @@ CREATE FUNCTION keep_idea_terms()
  LANGUAGE plpgsql
 AS $function$
 begin
-  if new.moderation_state = 'published' then
-    insert into idea_terms (account_id, idea_id, terms)
-    values (new.account_id, new.id, similar_terms(new.board_id, new.title_words, new.body))
-    on conflict (account_id, idea_id) do update set terms = excluded.terms where idea_terms.account_id = new.account_id;
-  else
-    delete from idea_terms where account_id = new.account_id and idea_id = new.id;
-  end if;
+  -- An idea that is not published has no terms.
+  insert into idea_terms (account_id, idea_id, terms)
+  values (new.account_id, new.id, case when new.moderation_state = 'published'
+    then similar_terms(new.board_id, new.title_words, new.body) else '' end)
+  on conflict (account_id, idea_id) do update set terms = excluded.terms;
   return null;
 end
 $function$;

@@ -46,7 +46,7 @@ return array_to_tsvector(array(
    where octet_length(t.term) <= 1000
 ));
 -- next statement
--- The terms of the published ideas. They have their own table, because PostgreSQL would write a column or an index of ideas
+-- The terms of ideas for the search for similar ideas. They have their own table, because PostgreSQL would write a column or an index of ideas
 -- again with each vote.
 create table if not exists idea_terms (
   account_id bigint not null,
@@ -60,13 +60,11 @@ create or replace function keep_idea_terms() returns trigger
 language plpgsql
 as $$
 begin
-  if new.moderation_state = 'published' then
-    insert into idea_terms (account_id, idea_id, terms)
-    values (new.account_id, new.id, similar_terms(new.board_id, new.title_words, new.body))
-    on conflict (account_id, idea_id) do update set terms = excluded.terms where idea_terms.account_id = new.account_id;
-  else
-    delete from idea_terms where account_id = new.account_id and idea_id = new.id;
-  end if;
+  -- An idea that is not published has no terms.
+  insert into idea_terms (account_id, idea_id, terms)
+  values (new.account_id, new.id, case when new.moderation_state = 'published'
+    then similar_terms(new.board_id, new.title_words, new.body) else '' end)
+  on conflict (account_id, idea_id) do update set terms = excluded.terms;
   return null;
 end
 $$;
