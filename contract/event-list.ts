@@ -10,8 +10,8 @@ import { word } from './text.ts';
 const anyEvent = z.union(Object.values(events));
 
 /**
- * The body of any event. The schema accepts every body unchanged, because an earlier version of the server may have
- * recorded the event, with fewer fields.
+ * The body of any type of event. The schema checks nothing, because an earlier version of the server may have recorded
+ * the event with fewer fields.
  */
 const AnyEventBody = z.unknown().meta({
   openapi: {

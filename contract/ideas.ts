@@ -41,10 +41,13 @@ export const IdeaInput = z
 /** A schema for an id in a query string, such as the id of a tag. */
 const QueryId = queryInteger(1, Number.MAX_SAFE_INTEGER);
 
-/** The parameters that can be combined with `ids`. Filters, orders and pages make no sense for known ideas. */
+/**
+ * The parameters that a request with `ids` can also have. It cannot have filters, sort orders or page parameters,
+ * because it names the exact ideas.
+ */
 const besideIds = ['ids', 'board', 'body'];
 
-/** Extends the schema of a query so that it refuses filters, orders and pages beside ids. */
+/** Extends a query schema: a request with `ids` must not have filters, sort orders or page parameters. */
 function idsAlone<T extends z.ZodType<{ ids?: unknown }>>(query: T) {
   return query.refine(given => given.ids === undefined || Object.keys(given).every(name => besideIds.includes(name)), {
     error: `Only ${besideIds.slice(1).join(' and ')} can be combined with ids`,
@@ -100,7 +103,7 @@ export const listIdeas = c.query({
           .optional()
           .describe(`\`excerpt\` cuts each body to its first ${excerptLength} characters and sets \`body_truncated\`.`)
           .meta({ default: 'full', examples: ['excerpt'] }),
-        // The ids have no example. Together with the other examples they would make an invalid request.
+        // This parameter has no example, because a request with `ids` and the other example values would be invalid.
         ids: queryList(QueryId, maxIdsOfRequest, { type: 'integer', format: 'int64', minimum: 1 })
           .optional()
           .describe(
@@ -170,7 +173,7 @@ export const Reason = text(1, 500);
 
 const reasonDescription = 'The reason, 1 to 500 characters. Webhooks and the author of a deleted idea receive it.';
 
-/** The fields that every edit accepts beside the new texts. */
+/** The fields that every edit accepts in addition to the new texts. */
 export const editFields = {
   if_updated_at: GivenTimestamp.optional().describe(
     'The `updated_at` that you have read. If it has changed since then, the edit is refused.',

@@ -446,7 +446,7 @@ function touch(idea: StoredIdea) {
   idea.updatedAt = timeAfter(idea.updatedAt);
 }
 
-/** Returns the current time, or a millisecond after a time that is not over. */
+/** Returns the current time. If this is not later than the given time, returns the given time plus one millisecond. */
 function timeAfter(time: string): string {
   return new Date(Math.max(Date.now(), Date.parse(time) + 1)).toISOString();
 }

@@ -57,7 +57,7 @@ export function handlersOf(state: BoardState, events: EventLog): Handlers {
     listVotes: ({ id, query, token }) => listVotes(state.find(id, token), query),
     commentOnIdea: ({ id, body, token }) => state.comment(id, body.body, token),
     listComments: ({ id, query, token }) => listComments(state.find(id, token), query),
-    // The validation has split the types.
+    // The validation has already split the text in `types` into an array.
     listEvents: ({ query, token, signal }) => events.list(query as Parameters<EventLog['list']>[0], token, signal),
     editComment: ({ id, commentId, body, token }) => state.editComment(id, commentId, body, token),
     deleteComment: ({ id, commentId, query, token }) => state.deleteComment(id, commentId, query.reason, token),

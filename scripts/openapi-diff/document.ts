@@ -2,7 +2,10 @@ import { parse as parseYaml } from 'yaml';
 import { isObject, type Json, type JsonObject, memberOf } from './json.ts';
 import { upgradeDocument } from './upgrade-document.ts';
 
-/** A part of a document. A missing part has no value, and the JSON pointer of its nearest parent. */
+/**
+ * A part of a document. If the document lacks the part, there is no value, and the JSON pointer is the one of the
+ * nearest parent.
+ */
 export interface Located {
   document: OpenApiDocument;
   value: Json | undefined;
@@ -72,7 +75,7 @@ export function exists({ value }: Located): boolean {
   return value !== undefined;
 }
 
-/** Returns a missing part of a part. */
+/** Returns a part without a value, for a part that the document lacks. */
 export function nothingIn({ document, pointer }: Located): Located {
   return { document, value: undefined, pointer };
 }

@@ -82,8 +82,8 @@ export async function startRunner({ url, appKey, timing, ...deps }: RunnerOption
   try {
     for (const pool of buildPools(tasks, config.WORKER_CONCURRENCY)) {
       const runner = await startPool(pool);
-      // The start of the next pool may take a moment, and this pool may fail in the meantime. The code below handles
-      // the failure later.
+      // If this pool fails while the next pool is still starting, the rejection must not end the process. The code
+      // below handles the failure.
       runner.promise.catch(() => {});
       running.push(runner);
     }

@@ -91,7 +91,7 @@ describe('the answers of the test server', () => {
   const steps: Step[] = [
     { line: 'POST /api/v1/ideas', body: { title: '  Éxport a\nboard ', body: 'x'.repeat(400) } },
     { line: 'POST /api/v1/ideas', as: 'moderator', body: { title: 'Dark mode', body: 'For late evenings.' } },
-    // From now on, the board of the real server records votes.
+    // After this request, the board of the real server records votes.
     { line: 'GET /api/v1/events?types=idea.voted' },
     { line: 'GET /api/v1/token', as: 'nobody' },
     { line: 'GET /api/v1/ideas?body=excerpt' },

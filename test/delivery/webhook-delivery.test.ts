@@ -596,7 +596,7 @@ describe('the recipients and the order of webhook deliveries', () => {
     }
   });
 
-  test('each process makes one attempt at a time at a hanging webhook endpoint, all processes together one at a failing endpoint, without delay for others', async () => {
+  test('other webhooks do not wait while each process sends one delivery to a hanging endpoint, and all processes together send one to a failing endpoint', async () => {
     const hanging = await startReceiverForTest(hang);
     const healthy = await startReceiverForTest();
     const world = await createWorld(server);

@@ -71,7 +71,7 @@ test('/health and /ready answer as usual while the rate limit counters are locke
   await outside.query('rollback');
 });
 
-test('a request without a token waits longer for a locked rate limit counter than a readiness probe does, and counts when it gets free', async () => {
+test('a request without a token waits longer for a locked rate limit counter than a readiness probe does, and is counted after the lock ends', async () => {
   await lockCounters();
   const counted = ask('GET /api/v1/openapi.json', '203.0.113.77');
   // The probe stops waiting for its own counter before the other request does. So the counter becomes free early enough

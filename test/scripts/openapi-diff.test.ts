@@ -66,7 +66,7 @@ test('openapi-diff reports a removed error key as breaking for the operation tha
   ]);
 });
 
-test('openapi-diff reports a change once for a place to which two alternatives lead', () => {
+test('openapi-diff reports a change only once if two alternatives of a schema contain the changed place', () => {
   const alternative = (kind: string) => object({ 'kind!': { const: kind }, x: { $ref: '#/components/schemas/X' } });
   const schema = { oneOf: [alternative('a'), alternative('b')] };
   const schemas = (type: string) => ({ X: object({ y: { type } }) });

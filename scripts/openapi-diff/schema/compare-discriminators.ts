@@ -41,8 +41,8 @@ interface Meaning {
 }
 
 /**
- * Whether two alternatives count as the same. An extended alternative has the same name, and a renamed alternative has
- * the same content.
+ * Whether two alternatives count as the same: they have the same name (possibly with changed content), or the same
+ * content (possibly with another name).
  */
 function isSameMeaning(a: Meaning, b: Meaning): boolean {
   return a.pointer === b.pointer || a.text === b.text;

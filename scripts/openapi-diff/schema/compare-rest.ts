@@ -20,7 +20,8 @@ export function compareRest(pair: SchemaPair): void {
   const added = has.filter(one => !isIn(had, one));
   if (removed.length + added.length === 0) return;
   const onlyReceived = direction === 'request' ? added : removed;
-  // Beside constraints that jsoncompat does not judge, the sender's schema has no fewer constraints.
+  // The change is safe if jsoncompat has judged all constraints that only the receiver has, and found the schemas
+  // compatible.
   const isProven =
     [...removed, ...added].every(isKnown) &&
     ![...had, ...has].some(({ keywords }) => 'unevaluatedProperties' in keywords || 'unevaluatedItems' in keywords) &&

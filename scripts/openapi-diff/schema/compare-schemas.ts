@@ -58,8 +58,8 @@ interface Visit {
 const mostTimes = 16;
 
 /**
- * After this number of visits, visits each pair of schemas only once. In some documents, most schemas refer to most
- * others. The output then lists every change, but not every place of a change.
+ * After this number of visits, the comparison visits each pair of schemas only once, because in some documents most
+ * schemas refer to most others. The output then lists every change, but not every place of a change.
  */
 const manyVisits = 60;
 
@@ -148,8 +148,8 @@ const mostDepth = 24;
 let depth = 0;
 
 /**
- * Whether no client notices if the head schema replaces the base schema. Proves this by comparing the two schemas and
- * all schemas in them. A schema that contains itself may need this proof for its own comparison. The proof then fails.
+ * Whether the head schema can replace the base schema without an effect on clients. Compares the two schemas and all
+ * schemas in them. If this comparison already runs, because a schema contains itself, the answer is no.
  */
 function isSafe(comparison: SchemaComparison, base: Shape, head: Shape): boolean {
   if (depth >= mostDepth) return false;

@@ -113,8 +113,8 @@ const patternRules = {
 } as const;
 
 /**
- * Reports a limit that some values were removed from or added to. If both happened, reports only the change that breaks
- * clients in this direction.
+ * Reports a change of a limit, such as a list of values or a maximum length. If the new limit both excludes old values
+ * and allows new values, reports only the change that breaks clients in this direction.
  */
 function compareFacet(pair: SchemaPair, facet: typeof types, had: Limits, has: Limits): void {
   const { rule, verb, text, refuses } = facet;

@@ -129,7 +129,7 @@ function reportVariant(
   had: readonly Variant[],
 ): void {
   const { direction } = pair;
-  // The other document may not allow the type of the alternative at all. Another check has already reported this.
+  // If the other document does not allow the type of the alternative at all, another check has already reported this.
   const others = turn === 'removed' ? pair.head.kinds : pair.base.kinds;
   if (isDisjoint(shape.kinds, others)) return;
   const at = turn === 'removed' ? { base: shape.pointer } : { head: shape.pointer };

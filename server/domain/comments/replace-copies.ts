@@ -13,7 +13,7 @@ interface Replacement {
 
 type OfAccount = Replacement & { accountId: number };
 
-/** Replaces the text at some paths of a JSON column. Ignores a path if the object around it does not exist. */
+/** Replaces the text at the given paths of a JSON column. Skips a path if the JSON does not contain it. */
 function withText(
   column: 'e.data' | 'e.body' | 'k.body',
   paths: readonly string[],
@@ -26,9 +26,9 @@ function withText(
 }
 
 /**
- * Replaces the text of a comment in its events. These are the events of the comment itself, and the event of a status
- * change with this official reply. Pages, mails, chat messages, extensions and webhook deliveries read the event only
- * when they are shown or sent, so they then have the new text.
+ * Replaces the text of a comment in the events about the comment, and in the event of a status change with this
+ * official reply. Pages, mails, chat messages, extensions and webhooks read an event when they show or send it, so they
+ * then use the new text.
  */
 const rewriteEvents = query('replace_comment_in_events', (db, $: Arguments<OfAccount>) =>
   db

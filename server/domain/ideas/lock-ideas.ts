@@ -51,8 +51,8 @@ export async function lockIdea(op: WriteOperation, id: number): Promise<LockedId
 }
 
 /**
- * Locks an idea to delete a text. A freeze of the board stops tokens, but not people. Otherwise nobody could remove a
- * password or an insult from a frozen board.
+ * Locks an idea so that a text on it can be deleted. On a frozen board, tokens are refused but people are not.
+ * Otherwise nobody could remove a password or an insult from a frozen board.
  */
 export async function lockIdeaToDeleteText(op: WriteOperation, id: number): Promise<LockedIdea> {
   if (op.actor.tokenId !== null) return lockIdea(op, id);
