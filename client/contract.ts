@@ -12,7 +12,7 @@ interface Route {
   takesKey: boolean;
 }
 
-/** The route of each operation. */
+/** The method, the path and other facts about each operation. */
 export const routes: Readonly<Record<OperationId, Route>> = {
   getToken: { method: 'GET', path: '/api/v1/token', isOnBoard: false, takesKey: false },
   getBoard: { method: 'GET', path: '/api/v1/board', isOnBoard: true, takesKey: false },

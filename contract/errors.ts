@@ -237,7 +237,7 @@ interface SchemaIssue {
   code?: string;
   message: string;
   path?: readonly (PropertyKey | { key: PropertyKey })[] | undefined;
-  /** The unknown fields, with the code `unrecognized_keys`. */
+  /** The names of the unknown fields, if the code of the issue is `unrecognized_keys`. */
   keys?: string[];
 }
 
@@ -282,7 +282,10 @@ export function raises<const K extends ErrorKey>(...keys: K[]): ErrorResponses<K
   return raisesWithin({ envelope: {}, error: {} }, ...keys) as ErrorResponses<K>;
 }
 
-/** Like raises(), but the error bodies have more fields, both beside the field `error` and in it. */
+/**
+ * Returns the same schemas as raises(), but with more fields in the error bodies: beside the field `error` and inside
+ * it.
+ */
 export function raisesWithin(
   more: { envelope: z.ZodRawShape; error: z.ZodRawShape },
   ...keys: ErrorKey[]

@@ -193,7 +193,7 @@ export const IdeaEdit = z
     examples: [{ body: ideaExamples.edited.body, if_updated_at: ideaExamples.created.updated_at }],
   });
 
-/** The query of a deletion. */
+/** The query parameters of a request that deletes an idea or a comment. */
 export const DeletionQuery = z.strictObject({
   ...BoardParameter,
   reason: Reason.optional()

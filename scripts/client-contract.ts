@@ -73,7 +73,7 @@ interface Route {
   takesKey: boolean;
 }
 
-/** The route of each operation. */
+/** The method, the path and other facts about each operation. */
 export const routes: Readonly<Record<OperationId, Route>> = {
   ${routes.map(([id, route]) => `${id}: ${routeRow(route)},`).join('\n')}
 };

@@ -50,8 +50,8 @@ export interface StoredIdea {
   /** The ideas that are merged into this idea, in the order of the merges. */
   sources: StoredIdea[];
   /**
-   * The votes on this idea itself, by the id of the token. A removed vote stays as `none` if other ideas were merged
-   * into this idea. Then the vote of the same token on a merged idea does not count.
+   * The direct votes on this idea, by the id of the token. If other ideas were merged into this idea, a removed vote
+   * stays as `none`. Because of this `none`, the vote of the same token on a merged idea does not count.
    */
   votes: Map<number, StoredVote>;
   comments: Comment[];

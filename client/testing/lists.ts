@@ -41,7 +41,7 @@ function readCursor(cursor: string, sort: string): Place {
     const [ofSort, key, id] = JSON.parse(atob(cursor));
     if (ofSort === sort) return [key, id];
   } catch {
-    // The text is not a cursor.
+    // An invalid cursor gets the error below.
   }
   const issue: ValidationIssue = {
     path: ['query', 'cursor'],

@@ -12,7 +12,7 @@ export interface ValidRequest<O extends OperationId = OperationId> {
   query: NonNullable<Operations[O]['query']>;
   body: Operations[O]['body'];
   token: TestToken;
-  /** Aborts when the client disconnects. */
+  /** A signal that aborts when the client disconnects. */
   signal: AbortSignal;
 }
 

@@ -57,7 +57,9 @@ export function matchParts(part: Part, [had, has]: readonly [Parts, Parts]): [ke
 
 type Parts = Iterable<readonly [string, Located]>;
 
-/** Compares a schema. `isAlwaysSent` is whether the value is never missing, so that its default has no effect. */
+/**
+ * Compares the schemas of a part. Set `isAlwaysSent` if the value is never missing, so that its default has no effect.
+ */
 export function compareSchemaOf(part: Part, subject: string, direction: Direction, isAlwaysSent = false): void {
   const { base, head, operation, where, isError, comparison } = part;
   const root = { operation, where, subject, isError, isAlwaysSent };

@@ -116,7 +116,7 @@ export function follow(node: Located): Located {
 
 /** Follows the reference of a path item, and merges the fields beside the reference (OpenAPI: Path Item Object). */
 export function pathItemAt(item: Located): Located {
-  // This throws an error if the references form a cycle.
+  // follow() throws an error if the references form a cycle.
   const target = follow(item);
   const reference = textOf(item, '$ref');
   if (reference === undefined) return target;
@@ -153,7 +153,7 @@ function anchorsOf(document: OpenApiDocument): Map<string, Located> {
   if (known) return known;
   const anchors = new Map<string, Located>();
   const nodes = [rootOf(document)];
-  // The loop also visits the nodes that it adds.
+  // The loop also visits the nodes that are added to the list while it runs.
   for (const node of nodes) {
     for (const name of [textOf(node, '$anchor'), textOf(node, '$dynamicAnchor')]) {
       if (name !== undefined) anchors.set(name, node);

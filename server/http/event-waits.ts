@@ -128,7 +128,7 @@ interface WaitOptions {
   tokenId: number;
   boardId: number;
   position: number;
-  /** Ends the wait. */
+  /** A signal that ends the wait. */
   signal: AbortSignal;
 }
 

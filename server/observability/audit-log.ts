@@ -48,7 +48,7 @@ export function buildAuditLog({ destination, redactor, repeatWindowMs = 60_000 }
     {
       base: null,
       timestamp: false,
-      // This field distinguishes audit entries from lines of the ordinary log if both go to standard output.
+      // Adds the field `log`, which distinguishes audit entries from ordinary log lines if both go to standard output.
       formatters: { level: () => ({ log: 'audit' }), log: fields => redactor.value(fields) as Fields },
     },
     destination,

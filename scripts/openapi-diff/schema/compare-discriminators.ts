@@ -16,7 +16,7 @@ export function compareDiscriminators(pair: SchemaPair): void {
   const [field, newField] = [base, head].map(one => (one && textOf(one, 'propertyName')) ?? '');
   const name = quote(field ?? '');
   if (head === undefined) {
-    // A single remaining alternative needs no discriminator.
+    // If only one alternative remains, no discriminator is needed.
     if (pair.head.variants.length > 0) {
       report(pair, 'discriminator-removed', `no longer has the discriminator ${name}`, at);
     }

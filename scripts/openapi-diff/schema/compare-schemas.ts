@@ -78,7 +78,7 @@ export function compareSchemas(
   const { subject, isAlwaysSent } = root;
   const visits: Visit[] = isChanged(pair) ? [{ pair, subject, field: '', isAlwaysSent, outer: undefined }] : [];
   const times = new Map<SchemaPair, number>();
-  // The loop also visits the pairs that it adds.
+  // The loop also visits the pairs that are added to the list while it runs.
   for (const visit of visits) {
     visit.pair.isVisited = true;
     reportAt(root, report, visit);
@@ -143,7 +143,7 @@ function isChanged(pair: SchemaPair): boolean {
   return leadsTo(pair, pair.comparison.changed, ({ findings }) => findings.length > 0);
 }
 
-/** The maximum depth of proofs within proofs. A deeper proof counts as failed. */
+/** The maximum depth of calls of isSafe() inside each other. Below this depth, the answer is no. */
 const mostDepth = 24;
 let depth = 0;
 
@@ -162,12 +162,12 @@ function isSafe(comparison: SchemaComparison, base: Shape, head: Shape): boolean
   }
 }
 
-/** Whether a pair, or a pair inside it, passes a test. Compares these pairs, and keeps the final answers. */
+/** Whether a test succeeds for a pair of schemas or for a pair inside it. Remembers each final answer. */
 function leadsTo(root: SchemaPair, answers: Map<SchemaPair, boolean>, test: (pair: SchemaPair) => boolean): boolean {
   const known = answers.get(root);
   if (known !== undefined) return known;
   const visited = new Set([root]);
-  // The loop also visits the pairs that it adds.
+  // The loop also visits the pairs that are added to the list while it runs.
   for (const pair of visited) {
     if (answers.get(pair) === false) continue;
     compareOnce(pair);

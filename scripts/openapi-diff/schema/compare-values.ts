@@ -38,7 +38,7 @@ function compareTypes(pair: SchemaPair): void {
 function compareLists(pair: SchemaPair): void {
   const { base, head, direction } = pair;
   if (base.values === undefined && head.values === undefined) return;
-  // Another rule has already reported the change if the new schema allows no type of the old schema.
+  // If the new schema allows none of the old types, another rule has already reported the change.
   if (isDisjoint(base.kinds, head.kinds)) return;
   if (base.values === undefined || head.values === undefined) {
     const list = `one of ${textOfValues(base.values ?? head.values ?? [])}`;
@@ -98,7 +98,7 @@ const types: Pick<Facet, 'rule' | 'verb' | 'text' | 'refuses'> = {
 /** Compares lengths, numbers, counts, patterns and formats. Compares only the types that both schemas allow. */
 export function compareLimits(pair: SchemaPair): void {
   const { base, head } = pair;
-  // If a schema lists its values, the list already limits them.
+  // Skips a schema with a list of values, because the list itself limits the values.
   if (base.values !== undefined || head.values !== undefined) return;
   const common = base.kinds.filter(kind => head.kinds.includes(kind));
   for (const facet of facets) {

@@ -71,7 +71,7 @@ function pairUp(had: readonly Variant[], has: readonly Variant[]): { one: Varian
   const [left, right] = [new Set(had), new Set(has)];
   const pairs: { one: Variant; other: Variant }[] = [];
   const tests: ((one: Variant, other: Variant) => boolean)[] = [
-    // Equal names and equal constant fields are enough for a pair, because later code compares the two schemas.
+    // Alternatives with equal names and equal constant fields form a pair. Later code compares their other parts.
     (one, other) =>
       one.shape.pointer.startsWith('#/components/') &&
       one.shape.pointer === other.shape.pointer &&

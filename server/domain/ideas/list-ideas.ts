@@ -164,7 +164,7 @@ const ways: Pick<ListForm, 'isPending' | 'rowsOfStatus' | 'tagged'>[] = [
 
 const forms: ListForm[] = ideaSorts.flatMap(sort =>
   ways.flatMap(way =>
-    // Visitors cannot read pending ideas.
+    // Builds no list of pending ideas for visitors, because visitors cannot read pending ideas.
     (way.isPending ? [false] : yesOrNo).flatMap(isPublic =>
       yesOrNo.flatMap(isFiltered => yesOrNo.map(hasCursor => ({ ...way, sort, isPublic, isFiltered, hasCursor }))),
     ),

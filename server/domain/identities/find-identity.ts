@@ -7,7 +7,7 @@ import { isBlocked } from '../members/authority.ts';
 /** The fields that identify an external identity. */
 export interface OneIdentity {
   accountId: number;
-  /** Null for an identity in the application that embeds the account's boards. */
+  /** The provider of the identity. Null for an identity in the application that embeds the account's boards. */
   providerId: number | null;
   /** The id of the person at the provider. It never changes. */
   subject: string;

@@ -103,7 +103,7 @@ const insertLink = query('insert_sign_in_link', (db, $: Arguments<NewLink>) =>
 export interface MailedLink {
   token: string;
   email: string;
-  /** Undefined if the link lets a new person sign up. */
+  /** The user to sign in. Undefined if the link lets a new person sign up. */
   userId: number | undefined;
   /** The language of the user's profile. */
   language: string | null;

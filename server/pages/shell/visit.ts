@@ -38,7 +38,7 @@ export interface Route<Account extends AccountOfUser | undefined = AccountOfUser
   /** Whether all visitors without a session get the same page in their language, so that caches may store it. */
   isPublicPage?: boolean;
   show?: (visit: Visit<Account>, problem?: Problem) => Answer | Promise<Answer>;
-  /** Asks for confirmation before `run`. */
+  /** Returns a question that the person must confirm before `run`. */
   ask?: (visit: Visit<Account>) => Question | Promise<Question>;
   run?: (visit: Visit<Account>) => Promise<Answer>;
   /**
