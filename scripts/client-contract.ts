@@ -67,7 +67,7 @@ const text = `/*
 interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   path: string;
-  /** Whether a token with several boards must name one. */
+  /** Whether a token with several boards must name a board in the request. */
   isOnBoard: boolean;
   /** Whether the operation accepts an Idempotency-Key. */
   takesKey: boolean;

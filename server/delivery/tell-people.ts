@@ -194,8 +194,8 @@ const selectMentioned = selectRecipients('select_mentioned_to_tell', (db, $) =>
 );
 
 /**
- * The users who are notified, by the type of event. Authors learn whether their submission was accepted. An author who
- * may publish without approval causes idea.created, and users get no notification of their own events.
+ * The users to notify, by the type of event. Authors learn whether their submission was accepted. If an author needs no
+ * approval, idea.created is the author's own event, and nobody is notified of their own events.
  */
 const recipientsOfType: Record<string, typeof selectFollowers> = {
   'idea.status_changed': selectFollowers,

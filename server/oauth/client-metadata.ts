@@ -81,8 +81,8 @@ function isOffered(scope: unknown): boolean {
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /**
- * URL schemes that would send a code unencrypted over the network, or open an application that does not expect a code.
- * oidc-provider refuses more schemes.
+ * URL schemes that would send an authorization code unencrypted over the network, or open an application that does not
+ * expect a code. oidc-provider also refuses other schemes.
  */
 const forbiddenSchemes = new Set(['filesystem:', 'ftp:', 'mailto:', 'sms:', 'tel:', 'view-source:', 'ws:', 'wss:']);
 

@@ -7,8 +7,8 @@ const day = 24 * 60 * minute;
 export const unusedClientSeconds = 7 * day;
 
 /**
- * How long a client stays registered after it got its last token. Clients keep their registration, and few clients can
- * register again.
+ * How long a client stays registered after it got its last token. This time is long, because few clients can register
+ * again.
  */
 export const usedClientSeconds = 365 * day;
 

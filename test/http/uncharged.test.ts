@@ -42,8 +42,7 @@ test('while the rate limit counters are locked, all clients together can send on
   const answers = await many(document);
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(limit);
   for (const answer of answers.filter(({ status }) => status !== 200)) expectUnavailable(answer);
-  // While the table is locked, all paths together may get only this number of requests. In the next minute, they may
-  // get the same number again.
+  // While the table is locked, the server accepts only this number of requests a minute, for all paths together.
   expectUnavailable(await ask('GET /no/such/path', '203.0.113.50'));
   clock.advance(60_000);
   const next = await many(n => ask('GET /no/such/path', `203.0.113.${n}`));

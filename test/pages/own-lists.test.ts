@@ -87,7 +87,7 @@ test('the page "Followed ideas" lists the ideas of the board that the member fol
   expect(await titles()).toEqual(['Kept']);
 });
 
-test('the pages of My ideas, My votes and Followed ideas each have 41 ideas once, newest first', async () => {
+test('each of the lists My ideas, My votes and Followed ideas shows 41 ideas on its pages, each idea once, newest first', async () => {
   const reader = await createMember(server, world.accountId, 'member');
   await server.sql(
     `with made as (

@@ -29,7 +29,7 @@ interface Scene {
   world: World;
   ideaId: number;
   otherId: number;
-  /** An idea of the member, with a comment of the owner. */
+  /** An idea by the member, with a comment by the owner. */
   ownId: number;
   commentId: number;
   tagId: number;

@@ -56,7 +56,7 @@ function writeWith(base: Shape, constraints: readonly Constraint[]): JsonObject 
 
 /**
  * Checks the verdict of the rules with the library jsoncompat. If the rules find no breaking or risky change, the
- * library must find the two schemas compatible. Other comparisons check the schemas of their fields and items.
+ * library must find the two schemas compatible. The schemas of fields and items are checked separately.
  */
 export function audit(pair: SchemaPair): void {
   const { base, head, comparison } = pair;

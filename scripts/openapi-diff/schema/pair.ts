@@ -68,7 +68,9 @@ export function nameAt({ kind, field }: Place, outer: string): string {
   return outer;
 }
 
-/** Adds a finding. Its message is a function, or a text that continues the sentence after the name of the value. */
+/**
+ * Adds a finding. Its message is a function, or a text that continues the sentence after the name of the changed value.
+ */
 export function report(
   { findings, base, head }: SchemaPair,
   rule: RuleId,

@@ -61,7 +61,10 @@ export interface Shape {
   /** The schema of the items after `prefixItems`. */
   items: Fragment;
   fields: Fields;
-  /** The alternatives. If there are alternatives, each of them is complete and the parts above are empty. */
+  /**
+   * The alternatives of the schema (`anyOf`, `oneOf`). If there are any, each alternative is a complete shape, and the
+   * other properties of this shape are empty.
+   */
   variants: Shape[];
   discriminator: Located | undefined;
   /** The keywords that have no property of their own in `Shape`. The library jsoncompat judges changes of them. */

@@ -166,7 +166,7 @@ export async function eraseAccount(
   for (const removal of removals) await runBatches(database, removal, batch, counts);
   return database.transaction(async ({ query }) => {
     const [gone] = await query(deleteAccount, { accountId });
-    // Another run has already erased the account.
+    // Another run of the clean-up has already erased the account.
     if (!gone) return undefined;
     const erased = { id: accountId, isResumed: begin.isResumed, counts };
     await record({ query }, erased);
