@@ -241,7 +241,10 @@ interface SchemaIssue {
   keys?: string[];
 }
 
-/** Converts the issues at a place of a request. An issue about unknown fields names the fields of the schema. */
+/**
+ * Converts the validation issues of one part of a request, such as the body. An issue about unknown fields also names
+ * the known fields.
+ */
 export function issuesIn(
   place: string[],
   error: { issues: readonly unknown[] } | null | undefined,
@@ -262,7 +265,7 @@ function nameOf(segment: PropertyKey | { key: PropertyKey }): string | number {
 /** The maximum number of unknown fields that an issue names, and the maximum length of each name. */
 const maxUnknown = { names: 5, length: 50 };
 
-/** Returns the issue for fields that do not exist, at a path of the request. */
+/** Returns the validation issue for unknown fields. The path says where in the request these fields are. */
 export function unknownFields(path: ValidationIssue['path'], unknown: string[], known: string[]): ValidationIssue {
   const names = unknown.slice(0, maxUnknown.names).map(name => JSON.stringify(name.slice(0, maxUnknown.length)));
   const fields = known.length > 0 ? `The fields are ${known.join(', ')}` : 'There are no fields';

@@ -63,7 +63,9 @@ export function compareHeaders(response: Part): void {
   }
 }
 
-/** Lists the parameters of an operation by an identity: its position for a path parameter, its name for any other. */
+/**
+ * Lists the parameters of an operation by a key: the position of a path parameter, or the name of any other parameter.
+ */
 function parametersOf(item: Located, operation: Located, path: string): [string, Located][] {
   const parts = namesIn(path);
   // A parameter of the operation overrides the path's parameter with the same name.

@@ -26,7 +26,8 @@ type Fields = Record<string, unknown>;
 interface RepeatWindow {
   kinds: Map<string, { fields: Fields; repeated: number }>;
   /**
-   * The number of entries with other fields, after the log has already counted maxKinds different entries of this name.
+   * The number of further entries of this name, counted together after the log has counted maxKinds different ones
+   * separately.
    */
   others: number;
   timer: NodeJS.Timeout;

@@ -47,7 +47,7 @@ function isJudgedFully({ keywords, definitions, isComplete }: Constraint): boole
   return isComplete && isJudged({ ...keywords, $defs: definitions });
 }
 
-/** Writes the base schema with these constraints, because other rules report the changes of all other parts. */
+/** Writes the base schema with the given constraints. Other rules report the changes of its other parts. */
 function writeWith(base: Shape, constraints: readonly Constraint[]): JsonObject {
   const judged = constraints.filter(isJudgedFully);
   const keywords = judged.map(one => one.keywords);

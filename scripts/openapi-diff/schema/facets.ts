@@ -6,7 +6,7 @@ import type { Kind, Limits } from './shape.ts';
 /** A way to limit values, such as their length. */
 export interface Facet {
   name: string;
-  /** The types whose values the facet limits. */
+  /** The types of the values that the facet limits, such as `string`. */
   kinds: readonly Kind[];
   rule: 'type' | 'bound' | 'format' | 'pattern';
   verb: 'is' | 'has' | 'matches';

@@ -15,7 +15,7 @@ export interface SchemaComparison {
   changed: Map<SchemaPair, boolean>;
   /** Whether a pair, or a pair inside it, has a breaking or risky finding. */
   unsafe: Map<SchemaPair, boolean>;
-  /** Whether no client notices if the second schema replaces the first one. */
+  /** Whether the second schema can replace the first one without an effect on clients. */
   isSafe(base: Shape, head: Shape): boolean;
 }
 

@@ -68,12 +68,13 @@ const rewriteAnswer = query('replace_comment_in_answer', (db, $: Arguments<OfAcc
 );
 
 /**
- * Replaces the text of an edited or deleted comment in its copies. Also removes the responses of webhook receivers to
- * its events, because a response may repeat the text. Receivers keep what they received before. Returns the events.
+ * Replaces the text of an edited or deleted comment in its copies, such as events. Also removes the stored responses of
+ * webhook receivers to these events, because a response may repeat the text. Receivers keep the text that they received
+ * before. Returns the events. The caller holds the lock of the idea.
  *
- * The caller holds the lock of the idea. A worker that stores one response of a receiver holds the lock of its
- * delivery, but waits for no lock of this transaction. A worker that stores several responses at once may wait for one.
- * PostgreSQL may then end one of the two transactions as a deadlock, and the server retries it.
+ * A worker that stores one response holds the lock of its delivery, but waits for no lock of this transaction. A worker
+ * that stores several responses at once may wait for one. PostgreSQL may then report a deadlock and cancel one of the
+ * two transactions, and the server retries it.
  */
 export async function replaceCopies(op: WriteOperation, replacement: Replacement) {
   const { accountId } = op.actor;

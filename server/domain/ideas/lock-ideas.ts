@@ -75,8 +75,8 @@ export function turnOnIdea(ideaId: number): string {
 }
 
 /**
- * The inTurn keys of a merge or unmerge. One is for the account, because an unmerge does not know which ideas it will
- * lock.
+ * Returns the keys that limit how many merges and unmerges run at the same time (see Database.inTurn). There is a key
+ * for each idea, and one for the account, because an unmerge does not know in advance which ideas it will lock.
  */
 export function turnsOfMerge(...ideaIds: number[]): (actor: Pick<Actor, 'accountId'>) => string[] {
   return ({ accountId }) => [...ideaIds.map(turnOnIdea), `merging:${accountId}`];
