@@ -41,7 +41,7 @@ export const errors = {
   comment_changed: { status: 409, meaning: 'The comment has changed since if_updated_at. Nothing was written.' },
   cursor_expired: {
     status: 410,
-    meaning: `The events after this cursor may be incomplete: it is older than ${keptEventDays} days, or the database was restored from a backup. Start again without \`after\`, or with \`after=now\`.`,
+    meaning: `Events after this cursor may be missing, because the cursor is older than ${keptEventDays} days or the database was restored from a backup. Start again without \`after\`, or with \`after=now\`.`,
   },
   payload_too_large: { status: 413, meaning: 'The request body is larger than 64 KiB.' },
   unsupported_media_type: {

@@ -190,7 +190,7 @@ export const events = {
   'idea.deleted': event(
     'idea.deleted',
     'IdeaDeletedEvent',
-    'An idea was deleted with its comments and votes. `idea` has its last title, and a body without the text.',
+    'An idea was deleted with its comments and votes. `idea` has the last title and, instead of the body, the text `(deleted)`.',
     { reason },
     { idea: { ...ideaExamples.edited, body: '(deleted)' }, at: '2026-03-14T09:33:05.310Z', reason: 'Spam' },
   ),

@@ -60,7 +60,7 @@ export const listIdeas = c.query({
   path: '/api/v1/ideas',
   summary: 'List ideas',
   description:
-    'Returns the published ideas of the board. Leaves out merged ideas, and ideas in a hidden status unless `status` or `status_key` asks for it. An idea must match all filters. With `moderation_state=pending`, returns the approval queue. With `ids`, returns these ideas.',
+    'Returns the published ideas of the board. Leaves out merged ideas, and ideas in a hidden status unless `status` or `status_key` asks for it. An idea must match all filters. With `moderation_state=pending`, returns the approval queue. With `ids`, returns the ideas with these ids.',
   query: idsAlone(
     onePlace(
       z.strictObject({
@@ -107,7 +107,7 @@ export const listIdeas = c.query({
         ids: queryList(QueryId, maxIdsOfRequest, { type: 'integer', format: 'int64', minimum: 1 })
           .optional()
           .describe(
-            `Returns the ideas with these ids in this order, also if they are merged or hidden. Leaves out unknown ids. Cannot be combined with filters, \`sort\` or pages. At most ${maxIdsOfRequest} ids.`,
+            `Returns the ideas with these ids in this order, even merged and hidden ideas. Skips unknown ids. Cannot be combined with filters, \`sort\` or pages. At most ${maxIdsOfRequest} ids.`,
           ),
         ...pagination,
       }),
@@ -256,7 +256,7 @@ export const deleteIdea = c.mutation({
   method: 'DELETE',
   path: '/api/v1/ideas/:id',
   summary: 'Delete an idea',
-  description: `Deletes a published idea with its comments and votes. Nothing restores it. The user who issued the token may delete their own ideas for ${changeMinutes} minutes, if nobody else has voted or commented. A token with the \`moderate\` grant may delete every idea at any time. An idea into which others are merged cannot be deleted.`,
+  description: `Deletes a published idea with its comments and votes. Nobody can restore the idea. The user who issued the token may delete their own ideas for ${changeMinutes} minutes, if nobody else has voted or commented. A token with the \`moderate\` grant may delete every idea at any time. An idea into which others are merged cannot be deleted.`,
   pathParams: z.object(IdeaPath),
   query: DeletionQuery,
   body: noBody,
@@ -283,7 +283,7 @@ export const deleteIdea = c.mutation({
     tool: {
       name: 'delete_idea',
       title: 'Delete an idea',
-      description: `Deletes an idea with its comments and votes, for good. Ask the user first. Authors can delete their ideas for ${changeMinutes} minutes if nobody else has voted or commented, and moderators every idea: then give a reason. For a duplicate, use merge_ideas instead, because a merge keeps the votes.`,
+      description: `Deletes an idea with its comments and votes for good. Ask the user first. Authors can delete their ideas for ${changeMinutes} minutes if nobody else has voted or commented, and moderators every idea: then give a reason. For a duplicate, use merge_ideas instead, because a merge keeps the votes.`,
       isDestructive: true,
       isIdempotent: false,
     },

@@ -4,7 +4,7 @@ import { type BoardState, listVotesOf, type StoredIdea, type TestToken, tallyOf 
 import type { EventLog } from './event-log.ts';
 import { matches, pageOf, rankOf } from './lists.ts';
 
-/** A valid request of an operation. */
+/** A request that the test server has validated. */
 export interface ValidRequest<O extends OperationId = OperationId> {
   id: number;
   tagId: number;

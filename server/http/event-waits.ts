@@ -28,7 +28,10 @@ interface Slot {
 
 const leaseEnd = fragment<string>`now() + ${leaseSeconds} * interval '1 second'`;
 
-/** Takes a free slot of a token. Of parallel statements that choose the same slot, only one takes the slot. */
+/**
+ * Takes a free slot for a waiting request of a token. If parallel statements choose the same slot, only one of them
+ * takes it.
+ */
 const takeSlot = query(
   'take_event_wait',
   (db, $: Arguments<{ accountId: number; tokenId: number; boardId: number; serverId: string }>) =>
@@ -199,7 +202,7 @@ export function buildEventWaits({ database, logger }: Pick<ServerDependencies, '
 
   function renewSoon() {
     timer ??= setTimeout(async () => {
-      // A failed statement breaks the connection, which ends the waits.
+      // If the statement fails, the connection is closed, which ends all waits of this process.
       await opening?.then(renew).catch(error => logger.warn({ err: error }, 'could not renew the waits for events'));
       timer = undefined;
       if (waiters.size > 0) renewSoon();

@@ -22,7 +22,7 @@ export const fixedMetadata = {
   id_token_signed_response_alg: 'ES256',
   subject_type: 'public',
   require_auth_time: false,
-  // Allows only this response mode, because no MCP client needs the code in a URL fragment or in a form post.
+  // Allows only the response mode `query`, because no MCP client needs the code in a URL fragment or in a form post.
   response_modes: ['query'],
 };
 

@@ -1,7 +1,7 @@
 const minute = 60;
 const day = 24 * 60 * minute;
 
-/* All lifetimes are in seconds. */
+/* All lifetimes in this file are in seconds. */
 
 /** How long a client stays registered if no user has given it a grant. */
 export const unusedClientSeconds = 7 * day;

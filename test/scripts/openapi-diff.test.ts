@@ -17,7 +17,7 @@ const contract = await readFile(new URL('../../contract/openapi.json', import.me
 // biome-ignore lint/suspicious/noExplicitAny: the document is edited as untyped JSON.
 type Document = any;
 
-/** Returns the changes between the contract of the API and an edited copy of it. */
+/** Returns the changes that openapi-diff finds between the contract of the API and an edited copy of it. */
 function changesAfter(edit: (document: Document) => void): Change[] {
   const copy = JSON.parse(contract) as Document;
   edit(copy);
