@@ -119,6 +119,7 @@ export const commentOnIdea = c.mutation({
     auth: 'board',
     grant: 'write',
     bucket: 'apitoken:write',
+    sdk: 'ideas.comment',
     tool: {
       name: 'comment_on_idea',
       title: 'Comment on an idea',
@@ -143,6 +144,7 @@ export const listComments = c.query({
     auth: 'board',
     grant: 'read',
     bucket: 'apitoken:read',
+    sdk: 'ideas.comments',
     tool: {
       name: 'list_comments',
       title: 'List the comments of an idea',
@@ -191,6 +193,7 @@ export const editComment = c.mutation({
     auth: 'board',
     grant: 'write',
     bucket: 'apitoken:write',
+    sdk: 'ideas.editComment',
     tool: {
       name: 'edit_comment',
       title: 'Edit a comment',
@@ -225,6 +228,7 @@ export const deleteComment = c.mutation({
     auth: 'board',
     grant: 'write',
     bucket: 'apitoken:write',
+    sdk: 'ideas.deleteComment',
     tool: {
       name: 'delete_comment',
       title: 'Delete a comment',

@@ -107,6 +107,7 @@ export const listEvents = c.query({
     auth: 'board',
     grant: 'read',
     bucket: 'apitoken:read',
+    sdk: 'events.list',
     tool: {
       name: 'list_events',
       title: 'List events',

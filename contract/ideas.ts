@@ -121,6 +121,7 @@ export const listIdeas = c.query({
     grant: 'read',
     bucket: 'apitoken:read',
     grantByQuery: { moderation_state: 'moderate' },
+    sdk: 'ideas.list',
     tool: {
       name: 'list_ideas',
       title: 'List and search ideas',
@@ -157,6 +158,7 @@ export const createIdea = c.mutation({
     auth: 'board',
     grant: 'write',
     bucket: 'apitoken:write',
+    sdk: 'ideas.create',
     tool: {
       name: 'create_idea',
       title: 'Create an idea',
@@ -241,6 +243,7 @@ export const editIdea = c.mutation({
     auth: 'board',
     grant: 'write',
     bucket: 'apitoken:write',
+    sdk: 'ideas.edit',
     tool: {
       name: 'edit_idea',
       title: 'Edit an idea',
@@ -280,6 +283,7 @@ export const deleteIdea = c.mutation({
     auth: 'board',
     grant: 'write',
     bucket: 'apitoken:write',
+    sdk: 'ideas.delete',
     tool: {
       name: 'delete_idea',
       title: 'Delete an idea',

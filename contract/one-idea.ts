@@ -45,6 +45,7 @@ export const getIdea = c.query({
     grant: 'read',
     bucket: 'apitoken:read',
     grantByQuery: { 'expand=votes': 'moderate' },
+    sdk: 'ideas.get',
     tool: {
       name: 'get_idea',
       title: 'Get one idea',

@@ -37,6 +37,13 @@ export interface ToolMetadata {
   defaults?: Readonly<Record<string, unknown>>;
 }
 
+/** How agents and programs use a route. */
+interface Uses {
+  tool: ToolMetadata;
+  /** The method of the SDK, such as `ideas.vote`. */
+  sdk: string;
+}
+
 /** The metadata of a route in ts-rest. The server needs these properties before it reads the body of a request. */
 export type RouteMetadata = {
   /** The tag of the operation in the OpenAPI document. */
@@ -49,8 +56,8 @@ export type RouteMetadata = {
    */
   | { auth: 'tools' }
   /** The route accepts a token with any grant. Its requests do not count against the rate limits of the token. */
-  | { auth: 'token'; tool: ToolMetadata }
-  | {
+  | ({ auth: 'token' } & Uses)
+  | ({
       auth: 'board';
       grant: Grant;
       bucket: Bucket;
@@ -58,8 +65,7 @@ export type RouteMetadata = {
       grantByQuery?: GrantByQuery;
       /** The meanings of error keys on this route, if they differ from the usual ones. */
       meanings?: ErrorMeanings;
-      tool: ToolMetadata;
-    }
+    } & Uses)
 );
 
 export const BoardParameter = {

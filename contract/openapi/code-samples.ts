@@ -1,4 +1,3 @@
-import type { OperationId } from '../index.ts';
 import type { Route, RouteMetadata } from '../routes.ts';
 import type { Json } from './json-schema.ts';
 
@@ -8,36 +7,6 @@ export interface CodeSample {
   label: string;
   source: string;
 }
-
-/**
- * The SDK's method of each operation. Agents use the tools with a client of the Model Context Protocol. The SDK's
- * `request` does not suit the tools, because it retries a POST request and relies on the header `Idempotency-Key`. The
- * tools ignore this header.
- */
-const methods: Record<OperationId, string | null> = {
-  getToken: 'token.get',
-  getBoard: 'board.get',
-  listIdeas: 'ideas.list',
-  createIdea: 'ideas.create',
-  getIdea: 'ideas.get',
-  voteIdea: 'ideas.vote',
-  listVotes: 'ideas.votes',
-  commentOnIdea: 'ideas.comment',
-  listComments: 'ideas.comments',
-  editIdea: 'ideas.edit',
-  deleteIdea: 'ideas.delete',
-  editComment: 'ideas.editComment',
-  deleteComment: 'ideas.deleteComment',
-  listEvents: 'events.list',
-  setIdeaStatus: 'ideas.setStatus',
-  addIdeaTag: 'ideas.addTag',
-  removeIdeaTag: 'ideas.removeTag',
-  mergeIdea: 'ideas.merge',
-  unmergeIdea: 'ideas.unmerge',
-  getHealth: 'request',
-  getReadiness: 'request',
-  useTools: null,
-};
 
 /** An example request of an operation: its required parameters and its body. */
 interface ExampleRequest {
@@ -53,7 +22,7 @@ interface ExampleRequest {
  * Writes the example request of an operation in TypeScript and for curl. The samples read the address of the server and
  * the token from environment variables, so the samples work with every server.
  */
-export function codeSamples(parameters: Json[], route: Route, id: OperationId, body: unknown): CodeSample[] {
+export function codeSamples(parameters: Json[], route: Route, body: unknown): CodeSample[] {
   const inPath = parameters.filter(parameter => parameter.in === 'path');
   const path = inPath.reduce((path, { name, example }) => path.replace(`:${name}`, String(example)), route.path);
   const { auth } = route.metadata as RouteMetadata;
@@ -68,11 +37,21 @@ export function codeSamples(parameters: Json[], route: Route, id: OperationId, b
     body,
     needsToken: auth !== 'none',
   };
-  const method = methods[id];
+  const method = methodOf(route.metadata as RouteMetadata);
   return [
     { lang: 'TypeScript', label: 'TypeScript', source: method ? callMethod(method, request) : callFetch(request) },
     { lang: 'Shell', label: 'curl', source: callCurl(request) },
   ];
+}
+
+/**
+ * Returns the SDK's method of an operation. Agents use the tools with a client of the Model Context Protocol. The SDK's
+ * `request` does not suit the tools, because it retries a POST request and relies on the header `Idempotency-Key`. The
+ * tools ignore this header.
+ */
+function methodOf(metadata: RouteMetadata): string | undefined {
+  if (metadata.auth === 'tools') return undefined;
+  return 'sdk' in metadata ? metadata.sdk : 'request';
 }
 
 function callMethod(name: string, { method, path, pathParameters, body }: ExampleRequest): string {

@@ -47,7 +47,7 @@ export function describeOperation(
     const name = `${operationId[0]?.toUpperCase()}${operationId.slice(1)}Error${status}`;
     describeError(response, name, route, components);
   }
-  const samples = codeSamples(operation.parameters, route, operationId, body);
+  const samples = codeSamples(operation.parameters, route, body);
   return { ...operation, tags: [metadata.tag], ...accessOf(metadata), 'x-codeSamples': samples };
 }
 

@@ -1,20 +1,21 @@
 import { describe, expect, test } from 'vitest';
+import type { Grant } from '../../contract/grants.ts';
 import { createBoard, createMember, createWorld, insertIdea, issueToken } from '../helpers/fixtures.ts';
 import { request } from '../helpers/request.ts';
 import { startServerForFile } from '../helpers/server.ts';
 import { callTool, envelope, modernHeaders } from './call-tool.ts';
+import { tools } from './cases.ts';
 
-const reading = ['whoami', 'get_board', 'list_ideas', 'get_idea', 'list_comments', 'list_events'];
-const writing = [
-  'create_idea',
-  'edit_idea',
-  'delete_idea',
-  'vote_idea',
-  'comment_on_idea',
-  'edit_comment',
-  'delete_comment',
+/** The names of the tools whose operation needs this grant. whoami needs only a token. */
+const toolsFor = (grant: Grant) =>
+  tools
+    .filter(({ metadata }) => (metadata.auth === 'board' ? metadata.grant : 'read') === grant)
+    .map(({ metadata }) => metadata.tool.name);
+const [reading, writing, moderating] = (['read', 'write', 'moderate'] as const).map(toolsFor) as [
+  string[],
+  string[],
+  string[],
 ];
-const moderating = ['list_votes', 'set_idea_status', 'add_idea_tag', 'remove_idea_tag', 'merge_ideas', 'unmerge_idea'];
 
 const server = await startServerForFile();
 const world = await createWorld(server);

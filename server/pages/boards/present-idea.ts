@@ -1,7 +1,7 @@
-import type { VoteValue } from '../../../contract/idea.ts';
+import { type IdeaSort, ideaSorts, type VoteValue } from '../../../contract/idea.ts';
 import type { BoardView } from '../../domain/boards/read-board.ts';
 import type { IdeaView } from '../../domain/ideas/read-idea.ts';
-import { t } from '../../text/catalogue.ts';
+import { type TextKey, t } from '../../text/catalogue.ts';
 import { forEachLanguage } from '../../text/language.ts';
 import { shortLine } from '../../text/plain-text.ts';
 import { boardScript } from '../shell/assets.ts';
@@ -10,6 +10,14 @@ import { shownName } from '../shell/show.ts';
 import { loadTemplate } from '../shell/template.ts';
 import { signInPath } from '../sign-in/next-path.ts';
 import { type BoardVisit, boardOf, feedPath, ordinaryPathOf, pathOn } from './opened-board.ts';
+
+const orders = {
+  newest: 'shell.orders.newest',
+  top: 'shell.orders.top',
+  updated: 'shell.orders.updated',
+  comments: 'shell.orders.comments',
+  trending: 'shell.orders.trending',
+} as const satisfies Record<IdeaSort, TextKey>;
 
 const renderSignIn = loadTemplate<{ path: string }>('pages/boards/sign-in-link');
 
@@ -63,6 +71,11 @@ export function frameOfBoard(
       description: shortLine(description, maxDescriptionLength, ''),
     },
   };
+}
+
+/** Returns the links to all orders of a list of ideas. */
+export function presentOrders(current: IdeaSort, hrefOf: (sort: IdeaSort) => string) {
+  return ideaSorts.map(sort => ({ label: t(orders[sort]), href: hrefOf(sort), isCurrent: sort === current }));
 }
 
 /**
