@@ -72,7 +72,8 @@ function parametersOf(item: Located, operation: Located, path: string): [string,
   const listed = [item, operation].flatMap(node => itemsOf(childOf(node, 'parameters')));
   return listed.flatMap((parameter): [string, Located][] => {
     const [name, kind] = ['name', 'in'].map(key => textOf(follow(parameter), key) ?? '') as [string, string];
-    // OpenAPI ignores header parameters with these names, because bodies and security requirements describe them.
+    // Skips the header parameters Accept, Content-Type and Authorization, as OpenAPI requires. Bodies and security
+    // requirements describe these headers.
     if (kind === 'header' && /^(accept|content-type|authorization)$/i.test(name)) return [];
     const id = kind === 'path' ? parts.indexOf(name) : kind === 'header' ? name.toLowerCase() : name;
     return [[`${kind} ${id}`, parameter]];

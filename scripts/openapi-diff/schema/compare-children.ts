@@ -62,7 +62,7 @@ function pointerOf(fragment: Fragment | undefined): string | undefined {
   return fragment && (fragment[0]?.pointer ?? '#');
 }
 
-/** Whether a schema of additional fields accepts only some values. */
+/** Whether the schema for unlisted fields accepts only some values. */
 function isLimited(fragment: Fragment): boolean {
   return fragment.length > 0 && !isClosed(fragment);
 }

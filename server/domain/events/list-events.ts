@@ -142,7 +142,7 @@ function typesOf(types: Expression<readonly string[]>) {
 
 /**
  * Makes the board record its votes for some days. A cursor is valid for fewer days, so a client with a valid cursor
- * misses no votes.
+ * misses no vote.
  */
 const followVotes = query('follow_votes', (db, $: Arguments<{ accountId: number; boardId: number; expiresAt: Date }>) =>
   db

@@ -198,7 +198,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
     const given = {
       path: (path: string) => this.path(path),
       accountName: this.account && shownName(this.account.name),
-      // A user who can sign in only with an external identity.
+      // Whether the user can sign in only with an external identity, and so has no password.
       hasNoPassword: browserSession !== null && !hasOwnAddress(browserSession.user),
       ...data,
       notice: notice && t(notice, values),
