@@ -30,7 +30,7 @@ function compareTypes(pair: SchemaPair): void {
   const withoutNull = (shape: Shape, other: Shape) =>
     hasEveryKind(shape) || hasEveryKind(other) ? shape.kinds : shape.kinds.filter(kind => kind !== 'null');
   const [had, has] = [withoutNull(base, head), withoutNull(head, base)];
-  // If both schemas list their values, the comparison of the lists is more exact than the types.
+  // Skips the types if both schemas list their values, because the comparison of the lists is more exact.
   if (base.values !== undefined && head.values !== undefined && !isDisjoint(had, has)) return;
   compareFacet(pair, types, had, has);
 }
