@@ -28,7 +28,7 @@ export const getIdea = c.query({
   pathParams: z.object(IdeaPath),
   query: z.strictObject({
     ...BoardParameter,
-    // It has no example, because the examples of responses have no additional fields.
+    // This parameter has no example, because the example responses do not contain the additional fields.
     expand: queryList(Expansion, expansions.length, { type: 'string', enum: expansions })
       .optional()
       .describe(`Adds the first ${defaultPerPage} \`comments\` or \`votes\`. \`votes\` needs the \`moderate\` grant.`),

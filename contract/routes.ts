@@ -25,8 +25,8 @@ export interface ToolMetadata {
    */
   description: string;
   /**
-   * The names of the fields, at any depth, in the tool's output schema. The result has more fields. Undefined if the
-   * output schema contains all fields.
+   * The names of the result fields that the tool's output schema describes, at any depth. The result may have further
+   * fields. If undefined, the output schema describes all fields.
    */
   resultFields?: readonly string[];
   /** Whether the tool undoes or replaces the work of other people. If so, a client should ask the user first. */

@@ -84,7 +84,7 @@ const result = await response.json();`;
 }
 
 function callCurl({ method, path, headers, body, needsToken }: ExampleRequest): string {
-  // With a body, curl sends a POST request.
+  // curl sends a POST request if there is a body, and otherwise a GET request.
   const isDefault = method === (body === undefined ? 'GET' : 'POST');
   const options = [
     ...(needsToken ? ['-H "Authorization: Bearer $IDEA_BOARD_TOKEN"'] : []),

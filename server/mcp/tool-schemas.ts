@@ -18,7 +18,7 @@ export function argumentsOf(schema: z.ZodObject): { properties: Record<string, J
 
 /** Keeps the keywords that help a language model to fill in an argument. The server checks the lengths of texts. */
 function argument({ type, enum: values, const: constant, items, minimum, maximum, description }: Json): Json {
-  // Undefined keywords are left out of the JSON.
+  // Keywords with the value undefined do not appear in the JSON.
   return {
     type,
     enum: values,

@@ -9,9 +9,7 @@ import { writeForReaders } from './shell/language.ts';
 
 declare module 'fastify' {
   interface FastifyReply {
-    /**
-     * Another server, as a source for the CSP directive form-action. A form on the page may redirect to this server.
-     */
+    /** The server to which a form on the page may redirect, as a source for the CSP directive form-action. */
     formTarget: string | null;
     /** The script that the page loads. */
     pageScript: Script | null;

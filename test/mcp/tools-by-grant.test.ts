@@ -40,12 +40,12 @@ describe('the list of tools', () => {
     ['read', reading],
     ['write', [...reading, ...writing]],
     ['moderate', [...reading, ...writing, ...moderating]],
-  ] as const)('a token with the grant %s sees exactly the tools that it can use', async (grant, names) => {
+  ] as const)('a token with the grant %s sees exactly the MCP tools that it can use', async (grant, names) => {
     const { token } = await issueToken(server, world, grant);
     for (const era of ['legacy', 'modern']) expect(await listed(token, { era })).toEqual([...names].sort());
   });
 
-  test('a token with different grants on two boards sees the tools of both grants', async () => {
+  test('a token with different grants on two boards sees the MCP tools of both grants', async () => {
     const { id } = await createBoard(server, world.accountId);
     const { token } = await issueToken(server, world, { [world.boardId]: 'read', [id]: 'write' });
     expect(await listed(token)).toEqual([...reading, ...writing].sort());
@@ -58,7 +58,7 @@ describe('the list of tools', () => {
     expect(await listed(token)).toEqual([...reading].sort());
   });
 
-  test('the moderating tools are hidden while the issuer of the token is no moderator', async () => {
+  test('the list of MCP tools has no tools that moderate while the issuer of the token is no moderator', async () => {
     const issuerId = await createMember(server, world.accountId, 'moderator');
     const { token } = await issueToken(server, world, 'moderate', { issuerId });
     expect(await listed(token)).toContain('merge_ideas');
@@ -66,7 +66,7 @@ describe('the list of tools', () => {
     expect(await listed(token)).toEqual([...reading, ...writing].sort());
   });
 
-  test('the writing tools are hidden while the issuer of the token is blocked', async () => {
+  test('the list of MCP tools has no tools that write while the issuer of the token is blocked', async () => {
     const issuerId = await createMember(server, world.accountId, 'member');
     const { token } = await issueToken(server, world, 'write', { issuerId });
     await server.sql('insert into user_blocks (account_id, user_id) values ($1, $2)', [world.accountId, issuerId]);

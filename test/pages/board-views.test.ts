@@ -102,7 +102,7 @@ describe('the list of ideas with a tag', () => {
     expect(text).toContain('<meta name="robots" content="noindex">');
   });
 
-  test('the pages of a list with a tag contain each of its ideas once, in the right order, for common and rare tags', async () => {
+  test('the pages of the list of ideas with a common or rare tag contain each idea with the tag once, in the right order', async () => {
     await server.sql(
       `insert into ideas (account_id, board_id, author_id, status_id, title, body, moderation_state, created_at, up_count)
       select $1, $2, $3, (array(select id from statuses where board_id = $2 order by id))[case when n > 900 and n % 10 = 0 then 2 else 1 end],

@@ -94,7 +94,8 @@ async function pageChecker(page: Page) {
     expect(await page.locator('html').getAttribute('lang')).toBe(language);
     await checker.show(await page.content());
     expect([path, await checker.violations(), await checker.overflow()]).toEqual([path, [], 0]);
-    // Another width affects only the layout, and another color scheme only the colors, so only these are checked again.
+    // Checks only the layout with another width, and only the colors with another color scheme. Nothing else can
+    // change.
     await checker.turn(wide);
     expect([path, await checker.violations({ ofColors: true }), await checker.overflow()]).toEqual([path, [], 0]);
     await checker.turn(narrow);

@@ -118,7 +118,7 @@ describe('signing up from a board', () => {
       'notexample.org',
       'example.org.evil.example',
       'example.or',
-      // The first letter is Cyrillic.
+      // The first letter of this domain is Cyrillic.
       'еxample.org',
       'bucher.example',
       'exаmple.org',

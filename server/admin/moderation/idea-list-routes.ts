@@ -49,7 +49,8 @@ async function showIdeas(visit: Visit) {
 function showBoard(visit: Visit, boards: ModeratedBoard[], given: IdeasQuery & { board: string }) {
   return actOnBoard(visit, given.board, async op => {
     const board = await readBoard(op);
-    // Ignores a status of the previous board in the filter, because the moderator may have just switched boards.
+    // Ignores a status in the filter that the board does not have, because the moderator may have just switched to
+    // another board.
     const statusKey = board.statuses.find(({ key }) => key === given.status_key)?.key;
     const query = { ...given, status_key: statusKey };
     const { q, sort } = query;

@@ -64,7 +64,7 @@ async function lockLink(admin: Administration, token: string): Promise<FollowedL
   if (known.userId !== undefined) await lockUser(admin, known.userId);
   const link = await readSignInLink(admin, token, admin.now);
   if (!link || (known.userId !== undefined && link.userId !== known.userId)) throw expired();
-  // Another transaction has created a user with this address between the two reads.
+  // Between the two reads of the link, another transaction has created a user with this address.
   if (link.userId !== undefined && known.userId === undefined) await lockUser(admin, link.userId);
   return link;
 }

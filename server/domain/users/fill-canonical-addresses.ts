@@ -129,8 +129,7 @@ async function fillBatch(
       return rows.at(-1)?.id;
     });
   } catch (error) {
-    // Another transaction has just stored one of these addresses. The next attempt of this function sees the stored
-    // address.
+    // Another transaction has just stored the same canonical address. The next call of this function sees that address.
     if ((error as { code?: string }).code === uniqueViolation) return after;
     throw error;
   }

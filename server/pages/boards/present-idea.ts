@@ -26,7 +26,7 @@ interface PageOfBoard {
   page?: string;
   /** The view of the board that the page shows. The navigation marks this view. */
   view?: 'ideas' | 'roadmap' | 'mine';
-  /** The text whose beginning describes the page in previews. */
+  /** A text about the page, such as the body of the idea. Previews of the page show its beginning. */
   description?: string;
   isArticle?: boolean;
   canonicalPath?: string | undefined;

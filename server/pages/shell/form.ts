@@ -101,7 +101,7 @@ export function guardForms(app: FastifyInstance, { audit, config, appKey }: Serv
 
   app.decorate('formTokenOf', (tokenHash: Buffer) => macOf(tokenHash).toString('base64url'));
 
-  // This check runs before the server reads the session and the body, so that a forged form causes no work.
+  // Checks the form before the server reads the session and the body, so that a forged form causes no work.
   app.addHook('onRequest', async request => {
     const { method, routeOptions } = request;
     if (method === 'POST' && !routeOptions.config.isFromOtherSites && !isFromHere(request)) refuse(request, 'origin');
