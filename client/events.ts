@@ -45,8 +45,8 @@ const pageSize = 100;
 const longestWaitSeconds = 55;
 const marginSeconds = 5;
 /**
- * The minimum time between two requests, unless the server already has more events. It uses half of the default read
- * limit.
+ * The minimum time between two requests, unless the server already has more events. One request a second uses half of
+ * the default read limit.
  */
 const pauseMs = 1_000;
 /**

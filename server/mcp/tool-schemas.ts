@@ -70,7 +70,7 @@ function merge(variants: Json[]): Json {
 }
 
 /**
- * Returns the paths of the fields of a result with text that users wrote, such as `data[].title`. The contract marks
+ * Returns the paths of a result's fields that contain text by users, such as `data[].title`. The contract marks
  * these fields.
  */
 export function userTextOf(schema: unknown): string[] {

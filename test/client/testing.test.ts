@@ -217,7 +217,10 @@ describe('the answers of the test server', () => {
 
   const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-  /** Sends all requests to a server. Returns the answers without ids, times and names of the server. */
+  /**
+   * Sends the requests of all steps to a server. Returns the responses without the ids, times and names that differ
+   * between two servers.
+   */
   async function play({ baseUrl, tagId, ...tokens }: Target) {
     const ids: Record<string, number> = { tag: tagId };
     const answers: { status: number; body: unknown; headers: unknown }[] = [];

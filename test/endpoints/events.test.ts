@@ -225,7 +225,7 @@ describe('votes in the list of events', () => {
   const votesOf = (page: { data: { event: { data: { vote: object } } }[] }) =>
     page.data.map(({ event }) => event.data.vote);
 
-  test('the server records the votes of a board after the first request for idea.voted events, and lists them only if a request asks for them', async () => {
+  test('the server records idea.voted events of a board only after the first request for this type, and lists these events only if a request names the type', async () => {
     const follower = await createFollower();
     const { body: idea } = await create(follower);
     await vote(follower.token, idea.id, 'up');

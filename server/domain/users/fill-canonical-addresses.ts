@@ -18,8 +18,8 @@ const lockFilling = sql(
 );
 
 /**
- * The tables to fill, with the rows of all accounts. A canonical form is unique within its scope: the id of an account,
- * or 0 for the whole table.
+ * The tables whose rows need a canonical address, for all accounts. A canonical address is unique within its scope: the
+ * id of an account, or 0 for the whole table.
  */
 const fillings = [
   {
