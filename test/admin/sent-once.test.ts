@@ -93,6 +93,11 @@ test('if the form for a new API token is sent without a form_id, the server crea
   expect(await count('api_tokens')).toBe(before);
 });
 
+test('a page that asks for a confirmation shows a webhook URL, but repeats no part of its own URL', async () => {
+  const { html } = await visitor.get(`/admin/webhooks/${webhookId}/delete?guess=chosen-text`);
+  expect([html.includes('http://127.0.0.1:9/hook'), html.includes('chosen-text')]).toEqual([true, false]);
+});
+
 test('a page that shows a new secret is not compressed, so its length reveals nothing about the secret', async () => {
   const shown: Seen[] = [];
   class Recorder extends Visitor {
