@@ -178,7 +178,7 @@ test('while a member types a name after @ in a comment, the page suggests names,
   await close();
 });
 
-test('a member votes without a page load, sees similar ideas while typing a title, and submits an idea, with the keyboard alone', async () => {
+test('a member votes without a page load, sees similar ideas while typing a title, votes on one, and submits an idea, with the keyboard alone', async () => {
   if (!browser) return;
   const open = await createWorld(server);
   const id = await insertIdea(server, open, { title: 'Export the board as CSV' });
@@ -199,13 +199,20 @@ test('a member votes without a page load, sees similar ideas while typing a titl
 
   await page.getByRole('link', { name: 'Submit an idea' }).press('Enter');
   await page.getByLabel('Title').pressSequentially('Board export in CSV');
-  await page.getByRole('link', { name: 'Export the board as CSV' }).waitFor();
-  await page.keyboard.press('Tab');
-  await page.keyboard.type('For our report.');
-  await page.keyboard.press('Tab');
-  await page.keyboard.press('Enter');
+  const against = page.getByRole('button', { name: 'Vote against: Export the board as CSV' });
+  await reach(page, against, { press: 'Space' });
+  await page.getByText('Score -1').waitFor({ state: 'attached' });
+  expect([await against.getAttribute('aria-pressed'), await against.evaluate(it => it.matches(':focus'))]).toEqual([
+    'true',
+    true,
+  ]);
+  await reach(page, page.getByLabel('Description'), { type: 'For our report.' });
+  await reach(page, page.getByRole('button', { name: 'Submit the idea' }), { open: 'Enter' });
   await page.getByRole('heading', { name: 'Board export in CSV' }).waitFor();
-  expect(await server.sql('select from ideas where board_id = $1', [open.boardId])).toHaveLength(2);
+  expect(await server.sql('select down_count from ideas where board_id = $1 order by id', [open.boardId])).toEqual([
+    { down_count: 1 },
+    { down_count: 0 },
+  ]);
 
   // Without a session, the server refuses the vote. The script then lets the browser send the form, which leads to the
   // sign-in page.
@@ -216,7 +223,7 @@ test('a member votes without a page load, sees similar ideas while typing a titl
   await close();
 });
 
-test('a moderator comments, edits, deletes, follows, sets a status with an official reply, merges and uploads a picture, with the keyboard alone', async () => {
+test('a moderator comments, edits, deletes, follows, replies officially with and without a new status, merges and uploads a picture, with the keyboard alone', async () => {
   if (!browser) return;
   const open = await createWorld(server);
   const id = await insertIdea(server, open, { title: 'Night mode' });
@@ -240,11 +247,16 @@ test('a moderator comments, edits, deletes, follows, sets a status with an offic
   await reach(page, link('Delete the comment'), enter);
   await reach(page, button('Delete the comment'), enter);
 
+  const reply = page.getByRole('region', { name: 'Official reply' });
+  await reach(page, page.locator('summary'), { press: 'Enter' });
+  await reach(page, page.getByRole('textbox', { name: 'Official reply' }), { type: 'Good idea.' });
+  await reach(page, button('Set the status'), enter);
+  await reply.getByText('Good idea.').waitFor();
   await reach(page, page.locator('summary'), { press: 'Enter' });
   await reach(page, page.getByLabel('Status'), { press: 'ArrowDown' });
-  await reach(page, page.getByLabel('Official reply'), { type: 'In spring.' });
+  await reach(page, page.getByRole('textbox', { name: 'Official reply' }), { type: 'In spring.' });
   await reach(page, button('Set the status'), enter);
-  await page.getByRole('region', { name: 'Official reply' }).waitFor();
+  await reply.getByText('In spring.').waitFor();
   await reach(page, page.locator('summary'), { press: 'Enter' });
   await reach(page, link('Merge into another idea'), enter);
   await reach(page, page.getByRole('searchbox'), { type: 'dark' });
@@ -256,11 +268,11 @@ test('a moderator comments, edits, deletes, follows, sets a status with an offic
   expect(
     await server.sql(
       `select s.key, i.merged_into_id, (select count(*)::int from followers f where f.idea_id = i.id) as followers,
-        (select array_agg(c.body) from comments c where c.idea_id = i.id) as comments
+        (select array_agg(c.body order by c.id) from comments c where c.idea_id = i.id) as comments
       from ideas i join statuses s on s.id = i.status_id where i.id = $1`,
       [id],
     ),
-  ).toEqual([{ key: 'planned', merged_into_id: targetId, followers: 1, comments: ['In spring.'] }]);
+  ).toEqual([{ key: 'planned', merged_into_id: targetId, followers: 1, comments: ['Good idea.', 'In spring.'] }]);
 
   await page.goto(`${server.baseUrl}/admin/profile/picture`);
   const choosing = page.waitForEvent('filechooser');

@@ -209,7 +209,7 @@ export class Visit<Account extends AccountOfUser | undefined = AccountOfUser> {
 
   question(question: Question): Answer {
     const { button, frame = button } = question;
-    return this.page(confirmationPage, frame, { ...question, action: this.request.url });
+    return this.page(confirmationPage, frame, question);
   }
 
   /**
