@@ -57,7 +57,7 @@ afterAll(async () => {
   await server.close();
 });
 
-test('axe-core finds no accessibility violation on the public pages, at two screen widths and in both color schemes', async () => {
+test('the public pages load without layout shifts, and axe-core finds no accessibility violation at two screen widths and in both color schemes', async () => {
   const [narrow] = screens;
   if (!browser || !narrow) return;
   const { page, complaints, close } = await openPage(browser, narrow, { reducedMotion: 'reduce' });
@@ -79,18 +79,30 @@ test('axe-core finds no accessibility violation on the public pages, at two scre
   await close();
 });
 
+/** Runs in the browser before a page loads. Records how far parts of the page move while it loads. */
+const recordShifts = `
+  globalThis.shifts = [];
+  new PerformanceObserver(list => shifts.push(...list.getEntries().map(entry => entry.value)))
+    .observe({ type: 'layout-shift', buffered: true });`;
+
+/** Runs in the browser. The browser reports a shift in the frame after it. */
+const readShifts = `new Promise(resolve => requestAnimationFrame(() => requestAnimationFrame(() => resolve(shifts))))`;
+
 /**
- * Returns a function that opens a page, alternately in English and German. The function fails if the page has
- * accessibility violations or is wider than the screen, at two widths and in both color schemes.
+ * Returns a function that opens a page, alternately in English and German. The function fails if parts of the page move
+ * while it loads, or if the page has accessibility violations or is wider than the screen, at two widths and in both
+ * color schemes.
  */
 async function pageChecker(page: Page) {
   const [narrow, wide] = screens as [Screen, Screen];
   const checker = await openChecker(page.context(), server.baseUrl);
   let checks = 0;
+  await page.addInitScript(recordShifts);
   return async (path: string) => {
     const { language } = viewOf(checks++);
     await page.setExtraHTTPHeaders({ 'accept-language': language });
     await page.goto(server.baseUrl + path);
+    expect([path, await page.evaluate(readShifts)]).toEqual([path, []]);
     expect(await page.locator('html').getAttribute('lang')).toBe(language);
     await checker.show(await page.content());
     expect([path, await checker.violations(), await checker.overflow()]).toEqual([path, [], 0]);
@@ -112,7 +124,7 @@ async function openSignedIn(userId: number, options: BrowserContextOptions = {})
   return window;
 }
 
-test('axe-core finds no accessibility violation on the pages for members and moderators of a board, at two screen widths and in both color schemes', async () => {
+test('the pages for members and moderators of a board load without layout shifts, and axe-core finds no accessibility violation at two screen widths and in both color schemes', async () => {
   if (!browser) return;
   const open = await createWorld(server, { name: 'A private board' });
   const path = `/b/${open.boardSlug}`;
